@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits record compare mutation clean
+.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench lines visits mutation clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,24 +44,8 @@ test: $(TEST)  ## run the suite (make test TRACED=yes: report branch coverage as
 	$(if $(TRACED),@$(COVERAGE) combine --quiet)
 	$(if $(TRACED),$(COVERAGE) report)
 
-# The copy is the product after the switch, with an environment of its own, which stays. Each way of starting Python finds
-# the new package there. PYTHONPATH would not do: pytest puts the checkout first.
-NEXT := .cache/next
-# Until the plugin stands, its entry point leads nowhere.
-NEXT_OPTIONS := $(if $(wildcard next/petstore_mock/pytest_plugin*),,-p no:petstore_mock)
-next: ONLY ?= test lint
-next: export PYTEST_ADDOPTS := $(strip $(PYTEST_ADDOPTS) $(NEXT_OPTIONS))
-next:  ## test and lint the package under next/, in a copy (ONLY=lint, or ARGS="tests/contract -x": these tests)
-ifeq ($(wildcard next/petstore_mock/__init__.py),)
-	@echo 'make next: next/petstore_mock/ has no package yet, so there is nothing to test.'
-else
-	@$(PYTHON) next/lay.py
-	@$(MAKE) --no-print-directory -C $(NEXT) $(if $(ARGS),--silent $(TEST),$(ONLY))
-	$(if $(ARGS),cd $(NEXT) && $(PYTEST) $(ARGS))
-endif
-
 check: TRACED = yes
-check: test lint docs slow peers next  ## all that CI demands, branch coverage included
+check: test lint docs slow peers  ## all that CI demands, branch coverage included
 
 lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff check
@@ -75,11 +59,9 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-# The documents of the old package have generators of their own.
-GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,\
-	tools.static_types tools.documents)
 generated: $(TEST)  ## write the parts of the documents that are made from the code
-	$(foreach generator,$(GENERATORS),$(BIN)/python -m $(generator) &&) true
+	$(BIN)/python -m tools.static_types
+	$(BIN)/python -m tools.documents
 
 docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
@@ -103,7 +85,7 @@ soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 
 fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=20000)
 	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 \
-		$(wildcard tests/property/test_fuzz_*.py tests/inside/property/test_fuzz_*.py)
+		tests/property/test_fuzz_*.py
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -111,21 +93,12 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARG
 lines:  ## count the lines that people wrote, beside the budgets
 	@$(PYTHON) -m tools.lines
 
-# A folder with a petstore_mock package and its schemas, such as .cache/next.
+# A folder with a petstore_mock package and its schemas.
 TREE ?= .
-visits: $(TEST)  ## print the modules that a request visits (make visits TREE=.cache/next ARGS=--turns)
+visits: $(TEST)  ## print the modules that a request visits (make visits ARGS=--turns)
 	@PYTHONPATH=$(TREE) $(BIN)/python -P tools/visits.py $(TREE) $(ARGS)
 
-RECORDING = .cache/record/$(notdir $(abspath $(TREE))).jsonl
-
-record: $(TEST)  ## write what a tree decides to .cache/record; compare it (make record TREE=folder LIKE=recording)
-	$(BIN)/python -m tools.record write $(TREE) $(RECORDING) $(if $(LIKE),--like $(LIKE))
-	$(if $(LIKE),$(BIN)/python -m tools.record compare $(LIKE) $(RECORDING) $(ARGS))
-
-compare: $(TEST)  ## compare the stubs of two trees (make compare OLD=folder NEW=folder ARGS="--share 0.1 --sentences")
-	$(BIN)/python -m tools.compare $(OLD) $(NEW) $(ARGS)
-
-mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100 --net-only")
+mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100")
 	$(BIN)/python -m tools.mutation run $(ARGS)
 
 clean:  ## take away .venv and all that the tools made

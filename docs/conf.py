@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sphinx.ext.napoleon import GoogleDocstring
 
 from petstore_mock import __version__
+from petstore_mock.mock.face import PetStore
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -53,6 +54,7 @@ nitpick_ignore_regex: Final = [
     ("py:class", r"(?!petstore_mock\.)\w+\..+"),
     ("py:class", r"petstore_mock(\.\w+){2,}"),
     ("py:class", r"[A-Z]\w+|date|datetime|Callable\[\["),
+    ("py:exc", "EvictedError"),  # a PetStoreMockError
 ]
 
 
@@ -63,34 +65,41 @@ def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: obj
 
 
 # Nobody makes anything else by hand: what the other classes take is for the package's own rooms.
-_MADE_BY_HAND: Final = {"petstore_mock.PetStoreMock", "petstore_mock.Behaviour"}
+_MADE_BY_HAND: Final = {"petstore_mock.PetStoreMock", "petstore_mock.Behaviour", "petstore_mock.checks.WatchedClient"}
 
 
-def _leave_out_internal(  # attributes of the package's own rooms, and what a function takes to refuse it
+def _leave_out_internal(  # attributes of the package's own rooms
     _app: Sphinx, what: str, name: str, _obj: object, _options: object, lines: list[str]
 ) -> None:
     if what in {"class", "exception"} and name not in _MADE_BY_HAND and "Args:" in lines:
         begin = lines.index("Args:")
         end = next((at for at in range(begin + 1, len(lines)) if not lines[at].startswith((" ", "\t"))), len(lines))
         del lines[begin:end]
-    lines[:] = [line for line in lines if not line.endswith("; internal.") and not line.startswith("    unknown: ")]
+    lines[:] = [line for line in lines if not line.endswith("; internal.")]
     for number, line in enumerate(lines):
         if line == "Attributes:" and not (lines[number + 1 : number + 2] or [""])[0].strip():
             lines[number] = ""
 
 
-def _show_signature(  # what a function takes in order to refuse it is no part of its face
+def _take_words_of_the_face(
+    _app: Sphinx, _what: str, name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
+    """Show the whole docstring of a method whose own refers to that of the common base class."""
+    if lines and "see :meth:`PetStore." in lines[0]:
+        lines[:] = (inspect.getdoc(getattr(PetStore, name.rpartition(".")[2])) or "").splitlines()
+
+
+def _show_signature(
     _app: Sphinx, _what: str, name: str, _obj: object, _options: object, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    kind = "Remote" if name.startswith("petstore_mock.RemotePetStore.") else ""
-    for variable, shown in (("HandleT", "FaultHandle"), ("SnapshotT", "Snapshot")):  # of the face of both
-        signature = signature and re.sub(rf"[\w.~]*\b{variable}\b", f"{kind}{shown}", signature)
-        result = result and re.sub(rf"[\w.~]*\b{variable}\b", f"{kind}{shown}", result)
-    return signature and re.sub(r", \*\*unknown: [\w.~]*Never", "", signature), result
+    """Show the handle that ``inject`` returns in place of the protocol of both."""
+    handle = "RemoteHandle" if name.startswith("petstore_mock.RemotePetStore.") else "FaultHandle"
+    return signature, result and re.sub(r"[\w.~]*\bHandle\b", handle, result)
 
 
 def setup(app: Sphinx) -> None:
     """Have the first word and the last, before and after napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", _take_words_of_the_face, priority=300)
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
     app.connect("autodoc-process-signature", _show_signature)

@@ -1,6 +1,6 @@
-"""The two families of errors that people meet: the test author's mistakes and failed verifications.
+"""The errors and warnings that users of the fake meet.
 
-What a *client* does wrong is neither: it becomes an answer with a 4xx status (:mod:`petstore_mock.messages.request`).
+A mistake of a *client* is none of them: it becomes a response with a 4xx status.
 """
 
 from __future__ import annotations
@@ -11,39 +11,30 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = [
-    "ContractViolationError",
-    "ContractWarning",
-    "DeprecatedOperationWarning",
-    "PetStoreMockError",
-    "VerificationError",
-]
-
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-def _is_authors(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo, or None
+def _is_misuse(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo, or None
     return excinfo is not None and isinstance(excinfo.value, PetStoreMockError)
 
 
 class PetStoreMockError(Exception):
-    """The test author used the fake wrongly; raised at the call that was wrong, saying what to do instead.
+    """The test author used the fake wrongly. The message says what to do instead.
 
-    In pytest's reports its traceback ends at the author's own line: ``--full-trace`` shows ours as well.
+    In pytest's reports the traceback ends at the author's own line; ``--full-trace`` shows the fake's lines as well.
     """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        # pytest asks each module whose frame it is about to show. Marked are those that this error comes through; all
-        # modules would have to be, if they were to mark themselves.
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # CPython's and PyPy's
+        # pytest asks each module whose frame it is about to show. Only modules that this error passes need the mark.
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-            frame.f_globals["__tracebackhide__"] = _is_authors
+            frame.f_globals["__tracebackhide__"] = _is_misuse
             frame = frame.f_back
 
 
 class VerificationError(AssertionError):
-    """What a test must answer for was not as it should be: a fault never fired, an expectation was not met."""
+    """A verification of the test failed: a planned fault never fired, or an expectation was not met."""
 
 
 class ContractViolationError(VerificationError):
@@ -51,8 +42,8 @@ class ContractViolationError(VerificationError):
 
 
 class ContractWarning(UserWarning):
-    """The client broke the contract: it sent what the interface does not allow."""
+    """The client broke the contract: it sent a request that the interface does not allow."""
 
 
 class DeprecatedOperationWarning(UserWarning):
-    """The client called getPet, which the interface removes on 5 December 2030 (§4.3)."""
+    """The client called a deprecated operation: the interface removes getPet on 5 December 2030 (§4.3)."""

@@ -91,7 +91,6 @@ def pytest_collection() -> Generator[None, object, object]:
 _OF_ONE_WORKER: Final = frozenset(
     {
         "tests/live/test_clients_java.py",
-        "tests/inside/live/test_tls_clients.py",
         "tests/peers/test_generated_clients.py",
         "tests/release/test_wheel.py",
     }
@@ -107,8 +106,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
     if config.getoption("dist") != "loadscope":
         return None
     files = [config.rootpath / module for module in _OF_ONE_WORKER]
-    # A folder may be missing as a whole: a copy has only what its package is ready for.
-    if missing := [str(file) for file in files if file.parent.is_dir() and not file.is_file()]:
+    if missing := [str(file) for file in files if not file.is_file()]:
         raise pytest.UsageError(f"expected the modules of _OF_ONE_WORKER in tests/conftest.py; there is no {missing}")
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415  # where there is no xdist, nobody asks
 

@@ -1,4 +1,4 @@
-"""What tests outside ``tests/inside`` may use of the package: its public surface, and a checker that refuses the rest.
+"""What tests outside ``tests/unit`` may use of the package: its public surface, and a checker that refuses the rest.
 
 The checker reads source text. It knows the type of an expression where the text shows it: an annotation, a call of
 ``PetStoreMock`` or ``connect``, a conventional name such as ``petstore``, and what a public name returns.
@@ -128,9 +128,7 @@ class _Checker(ast.NodeVisitor):
 
     def _check_path(self, node: ast.AST, path: list[str]) -> None:
         package, *names = path
-        if path[:2] == ["tests", "inside"]:
-            self._refuse(node, ".".join(path))
-        elif package == "petstore_mock" and names:
+        if package == "petstore_mock" and names:
             module, name = names[0], ".".join(names[1:]) or None
             may_be_internal = self._is_unit and not any(map(_is_private, names))
             if not may_be_internal and not _is_public(module, name):

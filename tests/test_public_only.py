@@ -1,4 +1,4 @@
-"""The tests outside ``tests/inside`` use public names only, so that they hold for any implementation."""
+"""The tests outside ``tests/unit`` use public names only, so that they hold for any implementation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.public_only import ATTRIBUTES, MODULES, NAMES, breaches
 
 TESTS = Path(__file__).parent
-FILES = [file for file in sorted(TESTS.rglob("*.py")) if file.relative_to(TESTS).parts[0] != "inside"]
+FILES = sorted(TESTS.rglob("*.py"))
 UNITS = {TESTS / "unit", TESTS / "evolution"}  # the latter edits a copy of the package
 # This file quotes what the checker refuses.
 QUOTING = Path(__file__)
@@ -22,7 +22,7 @@ def test_files_use_public_names_only() -> None:
         if file != QUOTING
         and (refused := breaches(file.read_text(encoding="utf-8"), is_unit=bool(UNITS & {*file.parents})))
     }
-    assert found == {}, "use a public name, or move the file to tests/inside"
+    assert found == {}, "use a public name, or move the test to tests/unit"
 
 
 def test_the_files_are_found() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _ROOT: Final = Path(__file__).parents[1]
 
@@ -32,14 +32,11 @@ _ROOMS: Final = {
     "cli": 500,
     "common, errors, top": 260,
 }
-# Rooms that share a budget, and those of the package that next/ replaces.
+# Rooms that share a budget.
 _ROOM_OF: Final = {
     "verbs": "verbs, control",
     "control": "verbs, control",
     "common": "common, errors, top",
-    "contract": "interface",
-    "messages": "http",
-    "facade": "mock",
 }
 
 _TESTS_BUDGET: Final = 17_000
@@ -59,27 +56,22 @@ _KINDS: Final = {
     "peers and browser": (700, ("peers",)),
 }
 
-_INSIDE: Final = "tests/inside/"
 _LEFT_OUT: Final = {"benchmarks/RESULTS.md"}  # a program writes it
 _BINARY: Final = {".png", ".ico"}
 _PAGES: Final = {".html", ".css", ".js", ".svg"}
 _LANGUAGES: Final = {".js", ".ts", ".java", ".go", ".pl", ".lua", ".html"}
 
-_Lines = dict[str, list[str]]  # of each file, by its path without "next/"
 
-
-def _written() -> tuple[_Lines, _Lines]:
-    """Return the files of the checkout, and those under ``next/``."""
+def _written() -> dict[str, list[str]]:
+    """Return the lines of each file of the checkout, by its path."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    checkout: _Lines = {}
-    beside: _Lines = {}
-    for name in filter(None, names):
-        path = _ROOT / name
-        if path.is_file() and path.suffix not in _BINARY and name not in _LEFT_OUT:
-            into = beside if name.startswith("next/") else checkout
-            into[name.removeprefix("next/")] = path.read_text(encoding="utf-8").splitlines()
-    return checkout, beside
+    paths = {name: _ROOT / name for name in names if name and Path(name).suffix not in _BINARY}
+    return {
+        name: path.read_text(encoding="utf-8").splitlines()
+        for name, path in paths.items()
+        if path.is_file() and name not in _LEFT_OUT
+    }
 
 
 def _room(name: str) -> str:
@@ -95,8 +87,6 @@ def _kind(name: str) -> str:
 
 def _other(name: str) -> str:
     suffix = Path(name).suffix
-    if name.startswith(_INSIDE):
-        return "tests/inside (goes at the switch)"
     if name.startswith("petstore_mock/") and suffix in _PAGES:
         return "page of the console"
     if "/golden/" in name:
@@ -108,10 +98,10 @@ def _other(name: str) -> str:
     return "top level and workflows"
 
 
-def _count(files: Iterable[tuple[str, list[str]]]) -> dict[str, int]:
+def _count(files: Mapping[str, list[str]], kind_of: Callable[[str], str]) -> dict[str, int]:
     counted: Counter[str] = Counter()
-    for name, lines in files:
-        counted[name] += len(lines)
+    for name, lines in files.items():
+        counted[kind_of(name)] += len(lines)
     return dict(counted)
 
 
@@ -156,27 +146,17 @@ def _show(title: str, counted: Mapping[str, int], budgets: Mapping[str, int], to
 
 def main() -> None:
     """Print the tables."""
-    checkout, beside = _written()
-    product = beside if "petstore_mock/__init__.py" in beside else checkout
-    files = [
-        (name, lines)
-        for tree in (checkout, beside)
-        for name, lines in tree.items()
-        if tree is product or not name.startswith("petstore_mock/")
-    ]
-    python = [(name, lines) for name, lines in files if name.endswith(".py")]
-    package = [(name, lines) for name, lines in python if name.startswith("petstore_mock/")]
-    tests = [(name, lines) for name, lines in python if name.startswith("tests/") and not name.startswith(_INSIDE)]
-    counted = {name for name, _ in (*package, *tests)}
-    others = [(name, lines) for name, lines in files if name not in counted]
-    where = "next/petstore_mock" if product is beside else "petstore_mock"
-    _show(where, _count((_room(name), lines) for name, lines in package), _ROOMS, _PACKAGE_BUDGET)
-    share, width = _density(lines for _, lines in package)
+    files = _written()
+    package = {name: lines for name, lines in files.items() if name.endswith(".py") and name.startswith("petstore_mock/")}
+    tests = {name: lines for name, lines in files.items() if name.endswith(".py") and name.startswith("tests/")}
+    others = {name: lines for name, lines in files.items() if name not in package and name not in tests}
+    _show("petstore_mock", _count(package, _room), _ROOMS, _PACKAGE_BUDGET)
+    share, width = _density(package.values())
     print(f"  {len(package)} modules")
     print(f"  code in {share:.1%} of the lines (at most 68 %), mean width {width:.1f} (at most 50)")
     budgets = {kind: budget for kind, (budget, _) in _KINDS.items()}
-    _show("tests", _count((_kind(name), lines) for name, lines in tests), budgets, _TESTS_BUDGET)
-    _show("everything else", _count((_other(name), lines) for name, lines in others), {})
+    _show("tests", _count(tests, _kind), budgets, _TESTS_BUDGET)
+    _show("everything else", _count(others, _other), {})
 
 
 if __name__ == "__main__":

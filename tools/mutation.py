@@ -1,8 +1,6 @@
 """Measures how many mutants of the package the tests kill: ``python -m tools.mutation run``.
 
-The net is every test file outside ``tests/inside/``. A mutant meets the files of the net that reach its line, and then,
-if the net lets it pass, those of ``tests/inside/``. Results are appended to a file, so that a further run goes on.
-``python -m tools.mutation compare`` asks :mod:`tools.compare` about mutants of modules that a request visits.
+A mutant meets the test files that reach its line. Results are appended to a file, so that a further run goes on.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ _RESULTS: Final = _CACHE / "results.jsonl"
 _PACKAGE: Final = "petstore_mock"
 _AT_ONCE: Final = 2
 _GIT: Final = shutil.which("git") or "git"
-_GROUPS: Final = ("net", "inside")
 _PYTEST: Final = ("-m", "pytest", "-q", "--tb=no", "--hypothesis-profile=ci", "-o", "cache_dir=.cache/failed")
 _QUICK: Final = (
     15.0  # seconds of the test files that meet a mutant first; each further batch may take four times as long
@@ -230,21 +227,20 @@ def killer(checkout: Checkout, mutant: Mutant, reaches: Iterable[Reach]) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a mutant among the tests of a group, ``net`` or ``inside``; a line of the results."""
+    """What became of a mutant; a line of the results."""
 
     mutant: Mutant
-    group: str
     killer: str
     reached: bool
     seconds: float
 
     def __str__(self) -> str:
         said = f"killed by {self.killer}" if self.killer else "passed" if self.reached else "not reached"
-        return f"{self.mutant}\n    {self.group}: {said}, {self.seconds} s"
+        return f"{self.mutant}\n    {said}, {self.seconds} s"
 
 
-def run(count: int, seed: str, groups: Sequence[str]) -> None:
-    """Measure the first ``count`` mutants, as far as they have no result: by the net, then those that passed it."""
+def run(count: int, seed: str) -> None:
+    """Measure the first ``count`` mutants, as far as they have no result."""
     drawn = list(islice(draw(ROOT, _PACKAGE, seed), count))
     free: SimpleQueue[Checkout] = SimpleQueue()
     for number in range(_AT_ONCE):
@@ -264,31 +260,28 @@ def run(count: int, seed: str, groups: Sequence[str]) -> None:
         with checked_out() as checkout:
             return record_reach(checkout, file)
 
-    for group in groups:
-        results = {result.mutant: result for result in _results() if result.group == group}
-        passed = [one.mutant for one in _results() if one.group == "net" and not one.killer]
-        left = [one for one in (drawn if group == "net" else passed) if one not in results and one in drawn]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            reaches = list(pool.map(reach_of, _test_files(group))) if left else []
+    known = {result.mutant for result in _results()}
+    left = [mutant for mutant in drawn if mutant not in known]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        reaches = list(pool.map(reach_of, _test_files())) if left else []
 
-            def result_of(mutant: Mutant, group: str = group, reaches: Sequence[Reach] = reaches) -> Result:
-                started = time.perf_counter()
-                with checked_out() as checkout:
-                    by = killer(checkout, mutant, reaches)
-                reached = any(True for _ in _batches(mutant, reaches))
-                return Result(mutant, group, by, reached, round(time.perf_counter() - started, 1))
+        def result_of(mutant: Mutant) -> Result:
+            started = time.perf_counter()
+            with checked_out() as checkout:
+                by = killer(checkout, mutant, reaches)
+            reached = any(True for _ in _batches(mutant, reaches))
+            return Result(mutant, by, reached, round(time.perf_counter() - started, 1))
 
-            for future in as_completed([pool.submit(result_of, mutant) for mutant in left]):
-                result = future.result()
-                with _RESULTS.open("a", encoding="utf-8") as lines:
-                    lines.write(f"{json.dumps(asdict(result))}\n")
-                print(result, flush=True)
+        for future in as_completed([pool.submit(result_of, mutant) for mutant in left]):
+            result = future.result()
+            with _RESULTS.open("a", encoding="utf-8") as lines:
+                lines.write(f"{json.dumps(asdict(result))}\n")
+            print(result, flush=True)
     show(drawn)
 
 
-def _test_files(group: str) -> list[str]:
-    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
-    return [file for file in files if file.startswith("tests/inside/") == (group == "inside")]
+def _test_files() -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 def _results() -> list[Result]:
@@ -297,61 +290,29 @@ def _results() -> list[Result]:
 
 
 def show(drawn: Sequence[Mutant]) -> None:
-    """Print the share of mutants that the net kills, and that net and suite kill together."""
-    found = {(result.mutant, result.group): result for result in _results()}
-    measured = [mutant for mutant in drawn if (mutant, "net") in found]
-    killed = {
-        group: {one for one in measured if (one, group) in found and found[one, group].killer} for group in _GROUPS
-    }
-    open_ones = [one for one in measured if one not in killed["net"] and (one, "inside") not in found]
-    net, both = len(killed["net"]), len(killed["net"] | killed["inside"])
-    print(f"{len(measured)} of {len(drawn)} mutants measured, {len(open_ones)} of them not yet by tests/inside")
-    share = f" ({net / both:.0%})" if both and not open_ones else ""
-    print(f"killed by the net: {net}, by the net or tests/inside: {both}{share}")
-    for mutant in measured:
-        if mutant not in killed["net"]:
-            print("\n".join(str(found[mutant, group]) for group in _GROUPS if (mutant, group) in found))
-
-
-# What a comparison sees
-
-
-def compare(count: int, seed: str, share: float) -> None:
-    """Ask :mod:`tools.compare` about the first ``count`` mutants of modules that a request visits."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    visits = [sys.executable, "-P", "tools/visits.py", str(ROOT)]
-    shown = subprocess.run(visits, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
-    visited = {f"{_PACKAGE}/{name}.py" for name in re.findall(r"^ +\d+ (\w+/\w+)$", shown, re.MULTILINE)}
-    checkout = Checkout(_CACHE / "compared")
-    checkout.renew()
-    mutants = (mutant for mutant in draw(ROOT, _PACKAGE, seed) if mutant.file in visited)
-    command = [sys.executable, "-m", "tools.compare", str(ROOT), str(checkout.folder), "--share", str(share)]
-    for mutant in islice(mutants, count):
-        with checkout.mutated(mutant):
-            said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        lines = (said.stdout or said.stderr[-600:]).splitlines()
-        print(f"{mutant}\n    " + "\n    ".join(line for line in lines if "decided:" not in line)[:900], flush=True)
+    """Print the share of mutants that the tests kill, and the others."""
+    found = {result.mutant: result for result in _results()}
+    measured = [found[mutant] for mutant in drawn if mutant in found]
+    killed = [result for result in measured if result.killer]
+    print(f"{len(measured)} of {len(drawn)} mutants measured, {len(killed)} of them killed")
+    for result in measured:
+        if not result.killer:
+            print(result)
 
 
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
-    parser.add_argument("command", choices=["run", "show", "compare"])
+    parser.add_argument("command", choices=["run", "show"])
     parser.add_argument("--count", type=int, default=300, help="of mutants (default: 300)")
     parser.add_argument("--seed", default="2026")
-    parser.add_argument("--net-only", action="store_true", help="leave out tests/inside for now")
-    parser.add_argument(
-        "--share", type=float, default=0.2, help="of the recorded scenarios, for compare (default: 0.2)"
-    )
     options = parser.parse_args()
     if options.command == "run":
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _stop)
-        run(options.count, options.seed, _GROUPS[:1] if options.net_only else _GROUPS)
-    elif options.command == "show":
-        show(list(islice(draw(ROOT, _PACKAGE, options.seed), options.count)))
+        run(options.count, options.seed)
     else:
-        compare(options.count, options.seed, options.share)
+        show(list(islice(draw(ROOT, _PACKAGE, options.seed), options.count)))
 
 
 if __name__ == "__main__":

@@ -6,86 +6,93 @@ import http.client
 import json
 import ssl
 import time
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
 
-from petstore_mock.cli.environment import origin_of
-from petstore_mock.common.door_path import DOOR_PATH
-from petstore_mock.common.environment import as_flag, text_of
+from petstore_mock.cli.arguments import environment
+from petstore_mock.common.refusing import require
+from petstore_mock.core.options import flag_of, seconds_of
+from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.journal.exchange import is_base_url
 
-__all__ = ["NOT_READY", "ready"]
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
 
+DESCRIPTION: Final = (
+    "Ask a stub for its health until it responds: for a container's health check, or a script. Without --url it asks "
+    "the stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start."
+)
 NOT_READY: Final = 1
-_PAUSE: Final = 0.05  # seconds between two questions
+_PAUSE: Final = 0.1  # seconds between two requests
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, not bound
 
 
-def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None = None) -> int:
-    """Ask a stub for its health until it answers; return 0, or 1 if it does not.
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--url", metavar="http://HOST:PORT", help="where the stub serves")
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)"
+    )
+    parser.add_argument("--timeout", default="10", metavar="S", help="seconds to wait (default: 10)")
 
-    Args:
-        url: where it serves; without it, where ``serve`` would by the environment.
-        timeout: seconds to wait.
-        stdout: where the one line goes that says what came.
-        ca_path: a PEM file of the authority to trust, where it speaks TLS; without it, what ``serve`` would have
-            written by the environment, or what Python trusts by itself.
-    """
-    address = url or _address_of_serve()
-    ca_path = ca_path or text_of("tls_ca_out") or None
+
+def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
+    timeout = seconds_of(options.timeout)
+    require(timeout > 0, "a positive number of seconds", timeout=options.timeout)
+    require(
+        options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", url=options.url
+    )
+    address = options.url or _address_of_serve()
     deadline = time.monotonic() + timeout
     while True:
         left = deadline - time.monotonic()
-        problem = _ask(address, max(left, _PAUSE), ca_path)
+        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca or environment("tls_ca_out") or None)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
-        if left <= _PAUSE:
-            print(f"not ready within {timeout:g} s: {address}: {problem}", file=stdout)
+        if is_final or left <= _PAUSE:
+            print(f"not ready{'' if is_final else f' within {timeout:g} s'}: {address}: {problem}", file=stdout)
             return NOT_READY
         time.sleep(_PAUSE)
 
 
 def _address_of_serve() -> str:
-    """Return where ``serve`` would answer by the environment."""
-    own_port = text_of("control_port")  # where the door speaks plain HTTP
-    tls = as_flag(text_of("tls")) or text_of("tls_cert")
-    scheme = "https" if tls and not own_port else "http"
-    return origin_of(scheme, text_of("host") or "127.0.0.1", own_port or text_of("port") or "8080")
+    """Return where ``serve`` listens by the environment."""
+    own_port = environment("control_port")  # where the door speaks plain HTTP
+    tls = environment("tls_cert") or flag_of(environment("tls") or "false")
+    host = environment("host") or "127.0.0.1"
+    host = _LOCAL.get(host, host)
+    host = f"[{host}]" if ":" in host else host
+    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or environment('port') or '8080'}"
 
 
-def _ask(address: str, timeout: float, ca_path: str | None) -> str:
-    """Return why the stub is not ready, or nothing."""
-    try:
-        status, content = _health(address, timeout, ca_path)
-        if status != http.client.OK:
-            return _status_words(address, status)
-        return "" if json.loads(content)["status"] == "ok" else "it says that it is not"
-    except ssl.SSLCertVerificationError as error:
-        return f"{error}: name the file of its authority, which serve --tls-ca-out writes, as --tls-ca"
-    except (OSError, http.client.HTTPException) as error:
-        return str(error) or type(error).__name__
-    except (ValueError, KeyError, TypeError):
-        return "what answers there is no stub of petstore-mock"
-
-
-def _health(address: str, timeout: float, ca_path: str | None) -> tuple[int, bytes]:
+def _ask(address: str, timeout: float, ca_path: str | None) -> tuple[str, bool]:
+    """Return why the stub is not ready, empty if it is, and whether waiting can't help."""
     parts = urlsplit(address)
-    host = parts.hostname or ""
-    connection = http.client.HTTPConnection(host, parts.port, timeout=timeout)
-    if parts.scheme == "https":
-        try:
-            context = ssl.create_default_context(cafile=ca_path)
-        except OSError as error:  # the stub writes it at its start, and may not have done so yet
-            raise OSError(f"can't read a certificate from {ca_path}: {error.strerror or error}") from error
-        connection = http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
+    is_own_path = parts.path.rstrip("/") in {"", "/v1", DOOR_PATH}
     try:
-        connection.request("GET", f"{DOOR_PATH}/health")
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
-def _status_words(address: str, status: int) -> str:
-    if status == http.client.BAD_REQUEST and address.startswith("http:"):
-        return f"its health came with status {status}: does it speak TLS? Ask at https:// then, with --tls-ca FILE"
-    return f"its health came with status {status}: is the control door closed, or on another port?"
+        if parts.scheme == "https":
+            context = ssl.create_default_context(cafile=ca_path)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                parts.hostname or "", parts.port, timeout=timeout, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+        try:
+            connection.request("GET", f"{'' if is_own_path else parts.path.rstrip('/')}{DOOR_PATH}/health")
+            response = connection.getresponse()
+            status, content = response.status, response.read()
+        finally:
+            connection.close()
+    except ssl.SSLCertVerificationError as error:
+        return f"{error}: pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca", True
+    except (OSError, http.client.HTTPException) as error:  # the file of the authority may be still to come
+        return str(error) or type(error).__name__, False
+    if status != http.client.OK:
+        tls = (
+            "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if status == http.client.BAD_REQUEST else ""
+        )
+        return f"its health has status {status}: no stub of petstore-mock listens there{tls}", True
+    try:
+        return "" if json.loads(content)["status"] == "ok" else "it says that it is not", False
+    except (ValueError, KeyError, TypeError):
+        return "another service responds there", True

@@ -1,4 +1,1 @@
-"""What any room may need: text that is close to another, paths, masked keys, dates.
-
-Plain values come in and plain values go out. Nothing here knows the interface or HTTP.
-"""
+"""Tools that any room may need. Nothing here knows the interface or HTTP."""

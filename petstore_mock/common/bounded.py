@@ -1,22 +1,21 @@
-"""What may come with each of a million requests, within bounds."""
+"""A dict that does not grow without limit."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-__all__ = ["Firsts"]
+K = TypeVar("K")
+V = TypeVar("V")
 
-T = TypeVar("T")
 
-
-class Firsts(list[T]):
-    """The first of many: what came later tells nothing new."""
+class Bounded(dict[K, V]):
+    """A dict of at most ``limit`` entries: a further one drops the oldest."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
-        self._limit = limit
+        self.limit = limit
 
-    def note(self, one: T) -> None:
-        """Keep ``one`` while there is room."""
-        if len(self) < self._limit:
-            self.append(one)
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self.limit:
+            del self[next(iter(self))]

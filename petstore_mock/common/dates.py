@@ -6,47 +6,39 @@ from datetime import UTC, date, datetime
 from time import gmtime
 from typing import Final
 
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.common.refusing import refuse, require, shown
 
-__all__ = ["EARLIEST", "LATEST", "as_moment", "http_date", "http_timestamp"]
-
-# Years that an HTTP date can say (RFC 9110 §5.6.7) and datetime can hold; the clock runs on, hence a year of leeway.
+# The years that an HTTP date can say (RFC 9110 §5.6.7); the clock runs on, hence a year of leeway before 10000.
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
-# In English whatever the locale. email.utils has them as well, at a tenth of the time that the stub takes to start.
+# In English whatever the locale. email.utils has them too, but its import takes a tenth of the start of the stub.
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
-def http_date(timestamp: float) -> str:
-    """Return ``timestamp`` (seconds since 1970) as an IMF-fixdate (RFC 9110 §5.6.7)."""
-    year, month, day, hour, minute, second, weekday, *_ = gmtime(timestamp)
-    date_part = f"{_DAYS[weekday]}, {day:02d} {_MONTHS[month - 1]} {year:04d}"
+def http_date(seconds: float) -> str:
+    """Return a moment in seconds since 1970 as an IMF-fixdate (RFC 9110 §5.6.7)."""
+    year, month, day, hour, minute, second, weekday, *_ = gmtime(seconds)
+    date_part = f"{_DAYS[weekday]}, {day:02d} {_MONTHS[month - 1][:3]} {year:04d}"
     return f"{date_part} {hour:02d}:{minute:02d}:{second:02d} GMT"
 
 
-def http_timestamp(text: str) -> float | None:
-    """Return a date of HTTP (RFC 9110 §5.6.7) in seconds since 1970; None for what is none."""
+def seconds_of(text: str) -> float | None:
+    """Return an HTTP date in seconds since 1970; None where ``text`` is no date."""
     from email.utils import parsedate_to_datetime  # noqa: PLC0415  # the stub reads none, and starts sooner
 
     try:
         return parsedate_to_datetime(text).timestamp()
-    except (ValueError, OverflowError):  # the latter of a zone that is years away
+    except (ValueError, OverflowError):  # the latter for a zone that is years away
         return None
 
 
-def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str = "") -> datetime:
-    """Return ``when`` as an aware datetime; a date means its midnight, and no zone means UTC.
-
-    Args:
-        when: the moment.
-        name: what the caller's own argument is called, for the error.
-        or_else: what the caller takes beside a moment, for the error.
-
-    Raises:
-        PetStoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
-    """
+def moment_of(when: str | date | datetime, name: str = "when") -> float:
+    """Return a moment in seconds since 1970; a date means its midnight, and no zone means UTC."""
     moment: object = when
     if isinstance(when, str):
         try:
@@ -56,11 +48,18 @@ def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str =
     elif isinstance(moment, date) and not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if not isinstance(moment, datetime):
-        raise PetStoreMockError(
-            f"expected {or_else}a date such as '2030-12-06', ISO 8601 text or a datetime; "
-            f"got {name}={when!r} ({type(when).__name__})"
-        )
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    if not EARLIEST <= moment.timestamp() <= LATEST:
-        raise PetStoreMockError(f"expected a moment from 1970 to the year 9998; got {name}={when!r}")
-    return moment
+        refuse(f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; got {name}={shown(when)}")
+    seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    require(EARLIEST <= seconds <= LATEST, "a moment from 1970 to the year 9998", **{name: when})
+    return seconds
+
+
+def iso(seconds: float) -> str:
+    """Return a moment in seconds since 1970 as ISO 8601 text in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def day(seconds: float) -> str:
+    """Return the day of a moment in words: ``5 December 2030``."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"

@@ -1,47 +1,30 @@
-"""The door as an OpenAPI 3.1 document, made from the table by which it answers."""
+"""The door as an OpenAPI 3.1 document, made of the verbs by which it responds."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.control.admission import TOKEN_HEADER
-from petstore_mock.control.operations import OPERATIONS
-from petstore_mock.control.problems import PROBLEM_TYPE
-from petstore_mock.control.schemas import SCHEMAS, ref
+from petstore_mock.control.problems import PROBLEM_TYPE, ProblemData
+from petstore_mock.control.schemas import COMPONENTS, schema, shape_of
+from petstore_mock.core.routing import DOOR_PATH
 
 if TYPE_CHECKING:
-    from petstore_mock.control.operations import DoorOperation
+    from collections.abc import Sequence
 
-__all__ = ["door_document"]
+    from petstore_mock.verbs import Verb
 
-_PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
-_WORDS: Final = {
-    200: "Done.",
-    201: "Made.",
-    204: "Done; there is nothing to say.",
-    400: "The body is no JSON.",
-    401: "The token is missing or wrong.",
-    403: "The request came from a foreign web page.",
-    404: "There is no such thing.",
-    409: "It can't be done as things are.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "The request can't be right.",
-    507: "There are as many worlds as there may be.",
-}
+_WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
 
 
-def door_document(origin: str, version: str) -> dict[str, Any]:
+def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
     """Return the description of the door of a stub at ``origin``: scheme, host and port."""
     paths: dict[str, Any] = {}
-    for operation in OPERATIONS:
-        mounts = [""] if operation.root_only else ["", "/w/{world}"]
-        for mount in mounts:
-            path = f"{mount}{DOOR_PATH}/{operation.path}"
-            paths.setdefault(path, {})[operation.method.lower()] = _described(operation, mount)
+    for verb in verbs:
+        for mount in [""] if verb.root_only else ["", "/w/{world}"]:
+            path = f"{mount}{DOOR_PATH}/{verb.path}"
+            paths.setdefault(path, {})[verb.method.lower()] = _operation(verb, mount)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -53,61 +36,39 @@ def door_document(origin: str, version: str) -> dict[str, Any]:
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": COMPONENTS,  # complete by now: each verb has added what it needs
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
         },
     }
 
 
-def _described(operation: DoorOperation, mount: str) -> dict[str, Any]:
-    names = _PARAMETER.findall(f"{mount}{operation.path}")
-    parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": _NAME if name == "world" else {"type": "string"}}
-        for name in names
-    ]
-    parameters += [
-        {"name": name, "in": "query", "required": False, "schema": schema} for name, schema in operation.query.items()
-    ]
-    described: dict[str, Any] = {
-        "operationId": operation.name if not mount else f"{operation.name}_of",
-        "summary": operation.summary,
+def _operation(verb: Verb, mount: str) -> dict[str, Any]:
+    shape = shape_of(verb)
+    in_path = {**({"world": _NAME} if mount else {}), **shape.path}
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()
+    ] + [{"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()]
+    operation: dict[str, Any] = {
+        "operationId": f"{verb.name}_of" if mount else verb.name,
+        "summary": verb.summary,
         "parameters": parameters,
-        "responses": {
-            **{str(status): _answer(operation, status, schema) for status, schema in operation.answers.items()},
-            **{str(status): _problem(status) for status in _refusals(operation, names)},
-        },
+        "responses": _responses(verb),
     }
-    if operation.body is not None:
-        described["requestBody"] = {
-            "required": operation.needs_body,
-            "content": {"application/json": {"schema": ref(operation.body)}},
+    if shape.body is not None:
+        operation["requestBody"] = {
+            "required": bool(shape.body.get("required", True)),
+            "content": {"application/json": {"schema": shape.body}},
         }
-    if operation.is_open:
-        described["security"] = []
-    return described
+    return {**operation, "security": []} if verb.name == "health" else operation
 
 
-def _answer(operation: DoorOperation, status: int, schema: str | None) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": _WORDS[status]}
-    if status != 204:
-        answer["content"] = {operation.media_type: {"schema": {} if schema is None else ref(schema)}}
-    return answer
-
-
-def _problem(status: int) -> dict[str, Any]:
-    return {"description": _WORDS[status], "content": {PROBLEM_TYPE: {"schema": ref("Problem")}}}
-
-
-def _refusals(operation: DoorOperation, names: list[str]) -> list[int]:
-    refusals = {422}
-    if not operation.is_open:
-        refusals |= {401, 403}
-    if names:
-        refusals.add(404)
-    if operation.body is not None:
-        refusals |= {400, 413, 415}
-    if operation.conflicts:
-        refusals.add(409)
-    if operation.name == "make_world":
-        refusals.add(507)
-    return sorted(refusals)
+def _responses(verb: Verb) -> dict[str, Any]:
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape_of(verb).result}}}
+    problem = {PROBLEM_TYPE: {"schema": schema(ProblemData, closed=False)}}
+    return {
+        **{
+            str(status): {"description": _WORDS[status], **content}
+            for status in {verb.status, verb.replaced or verb.status}
+        },
+        "default": {"description": "The request is refused, and has changed nothing.", "content": problem},
+    }

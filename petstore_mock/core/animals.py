@@ -1,220 +1,197 @@
-"""The animals of a world, and what others than its clients do to them: tests seed, change and remove (§3)."""
+"""What tests do to the animals of a world: they seed, change and remove them, as another actor would (§3)."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.numbers import is_integer
-from petstore_mock.contract.strict_json import encode_json
-from petstore_mock.contract.violations import member_path, no_such_name
-from petstore_mock.core.sample_pets import sample_category, sample_name, sample_pet
-from petstore_mock.core.store import Store, StoreSnapshot
-from petstore_mock.core.visibility import HiddenAnimals
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.values import as_path, is_integer
+from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface import schemas
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
+from petstore_mock.interface.table import FIELDS
+from petstore_mock.interface.violations import Violation, describe, no_such_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from petstore_mock.core.draws import Draws
+    from petstore_mock.core.options import Seed
+    from petstore_mock.core.store import Store
 
-    from petstore_mock.core.world import World
+Pet = dict[str, Any]
 
-__all__ = ["Animals", "AnimalsSnapshot", "as_id"]
-
+MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
-_PET_ORDER: Final = ("id", "name", "categoryId", "status")
-
-
-def as_id(pet_id: object) -> int:
-    """Return an id as it is.
-
-    Raises:
-        PetStoreMockError: it is no whole number.
-    """
-    if not is_integer(pet_id):
-        raise PetStoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
-    return pet_id
-
-
-def _shown(pet_id: object) -> str:
-    """Return an id for a sentence, into which Python writes no integer of thousands of digits."""
-    return "a number of hundreds of digits" if isinstance(pet_id, int) and pet_id.bit_length() > 1000 else repr(pet_id)
-
-
-class AnimalsSnapshot(NamedTuple):
-    """A copy of a world's animals, for :meth:`Animals.restore`."""
-
-    store: StoreSnapshot
-    hidden: dict[int, int]
-    seeded: int
 
 
 class Animals:
-    """The animals of one world: those in the store, those that can't be read yet, and how many tests have seeded.
+    """What tests do to the animals of a store. Not locked: the world's lock covers the store.
 
-    What clients read and create goes through the operations, which ask the parts. What is done here takes the world's
-    lock.
-
-    Args:
-        world: whose animals they are: its rules, its randomness and its lock.
-
-    Attributes:
-        store: the animals themselves.
-        hidden: those that can't be read yet.
+    ``assign`` returns a free id, as the behaviour assigns them; ``draws`` goes back where an animal is refused.
     """
 
-    __slots__ = ("_seeded", "_start_seeded", "_world", "hidden", "store")
+    def __init__(self, store: Store, assign: Callable[[], int], draws: Draws) -> None:
+        self._store = store
+        self._assign = assign
+        self._draws = draws
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.store = Store()
-        self.hidden = HiddenAnimals()
-        self._seeded = 0  # those that a test gave no name are named by their number
-        self._start_seeded = 0
+    # Seeding
 
-    def assign_id(self) -> int:
-        """Return a free id, as the behaviour assigns them."""
-        return self.store.free_id(self._world.rules.policies.id_assignment, self._world.random)
-
-    # Going back
-
-    def mark_start(self) -> None:
-        """Make the animals now in the store those that :meth:`reset` returns to."""
-        self.store.mark_start()
-        self._start_seeded = self._seeded
-
-    def reset(self) -> None:
-        """Return to the starting state."""
-        self.store.reset()
-        self.hidden.clear()
-        self._seeded = self._start_seeded
-
-    def snapshot(self) -> AnimalsSnapshot:
-        """Return a copy of the state."""
-        return AnimalsSnapshot(self.store.snapshot(), self.hidden.snapshot(self._world.journal.total), self._seeded)
-
-    def restore(self, snapshot: AnimalsSnapshot) -> None:
-        """Return to a copy of the state."""
-        self.store.restore(snapshot.store)
-        self.hidden.restore(snapshot.hidden, self._world.journal.total)
-        self.store.forget_answers()  # they may show an animal that is hidden again
-        self._seeded = snapshot.seeded
-
-    # What others than clients do
-
-    def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Add one animal; validated by the schema alone. Returns it as a fresh dict.
-
-        Raises:
-            PetStoreMockError: a field is wrong, or the id is taken.
-        """
-        if pet is not None and not hasattr(pet, "keys"):
-            raise PetStoreMockError(
-                f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__}); seed_many() adds several"
-            )
-        given = {**(pet or {}), **fields}
-        with self._world.lock:
-            number = self._seeded + 1
-            document = {
-                "id": given["id"] if "id" in given else self.assign_id(),
-                "name": given["name"] if "name" in given else sample_name(number),
-                "categoryId": given["categoryId"] if "categoryId" in given else sample_category(number),
-                **{name: value for name, value in given.items() if name not in {"id", "name", "categoryId"}},
-            }
-            self._check_animal(document, "seed")
-            if document["id"] in self.store:
-                raise PetStoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
-            self.store.put(document)
-            self._seeded = number
+    def seed(self, given: object) -> Pet:
+        """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
+        if not isinstance(given, Mapping):
+            refuse(f"expected an animal as a mapping; got {shown(given)}: seed_many() adds several")
+        number = self._store.seeded + 1
+        fillers = {name: sample(name, number) for name in _required() if FIELDS[name].samples}
+        assigned = {} if "id" in given else {"id": self._assign()}
+        document = in_order({**assigned, **fillers, **given})
+        check_animal(document, "seed")
+        if document["id"] in self._store:
+            raise ConflictError(f"expected an id that is free; got id={document['id']}, which is taken")
+        self._store.put(document)
+        self._store.seeded = number
         return document
 
-    def seeding(self) -> tuple[int, int, tuple[Any, ...]]:
-        """Return where seeding stands, for :meth:`take_back`."""
-        return self.store.last, self._seeded, self._world.random.getstate()
+    def seed_count(self, count: object, name: str) -> list[Pet]:
+        """Add so many plausible animals of every status, and return them."""
+        if not is_integer(count) or not 0 <= count <= MOST_ANIMALS:
+            refuse(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown(count)}")
+        return [self._seed_sample() for _ in range(count)]
 
-    def take_back(self, ids: Iterable[int], seeding: tuple[int, int, tuple[Any, ...]]) -> None:
-        """Take out again what was seeded since; as if it had never been."""
-        for pet_id in ids:
-            self.store.remove(pet_id)
-        self.store.last, self._seeded, random = seeding
-        self._world.random.setstate(random)
-
-    def seed_sample(self) -> dict[str, Any]:
-        """Add a plausible animal, the next of those of every status, and return it."""
-        with self._world.lock:
-            self._seeded += 1
-            pet = {"id": self.assign_id(), **sample_pet(self._seeded)}
-            if not self._world.schemas.fast_validator("Pet")(pet):  # those that ship do
-                self._check_animal(pet, "seed_many")
-            self.store.put(pet)
-        return pet
-
-    def _check_animal(self, document: dict[str, Any], call: str) -> None:
-        try:
-            validated = self._world.schemas.validate("Pet", document, call)
-            violations = [str(one) for one in validated]
-        except ValueError:  # Python writes no integer of thousands of digits into any sentence
-            raise PetStoreMockError(
-                f"expected an animal that Pet.json allows (§2); got a number of thousands of digits in {call}(): "
-                "id and categoryId are int64, of 19 digits at most"
-            ) from None
-        known = self._world.schemas.properties("Pet")
-        if not any(one.rule == "additionalProperties" for one in validated):  # Pet.json leaves them to the behaviour
-            violations += [
-                f"{member_path(call, str(name))} {no_such_name(str(name), known, 'field of Pet')}"
-                for name in document
-                if name not in known
-            ]
-        if not violations:
-            violations += [
-                f"{member_path(call, name)} {problem}" for name in document if (problem := _unwritable(document[name]))
-            ]
-        if violations:
-            more = len(violations) + validated.omitted - _SHOWN_VIOLATIONS
-            shown = [*violations[:_SHOWN_VIOLATIONS], *([f"and {more} more"] if more > 0 else [])]
-            raise PetStoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(shown)}")
-
-    def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Change an animal as another actor would (§3); ``status=None`` takes the status away.
-
-        Raises:
-            PetStoreMockError: there is no such animal, or a field is wrong.
-        """
-        with self._world.lock:
-            body = self.store.get(as_id(pet_id))
-            if body is None:
-                raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
-            if fields.get("id", pet_id) != pet_id:
-                came = _shown(fields["id"])
-                raise PetStoreMockError(f"expected the id to stay (§2: assigned on creation); got id={came}")
-            document = {**json.loads(body), **fields}
-            if document.get("status", "") is None:
-                del document["status"]
-            document = {name: document[name] for name in (*_PET_ORDER, *document) if name in document}
-            self._check_animal(document, "update")
-            self.store.put(document)
+    def _seed_sample(self) -> Pet:
+        store = self._store
+        number = store.seeded + 1
+        samples = {name: sample(name, number) for name, field in FIELDS.items() if field.samples}
+        document = in_order({"id": self._assign(), **samples})
+        if not schemas.is_valid("Pet")(document):
+            check_animal(document, "seed_many")
+        store.put(document)
+        store.seeded = number
         return document
 
-    def remove(self, pet_id: int) -> None:
-        """Take an animal out as another actor would (§3).
+    def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
+        """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
+        if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
+            advice = ": put the one animal into a list" if is_object(pets) else ""
+            refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
+        before, state = self._store.snapshot(), self._draws.state()
+        added: list[Pet] = []
+        for index, pet in enumerate(cast("Iterable[object]", pets)):
+            try:
+                added.append(self.seed(pet))
+            except PetStoreMockError as error:
+                self._store.restore(before)
+                self._draws.restore(state)
+                error.args = (f"{where.format(index)}: {error}; none of them was added", *error.args[1:])
+                raise
+        return added
 
-        Raises:
-            PetStoreMockError: there is no such animal.
-        """
-        with self._world.lock:
-            if not self.store.remove(as_id(pet_id)):
-                raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
-            self.hidden.discard(pet_id)
+    def fill(self, seed: Seed | None) -> None:
+        """Add the animals of a starting state: how many, the animals, or a JSON file of them."""
+        if seed is None:
+            return
+        if isinstance(seed, (str, PathLike)):
+            self.seed_each(animals_of_file(seed), f"{seed}, item [{{}}]")
+        elif isinstance(seed, int):
+            self.seed_count(seed, "seed")
+        else:
+            self.seed_each(seed, "animal {} of seed")
+
+    # Another actor's hand
+
+    def update(self, pet_id: object, changes: Mapping[str, Any]) -> Pet:
+        """Change an animal and return it; None takes a field away."""
+        former = self._store.document(pet_id) if is_integer(pet_id) else None
+        if former is None:
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
+        for name, value in changes.items():
+            field = FIELDS.get(name)
+            if field is not None and not field.mutable and value != former.get(name):
+                refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
+        document = {**former, **changes}
+        gone = [name for name in changes if document[name] is None and name in FIELDS and name not in _required()]
+        document = in_order({name: value for name, value in document.items() if name not in gone})
+        check_animal(document, "update")
+        self._store.put(document)
+        return document
+
+    def remove(self, pet_id: object) -> None:
+        if not is_integer(pet_id) or not self._store.remove(pet_id):
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
-def _unwritable(value: object) -> str:
-    """Say why no JSON text can hold ``value``; empty when one can."""
+def _required() -> list[str]:
+    required: list[str] = schemas.schema("Pet").get("required", [])
+    return required
+
+
+def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the value that the ``number``-th plausible animal has in a field; free text is unique."""
+    samples = FIELDS[name].samples
+    turn, index = divmod(number - 1, len(samples))
+    value = samples[index]
+    is_free_text = isinstance(value, str) and "enum" not in schemas.properties("Pet")[name]
+    return f"{value} {turn + 1}" if is_free_text and turn else value
+
+
+def in_order(document: Mapping[str, Any]) -> Pet:
+    return {name: document[name] for name in (*FIELDS, *document) if name in document}
+
+
+def check_animal(document: Mapping[str, Any], call: str) -> None:
+    """Refuse an animal that Pet.json does not allow, or that has a field which the interface does not show."""
     try:
-        if type(value) is str:
-            value.encode("utf-8")
-        elif type(value) is not int or value.bit_length() > 64:
-            encode_json(value)
+        found = schemas.violations(schemas.schema("Pet"), document, call)
+    except ValueError:  # Python writes no integer of thousands of digits
+        raise InvalidError("expected an animal that Pet.json allows; got a number of thousands of digits") from None
+    broken = list(found)
+    if not any(one.rule == "additionalProperties" for one in broken):  # Pet.json leaves them to the behaviour
+        broken += [
+            Violation(f"{call}.{name}", "additionalProperties", no_such_name(str(name), FIELDS, "field of Pet"), value)
+            for name, value in document.items()
+            if name not in FIELDS
+        ]
+    if not broken:
+        broken += [
+            Violation(f"{call}.{name}", "json", problem, None)
+            for name, value in document.items()
+            if (problem := _not_json(value))
+        ]
+    if broken:
+        more = len(broken) + found.omitted - _SHOWN_VIOLATIONS
+        words = [str(one) for one in broken[:_SHOWN_VIOLATIONS]] + ([f"and {more} more"] if more > 0 else [])
+        message = f"expected an animal that Pet.json allows (§2): {'; '.join(words)}"
+        raise InvalidError(message, broken[:_SHOWN_VIOLATIONS], max(more, 0))
+
+
+def _not_json(value: object) -> str:
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return "must not hold a lone surrogate, which UTF-8 can't carry"
     except (TypeError, ValueError, RecursionError) as error:
         return f"must be a JSON value; {error}"
     return ""
+
+
+def animals_of_file(path: str | PathLike[str]) -> list[Any]:
+    try:
+        content = as_path(path, "seed").read_bytes()
+    except FileNotFoundError:
+        refuse(f"expected a number of animals, or a JSON file of them; got {path}, which does not exist")
+    except OSError as error:
+        refuse(f"expected a readable JSON file of animals in {path}; {error}")
+    try:
+        animals, repeated = decode_json(content.removeprefix(b"\xef\xbb\xbf"))  # RFC 8259 §8.1: a mark may be ignored
+    except MalformedJsonError as error:
+        refuse(f"expected JSON in {path}; {error}")
+    for one in repeated:
+        _, index, name = one.path.split(".", 2)
+        refuse(f"{path}, item [{index}]: expected each member once; got {name!r} twice")
+    if not is_array(animals):
+        refuse(f"expected a JSON array of animals in {path}; got {describe(animals)}")
+    return list(animals)

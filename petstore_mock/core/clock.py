@@ -1,77 +1,110 @@
-"""The fake's own time: it drives ``Date``, the expiry of keys and the removal of getPet."""
+"""The fake's own time: it decides ``Date``, the expiry of keys and the removal of deprecated operations."""
 
 from __future__ import annotations
 
 import math
 import time
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, Never
+from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.dates import EARLIEST, LATEST, as_moment, http_date
-from petstore_mock.common.numbers import is_number
-from petstore_mock.common.suggestions import refuse_unknown
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.common import real
+from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
+from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.values import is_number
 
-__all__ = ["Clock"]
-
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 _LARGEST: Final = 1e18  # seconds: as good as for ever
 
 
-class Clock:
-    """A clock that runs with the real one, displaced by what a test asks for.
+def wall_clock() -> float:
+    """Return Python's time, which freezegun may have moved. A test may also have replaced it by something else."""
+    try:
+        now = time.time()
+    except Exception:  # noqa: BLE001  # of a test's own function
+        return float(real.time())
+    return now if type(now) is float and EARLIEST <= now <= LATEST else float(real.time())
 
-    Attributes:
-        present: the fake's time at the present request, in seconds since 1970.
-        date_field: the same as the value of ``Date`` (RFC 9110 §6.6.1); one object for all requests of a second.
+
+def moment_from(now: float, when: float | str | date | datetime, name: str) -> float:
+    """Return a moment in seconds since 1970: ``when`` is a number of seconds from now, or a moment."""
+    if is_number(when) and abs(when) <= math.inf:
+        return now + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
+    return moment_of(when, name)  # type: ignore[arg-type]  # anything else is refused there
+
+
+def step_of(now: float, amounts: Mapping[str, float]) -> float:
+    """Return the seconds that a clock moves by ``amounts`` of days, hours, minutes and seconds."""
+    for name, amount in amounts.items():
+        require(is_number(amount) and not math.isnan(amount), f"a number of {name}", **{name: amount})
+    try:
+        step = timedelta(**amounts).total_seconds()
+    except OverflowError:
+        step = math.inf
+    given = ", ".join(f"{name}={shown(amount)}" for name, amount in amounts.items() if amount)
+    if not EARLIEST <= now + step <= LATEST:
+        refuse(f"expected a step that ends from 1970 to the year 9998; got {given}")
+    return step
+
+
+class Time:
+    """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it."""
+
+    __slots__ = ("_second", "date", "frozen", "offset", "present")
+
+    def __init__(self) -> None:
+        self.offset = 0.0  # seconds ahead of the real clock
+        self.frozen: float | None = None  # the moment at which it stands
+        self.present = 0.0  # the time of the present request
+        self._second = -1.0
+        self.date = b""  # the same as the value of ``Date``, one object for all requests of a second
+
+    def now(self) -> float:
+        return wall_clock() + self.offset if self.frozen is None else self.frozen
+
+    def begin_request(self) -> float:
+        self.present = now = wall_clock() + self.offset if self.frozen is None else self.frozen
+        second = now // 1
+        if second != self._second:
+            self._second = second
+            self.date = http_date(now).encode("ascii")
+        return now
+
+    def change(
+        self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
+    ) -> None:
+        """Travel to a moment, then move by a step, then stop or run on."""
+        now = self.now() if moment is None else moment
+        if step is not None:
+            now += step_of(now, step)
+        stands = self.frozen is not None if freeze is None else freeze
+        self.frozen = now if stands else None
+        self.offset = now - wall_clock()
+
+    def restart(self, at: float | None) -> None:
+        """Run from a moment on; None for the real time."""
+        self.frozen = None
+        self.offset = 0.0 if at is None else at - wall_clock()
+
+
+class Clock:
+    """The fake's clock. It runs with the real one, displaced by what your test asks for.
+
+    The object is a view of its world: you can hold it across resets.
     """
 
-    __slots__ = ("_frozen", "_next_second", "_offset", "_second", "_start", "date_field", "present")
-
-    present: float
-    date_field: bytes
-
-    def __init__(self, at: str | date | datetime | None = None) -> None:
-        self._start = None if at is None else as_moment(at, "at")
-        self._second = self._next_second = 0.0  # from when and until when `date_field` is right: for no time yet
-        self._offset = 0.0
-        self._frozen: float | None = None
-        self.reset()
-        self.begin_request()
+    def __init__(self, time: Time, lock: AbstractContextManager[object]) -> None:
+        self._time = time
+        self._lock = lock
 
     def __repr__(self) -> str:
-        state = "frozen at" if self.frozen else "running, now"
-        return f"<Clock {state} {self.moment.isoformat()}>"
+        return f"<Clock {'frozen at' if self.frozen else 'running, now'} {self.moment.isoformat()}>"
 
     def now(self) -> float:
         """Return the fake's time in seconds since 1970."""
-        frozen = self._frozen
-        return time.time() + self._offset if frozen is None else frozen
-
-    def begin_request(self) -> float:
-        """Return the fake's time, which is :attr:`present` for all that is asked while a request is answered."""
-        frozen = self._frozen
-        self.present = now = time.time() + self._offset if frozen is None else frozen
-        if not self._second <= now < self._next_second:
-            self._second = second = now // 1
-            self._next_second = second + 1
-            self.date_field = http_date(now).encode("ascii")
-        return now
-
-    def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
-        """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.
-
-        Args:
-            when: the moment.
-            name: what the caller's own argument is called, for the error.
-
-        Raises:
-            PetStoreMockError: ``when`` is neither.
-        """
-        if is_number(when) and abs(when) <= math.inf:
-            return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
-        # What is neither is refused there.
-        return as_moment(when, name, or_else="seconds from now, ").timestamp()  # type: ignore[arg-type]
+        return self._time.now()
 
     @property
     def moment(self) -> datetime:
@@ -81,84 +114,43 @@ class Clock:
     @property
     def frozen(self) -> bool:
         """Whether the fake's time stands still."""
-        return self._frozen is not None
+        return self._time.frozen is not None
 
     def travel_to(self, when: str | date | datetime) -> None:
-        """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
-
-        Raises:
-            PetStoreMockError: ``when`` is no date, datetime or ISO 8601 text.
-        """
-        self._go_to(as_moment(when))
-
-    def _go_to(self, moment: datetime) -> None:
-        target = moment.timestamp()
-        if self._frozen is not None:
-            self._frozen = target
-        else:
-            self._offset = target - time.time()
-
-    def advance(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, **unknown: Never
-    ) -> None:
-        """Move the fake's time forward (or back, by negative amounts).
+        """Set the fake's time. It runs on from there, or stands there if the clock is frozen.
 
         Args:
-            days: an amount of days, fractions allowed, as of the others.
-            hours: an amount of hours.
-            minutes: an amount of minutes.
-            seconds: an amount of seconds.
-            unknown: refused, with the nearest of the others.
+            when: ISO 8601 text, a date or a datetime; without a time it is midnight, without a zone UTC.
 
         Raises:
-            PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
+            PetStoreMockError: ``when`` is no moment from 1970 to the year 9998.
         """
-        refuse_unknown(Clock.advance, unknown)
-        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
-        got = ", ".join(f"{name}={amount!r}" for name, amount in amounts.items() if amount != 0)
-        try:
-            step = timedelta(**amounts).total_seconds()
-        except OverflowError:
-            step = math.inf
-        except (TypeError, ValueError):
-            raise PetStoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from None
-        if not EARLIEST <= self.now() + step <= LATEST:
-            raise PetStoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
-        self._move(step)
+        self._change(moment=moment_of(when))
 
-    def _move(self, seconds: float) -> None:
-        if self._frozen is not None:
-            self._frozen += seconds
-        else:
-            self._offset += seconds
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Move the fake's time forward, or back by negative amounts.
+
+        Args:
+            days: days, fractions allowed.
+            hours: hours, fractions allowed.
+            minutes: minutes, fractions allowed.
+            seconds: seconds, fractions allowed.
+
+        Raises:
+            PetStoreMockError: an amount is no number, or the step leaves the years that HTTP dates can express.
+        """
+        self._change(step={"days": days, "hours": hours, "minutes": minutes, "seconds": seconds})
 
     def freeze(self) -> None:
-        """Let the fake's time stand still until :meth:`unfreeze` or a reset."""
-        self._frozen = self.now()
+        """Stop the fake's time until :meth:`unfreeze` or a reset."""
+        self._change(freeze=True)
 
     def unfreeze(self) -> None:
         """Let the fake's time run on from where it stands."""
-        if self._frozen is not None:
-            self._offset = self._frozen - time.time()
-            self._frozen = None
+        self._change(freeze=False)
 
-    def start_at(self, at: str | date | datetime | None) -> None:
-        """Make ``at`` the time that :meth:`reset` returns to; None for the real one.
+    # The clock of a world elsewhere sends the change instead.
 
-        Raises:
-            PetStoreMockError: ``at`` is no moment, see :func:`as_moment`.
-        """
-        self._start = None if at is None else as_moment(at, "at")
-
-    def reset(self) -> None:
-        """Return to the time of the start."""
-        self._frozen = None
-        self._offset = 0.0 if self._start is None else self._start.timestamp() - time.time()
-
-    def snapshot(self) -> tuple[float, float | None]:
-        """Return the displacement, for :meth:`restore`."""
-        return self._offset, self._frozen
-
-    def restore(self, snapshot: tuple[float, float | None]) -> None:
-        """Return to a displacement that :meth:`snapshot` gave."""
-        self._offset, self._frozen = snapshot
+    def _change(self, **change: Any) -> None:  # noqa: ANN401  # those of Time.change
+        with self._lock:
+            self._time.change(**change)

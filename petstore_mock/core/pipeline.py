@@ -1,7 +1,7 @@
-"""The pipeline: route, authenticate, decode, validate, choose fault, execute, answer. No I/O.
+"""The pipeline: route, authenticate, validate, choose the fault, execute, render. No I/O.
 
-:func:`handle` answers one request on one world. Everything from the key to the journal entry happens under the
-world's lock, so that the journal's order is the order of what happened; waiting is left to the adapters.
+:func:`handle` responds to one request on one world. Everything from the key to the journal happens under the world's
+lock, so that the order of the journal is the order of events; the adapters wait.
 """
 
 from __future__ import annotations
@@ -9,229 +9,252 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.contract.error_conditions import CONDITIONS
-from petstore_mock.core.operations import execute, execute_again
-from petstore_mock.core.responses import bare_response, fault_response, refusal_response, refused
-from petstore_mock.core.routing import METHODS, Refusal
-from petstore_mock.core.self_check import check_error
+from petstore_mock.common.real import perf_counter
+from petstore_mock.core import mutation
+from petstore_mock.core.operations import Call, execute
+from petstore_mock.core.responses import bare, fault_response, refusal_response, refused
+from petstore_mock.core.routing import Refusal, Route
 from petstore_mock.core.validation import validate, validate_head
-from petstore_mock.faults.kinds import Answer, Delay
-from petstore_mock.journal.entry import Entry
-from petstore_mock.messages.bearer import key_fault
-from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.response import ApiResponse
+from petstore_mock.http.credentials import key_fault
+from petstore_mock.http.deferred import Deferred, Delivery
+from petstore_mock.http.response import Response
+from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.table import METHODS, Operation
+from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.keys import Key
-    from petstore_mock.core.new_pet import NewPet
-    from petstore_mock.core.routing import Route
+    from petstore_mock.core.store import Body
     from petstore_mock.core.world import World
-    from petstore_mock.faults import Fault
-    from petstore_mock.faults.kinds import Seconds
-    from petstore_mock.messages.deferred import DeferredResponses
-    from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import Delivery
-
-__all__ = ["admits", "handle", "refuse", "refuse_leftover", "tell_browser"]
+    from petstore_mock.faults.fault import Fault
+    from petstore_mock.http.request import ApiRequest
 
 
-def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse | DeferredResponse:
-    """Answer one request. The world's lock is held.
-
-    Args:
-        world: whose state it meets.
-        request: the request.
-        key: the API key of this world that it bears, or None.
-        problem: why ``key`` is None: a name of ``CONDITIONS``.
-    """
-    entry = Entry(world.journal.total + 1, world.owner, request, world.clock.begin_request())
+def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> Response | Deferred:
+    """Respond to one request, with a key of this world, or with the condition that says why there is none."""
+    exchange = _begin(world, request)
     try:
-        if world.mutation is None:
-            answer = _answer(world, request, key, problem, entry)
+        if world.mutant is None:
+            response = _respond(world, request, key, problem, exchange)
         else:
-            asked, key, problem = world.mutation.ask(world, entry, key, problem)
-            answer = _answer(world, asked, key, problem, entry)
+            asked, key, problem = mutation.before(world, world.mutant, exchange, key, problem)
+            response = _respond(world, asked, key, problem, exchange)
             request.operation = asked.operation
-        if world.self_check and entry.condition is not None and isinstance(answer, ApiResponse) and entry.fault is None:
-            check_error(world, answer)  # one that met a fault was checked before that spoilt it
-    except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
-        answer = _failed(world, entry, error)
-    if type(answer) is ApiResponse:
-        if world.mutation is None and world.cors is None:  # as nearly always: spared a call
-            entry.response = answer
-        else:
-            _answered(world, entry, answer)
-    entry.duration = RealTime.perf_counter() - request.started
-    world.journal.add(entry)
-    return answer
+    except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test, and the client gets a response
+        response = _failed(world, exchange, error)
+    if isinstance(response, Response):
+        _dress(world, exchange, response)
+    exchange.duration = perf_counter() - request.started
+    world.journal.add(exchange)
+    return response
 
 
-def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
-    """Take note of an answer as it goes out."""
-    if world.mutation is not None:
-        world.mutation.spoil(world, entry, response)
-    if world.cors is not None:
-        tell_browser(world, entry.request, response)
-    entry.response = response
+def _begin(world: World, request: ApiRequest) -> Exchange:
+    world.store.turn += 1
+    exchange = Exchange(world.journal.total + 1, world.owner, request, world.time.begin_request())
+    if world.host.tls:
+        exchange.secure = True
+    return exchange
 
 
-def tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
-    """Let a page of another origin see the answer, if it is allowed to: errors and faults as well."""
-    if world.cors is not None:
-        response.head = world.cors.with_fields(response.head, request)
-
-
-def _answer(
-    world: World, request: ApiRequest, key: Key | None, problem: str, entry: Entry
-) -> ApiResponse | DeferredResponse:
-    rules = world.rules
-    route = rules.route(request.method, request.target)
+def _respond(
+    world: World, request: ApiRequest, key: Key | None, problem: str, exchange: Exchange
+) -> Response | Deferred:
+    route = world.rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
-        return _without_operation(world, route, request, entry)
+        return _without_operation(world, route, request, exchange)
     request.operation = operation.name
-    if key is not None:
-        problem = world.keys.use(key)
-    if problem:
-        fault = key_fault(problem, request.values("authorization"), world.keys)
-        return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
-    new_pet = None
-    # Nearly every request is without a body and right: spared the call that would find nothing.
-    if operation.request_schema is not None or route.invalid is not None:
-        judgement = validate(rules, request, route)
-        if isinstance(judgement, Refusal):
-            return refused(world, entry, judgement)
-        new_pet = judgement
-    world.valid_requests = valid = world.valid_requests + 1
-    rate_limit = rules.policies.rate_limit
-    if rate_limit is not None and (retry_after := rate_limit(valid, entry.timestamp)) is not None:
-        return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
+    judged = _judge(world, request, route, key, problem)
+    if isinstance(judged, Refusal):
+        return refused(world, exchange, judged)
     if not world.plan.idle:
-        return _Execution(world, request, route, new_pet, entry).run()
-    return execute_again(world, route, entry) if new_pet is None else execute(world, route, new_pet, entry, commit=True)
+        return _Execution(world, request, operation, route, judged, exchange).meet_fault()
+    kept = world.store.responses.get(route)
+    if kept is not None and kept.date is world.time.date:
+        exchange.executed = True
+        return kept
+    return _Execution(world, request, operation, route, judged, exchange).execute(commit=True)
 
 
-def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:
-    if world.cors is not None and world.cors.permits_preflight(request):
-        # On an unknown path too: refused there, a page would be told of no status at all.
-        fields = world.cors.preflight_fields(route.allow or METHODS)
-        return bare_response(world, world.rules.head(204, fields, json=False), b"")
+def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, problem: str) -> Body | Refusal | None:
+    """Authenticate and validate a request: return its body, None where its operation takes none, or the refusal."""
+    if key is not None:
+        problem = world.use_key(key)
+    if problem:  # §5: it comes before everything else
+        detail = key_fault(problem, request.values("authorization"), world.secrets())
+        if problem == "revoked_key" and world.owner is not None:
+            detail = f"the world of {world.owner} revoked it"
+        return Refusal(problem, detail=detail)
+    judged = validate(world.rules, request, route)
+    if isinstance(judged, Refusal):
+        return judged
+    world.valid_requests += 1
+    limit = world.rules.policies.rate_limit
+    after = None if limit is None else limit(world.valid_requests, world.time.present)
+    return judged if after is None else Refusal("rate_limited", fields=(("Retry-After", after),))
+
+
+def _keeps_responses(world: World, operation: Operation) -> bool:
+    """Say whether the response of a read-only operation can be repeated while nothing changes.
+
+    The store forgets it when an animal changes; other rules have other routes; with the second ``Date`` ends, and so
+    may the operation. Mutants and CORS change responses on their way out, and paging depends on the client's address.
+    """
+    chosen = world.rules.policies
+    return not operation.commits and world.mutant is None and world.host.cors is None and chosen.paging_headers is None
+
+
+def _without_operation(world: World, route: Route, request: ApiRequest, exchange: Exchange) -> Response:
+    cors = world.host.cors
+    if cors is not None and cors.permits_preflight(request):
+        # On an unknown path too: if the fake refused there, the page would not learn the status of its request.
+        return bare(world, world.rules.head(204, cors.preflight_fields(route.allow or METHODS), json=False))
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
-        return refused(world, entry, replace(route.refusal, fields=allow))
-    return bare_response(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
+        return refused(world, exchange, replace(route.refusal, fields=allow))
+    return bare(world, world.rules.head(204, allow, json=False))  # RFC 9110 §9.3.7
 
 
-def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
-    """Answer for a bug of the fake, which fails the test."""
-    world.errors.note(error)
+def _dress(world: World, exchange: Exchange, response: Response) -> None:
+    """Finish a response as it goes out, and note it in its exchange."""
+    if world.mutant is not None:
+        mutation.after(world, world.mutant, exchange, response)
+    tell_browser(world, exchange.request, response)
+    exchange.response = response
+
+
+def tell_browser(world: World, request: ApiRequest, response: Response) -> None:
+    """Let an allowed page of another origin read a response, errors and faults too."""
+    if world.host.cors is not None:
+        response.head = world.host.cors.with_fields(response.head, request)
+
+
+def _failed(world: World, exchange: Exchange, error: BaseException) -> Response:
+    """Respond to a bug of the fake, which fails the test."""
+    world.verification.note(error)
     refusal = Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
-    entry.condition, entry.violations, entry.omitted = CONDITIONS[refusal.condition], (), 0
-    entry.detail = refusal.detail
-    return refusal_response(world, refusal, entry.request)
+    exchange.condition, exchange.violations, exchange.omitted = CONDITIONS[refusal.condition], (), 0
+    exchange.detail = refusal.detail
+    return refusal_response(world, refusal, exchange.request)
 
 
 class _Execution:
-    """A valid request on its way through fault, execution and rendering."""
+    """A valid request on its way through faults, execution and rendering."""
 
-    __slots__ = ("entry", "new_pet", "pending", "request", "route", "world")
+    __slots__ = ("_body", "_exchange", "_operation", "_pending", "_request", "_route", "_world")
 
-    pending: DeferredResponses  # those that it is one of, if its answer is
+    def __init__(  # noqa: PLR0917  # made for every request: keywords cost time
+        self,
+        world: World,
+        request: ApiRequest,
+        operation: Operation,
+        route: Route,
+        body: Body | None,
+        exchange: Exchange,
+    ) -> None:
+        self._world = world
+        self._request = request
+        self._operation = operation
+        self._route = route
+        self._body = body
+        self._exchange = exchange
+        self._pending = world.pending  # a reset replaces it
 
-    def __init__(self, world: World, request: ApiRequest, route: Route, new_pet: NewPet | None, entry: Entry) -> None:
-        self.world = world
-        self.request = request
-        self.route = route
-        self.new_pet = new_pet
-        self.entry = entry
+    def execute(self, *, commit: bool) -> Response:
+        world, exchange = self._world, self._exchange
+        drawn = world.random.drawn
+        done = execute(Call(world, self._operation, self._route, self._request.base_path, self._body, commit))
+        if isinstance(done, Refusal):
+            return refused(world, exchange, done)
+        exchange.executed = commit or not self._operation.commits
+        if _keeps_responses(world, self._operation) and drawn == world.random.drawn and not world.store.hidden:
+            world.store.keep_response(self._route, done)
+        return done
 
-    def run(self) -> ApiResponse | DeferredResponse:
-        world = self.world
-        fault = world.plan.choose("before_commit", self.entry, world.random)
+    def meet_fault(self) -> Response | Deferred:
+        """Choose the fault before the commit, and respond."""
+        fault = self._world.plan.choose("before_commit", self._exchange, self._world.random)
         if fault is None:
-            return self.proceed()
-        self.entry.fault = fault
-        if isinstance(fault, Delay):
-            self.pending = world.deferred
-            self.entry.outcome = "delayed"
-            return self._deferred(self.resume, seconds=fault.seconds)
-        if fault.loses_answer:
+            return self._commit()
+        self._exchange.fault = fault
+        row = fault.row
+        if fault.kind == "delay":
+            self._exchange.outcome = "delayed"
+            return self._deferred(self._resume, delay=fault.delay)
+        if row.loses_response:
             return self._instead(fault)
-        if fault.only_slows:  # the answer arrives whole: what it says must be true
-            answer = self.proceed()
-            met_another = self.entry.fault is not fault
-            return answer if met_another or isinstance(answer, DeferredResponse) else self._corrupted(answer, fault)
-        # A corrupted answer is that of an operation which is then not carried out: nothing is kept.
-        return self._corrupted(self._execute(commit=False), fault)
+        if row.only_slows:  # the response arrives whole, so it must be true
+            response = self._commit()
+            met_another = self._exchange.fault is not fault
+            return response if met_another or isinstance(response, Deferred) else self._corrupted(response, fault)
+        return self._corrupted(self.execute(commit=False), fault)
 
-    def _execute(self, *, commit: bool) -> ApiResponse:
-        return execute(self.world, self.route, self.new_pet, self.entry, commit=commit)
-
-    def proceed(self) -> ApiResponse | DeferredResponse:
-        """Execute, then let a fault that waits for the commit have the answer."""
-        world, entry = self.world, self.entry
-        response = self._execute(commit=True)
-        if self.new_pet is None or not entry.executed:
+    def _commit(self) -> Response | Deferred:
+        """Execute, then let a fault after the commit have the response."""
+        world, exchange = self._world, self._exchange
+        response = self.execute(commit=True)
+        if not self._operation.commits or not exchange.executed:
             return response
-        fault = world.plan.choose("after_commit", entry, world.random)
+        fault = world.plan.choose("after_commit", exchange, world.random)
         if fault is None:
             return response
-        entry.delayed_by = entry.fault  # whatever else meets a request before the commit ends it
-        entry.fault = fault
-        if isinstance(fault, Delay):
-            return self._late(response, fault.seconds)
-        return self._instead(fault) if fault.loses_answer else self._corrupted(response, fault)
+        exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
+        exchange.fault = fault
+        exchange.response = response  # reports tell what was lost
+        if fault.kind == "delay":
+            return self._late(response, fault)
+        return self._instead(fault) if fault.row.loses_response else self._corrupted(response, fault)
 
-    def resume(self) -> ApiResponse | DeferredResponse:
-        """Go on after a delay. A reset or a restore meanwhile has ended the state that the request was made for."""
-        world, entry = self.world, self.entry
+    def _resume(self) -> Response | Deferred:
+        """Go on after a delay, unless a reset or a restore has ended the state that the request met."""
+        world, exchange = self._world, self._exchange
         with world.lock:
-            world.clock.begin_request()
+            world.time.begin_request()
             try:
-                ended = world.deferred is not self.pending
-                answer = refused(world, entry, Refusal("released")) if ended else self.proceed()
+                ended = world.pending is not self._pending
+                response = refused(world, exchange, Refusal("released")) if ended else self._commit()
             except Exception as error:  # noqa: BLE001  # as in handle()
-                answer = _failed(world, entry, error)
-            if isinstance(answer, ApiResponse):
-                _answered(world, entry, answer)
-            world.journal.weigh_again(entry)
-            return answer
-
-    def _instead(self, fault: Fault) -> ApiResponse | DeferredResponse:
-        """Answer with the fault instead of the operation's answer."""
-        world = self.world
-        if isinstance(fault, Answer):
-            response = fault_response(world, fault, self.route)
-            return response if fault.delay is None else self._late(response, fault.delay)
-        unread = bare_response(world, world.rules.head(503, json=False), b"")  # nothing of it goes out
-        return self._deferred(lambda: unread, delivery=fault.delivery)
-
-    def _corrupted(self, response: ApiResponse, fault: Fault) -> ApiResponse | DeferredResponse:
-        """Corrupt the operation's answer, or the way it goes out."""
-        response.head, response.body = fault.corrupt(response.head, response.body)
-        if fault.delivery is None:
+                response = _failed(world, exchange, error)
+            if isinstance(response, Response):
+                _dress(world, exchange, response)
             return response
-        _answered(self.world, self.entry, response)
-        return self._deferred(lambda: response, delivery=fault.delivery)
 
-    def _late(self, response: ApiResponse, seconds: Seconds) -> DeferredResponse:
-        """Hold back an answer that is made already."""
-        _answered(self.world, self.entry, response)
-        return self._deferred(lambda: response, seconds=seconds)
+    def _instead(self, fault: Fault) -> Response | Deferred:
+        world = self._world
+        if fault.row.responds:
+            response = fault_response(world, fault, self._route)
+            return response if fault.delay is None else self._late(response, fault)
+        unsent = bare(world, world.rules.head(503, json=False))
+        return self._deferred(lambda: unsent, delivery=fault.delivery)
+
+    def _corrupted(self, response: Response, fault: Fault) -> Response | Deferred:
+        head, body = response.head, response.body
+        if body:
+            head, body = fault.corrupt(head, body)
+        changed = Response(head, body, response.date, response.wire_format)  # the store may keep the other
+        if fault.delivery is None:
+            return changed
+        _dress(self._world, self._exchange, changed)
+        return self._deferred(lambda: changed, delivery=fault.delivery)
+
+    def _late(self, response: Response, fault: Fault) -> Deferred:
+        _dress(self._world, self._exchange, response)
+        return self._deferred(lambda: response, delay=fault.delay)
 
     def _deferred(
         self,
-        resume: Callable[[], ApiResponse | DeferredResponse],
+        resume: Callable[[], Response | Deferred],
         *,
-        seconds: Seconds | None = None,
+        delay: tuple[float, float] | None = None,
         delivery: Delivery | None = None,
-    ) -> DeferredResponse:
-        world = self.world
-        delay = 0.0 if seconds is None else world.random.uniform(*seconds)
-        return DeferredResponse(resume, self.entry, world.deferred, delay=delay, delivery=delivery)
+    ) -> Deferred:
+        self._exchange.in_flight = True
+        low, high = delay or (0.0, 0.0)
+        seconds = low if low == high else self._world.random().uniform(low, high)
+        return Deferred(resume, self._exchange, self._world.pending, delay=seconds, delivery=delivery)
 
 
 # For the adapters
@@ -240,35 +263,31 @@ class _Execution:
 def admits(world: World, request: ApiRequest, key: Key | None, length: int | None) -> bool:
     """Say from its head whether a request's body is worth reading; counts nothing (RFC 9110 §10.1.1)."""
     with world.lock:
-        if world.mutation is not None:
-            return True  # it may let the key in, or make an animal of what is refused
-        rules = world.rules
-        route = rules.route(request.method, request.target)
+        if world.mutant is not None:
+            return True  # it may let the key in, or make an animal of an invalid body
+        route = world.rules.route(request.method, request.target)
         if route.operation is None or route.invalid is not None:
             return False
-        if key is None or world.keys.problem(key):
+        if key is None or world.key_problem(key):
             return False
-        return route.operation.request_schema is None or validate_head(rules, request, length) is None
+        return route.operation.body is None or validate_head(world.rules, request, length) is None
 
 
-def refuse_leftover(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
-    """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
+def refuse_leftover(world: World, refusal: Refusal, request: ApiRequest) -> Response:
+    """Refuse a request of an earlier test, or to no world; the journal of ``world`` does not hear of it."""
     with world.lock:
-        world.clock.begin_request()
-        response = refusal_response(world, Refusal(condition, detail=detail), request)
+        world.time.begin_request()
+        response = refusal_response(world, refusal, request)
         tell_browser(world, request, response)
         return response
 
 
-def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
-    """Answer what never became a whole request, with an error body and a journal entry."""
+def refuse(world: World, refusal: Refusal, request: ApiRequest, error: BaseException | None = None) -> Response:
+    """Respond to bytes that never became a whole request, with an error body and an exchange in the journal."""
     with world.lock:
-        if condition == "internal_error":  # an adapter failed: like any failure of ours, it fails the test
-            world.errors.note(RuntimeError(detail))
-        now = world.clock.begin_request()
-        entry = Entry(world.journal.total + 1, world.owner, request, now)
-        response = refused(world, entry, Refusal(condition, detail=detail))
-        _answered(world, entry, response)
-        entry.duration = RealTime.perf_counter() - request.started
-        world.journal.add(entry)
+        exchange = _begin(world, request)
+        response = refused(world, exchange, refusal) if error is None else _failed(world, exchange, error)
+        _dress(world, exchange, response)
+        exchange.duration = perf_counter() - request.started
+        world.journal.add(exchange)
         return response

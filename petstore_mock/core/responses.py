@@ -1,62 +1,48 @@
-"""Makes the answers of the core: renders, encodes, refuses, and answers as a fault says. No I/O."""
+"""Makes the responses of the core: renders JSON, refuses, and responds as a fault says."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status, error_document
-from petstore_mock.contract.strict_json import encode_json
-from petstore_mock.contract.violations import MOST_VIOLATIONS
-from petstore_mock.core.routing import SERVER
-from petstore_mock.core.self_check import check_error
-from petstore_mock.messages.response import BODILESS_STATUSES, ApiResponse, Head
+from petstore_mock.core.routing import SERVER, Refusal, ResponseFields, Route
+from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
+from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
+from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.violations import MOST_VIOLATIONS
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.error_conditions import Condition
-    from petstore_mock.contract.gap_policies import ResponseFields
-    from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
-    from petstore_mock.faults.kinds import Answer
-    from petstore_mock.journal.entry import Entry
-    from petstore_mock.messages.request import ApiRequest
-
-__all__ = ["bare_response", "fault_response", "json_response", "refusal_response", "refused"]
+    from petstore_mock.faults.fault import Fault
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.journal.exchange import Exchange
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
 
-def json_response(world: World, status: int, canonical: bytes, fields: ResponseFields) -> ApiResponse:
-    """Make an answer of canonical JSON, rendered as the behaviour writes it."""
+def render(world: World, status: int, canonical: bytes, fields: ResponseFields = ()) -> Response:
+    """Return a response with a JSON body, written as the behaviour writes it."""
     rules = world.rules
-    if rules.rewrites:
-        canonical = rules.policies.json_style(rules.policies.extra_response_fields(canonical))
-    return bare_response(world, rules.head(status, fields), canonical)
+    chosen = rules.policies
+    body = chosen.json_style(chosen.extra_response_fields(canonical))
+    return Response(rules.head(status, fields), body, world.time.date, rules.wire_format)
 
 
-def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
-    """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
-    return ApiResponse(head, body, world.clock.date_field, world.rules.wire_format)
+def bare(world: World, head: Head, body: bytes = b"") -> Response:
+    return Response(head, body, world.time.date, world.rules.wire_format)
 
 
-def refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
-    """Refuse a request, and have its entry say why."""
-    kept = refusal.violations[:MOST_VIOLATIONS]
-    entry.condition = CONDITIONS[refusal.condition]
-    entry.violations = kept
-    entry.omitted = len(refusal.violations) - len(kept) + refusal.omitted
-    entry.detail = refusal.detail
-    return refusal_response(world, refusal, entry.request)
+def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
+    """Refuse a request, and note the reason in its exchange."""
+    exchange.condition = CONDITIONS[refusal.condition]
+    exchange.violations = refusal.violations[:MOST_VIOLATIONS]
+    exchange.omitted = len(refusal.violations[MOST_VIOLATIONS:]) + refusal.omitted
+    exchange.detail = refusal.detail
+    return refusal_response(world, refusal, exchange.request)
 
 
-def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> ApiResponse:
-    """Refuse a request (§7).
-
-    Args:
-        world: whose behaviour writes the answer.
-        refusal: why.
-        request: whose credentials are to be masked.
-    """
+def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Response:
+    """Return the response of a refusal (§7); the credentials of ``request`` are masked in it."""
     condition = CONDITIONS[refusal.condition]
     parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
     more = len(refusal.violations) + refusal.omitted - len(parts)
@@ -65,32 +51,30 @@ def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Api
     if refusal.detail:
         parts.append(refusal.detail)
     message = condition.message
-    if parts:  # a client may have put a key anywhere, and its log shows what we say of it
-        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.keys, *request.credentials))
-    return _error_response(world, condition, message, refusal.fields)
+    if parts:  # a client may have put a key anywhere, and its log shows our message
+        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.secrets(), *request.credentials))
+    return _error(world, condition, message, refusal.fields)
 
 
-def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
-    """Answer a request for ``route`` as a fault says: with its own body, or with the interface's error body (§2)."""
-    condition = condition_of_status(fault.status)
+def fault_response(world: World, fault: Fault, route: Route) -> Response:
+    """Respond to a request for ``route`` as a fault says, with its own body or the interface's Error (§2)."""
+    condition = condition_of_status(fault.status or 500)
     fields: ResponseFields = ()
-    if fault.status == 405:
+    if condition.status == 405:
         fields = (("Allow", route.allow),)  # RFC 9110 §15.5.6
-    elif fault.status == 404 and route.operation is not None:  # as for an absent animal (§9)
+    elif condition.status == 404 and route.operation is not None:  # as for an absent animal (§9)
         fields = world.rules.policies.deprecation_headers(route.operation.removed_at)
-    if fault.body is not None or fault.status in BODILESS_STATUSES:
-        response = bare_response(world, Head(fault.status, (SERVER, *condition.fields, *fields)), fault.body or b"")
+    if fault.body is not None or condition.status in BODILESS_STATUSES:
+        head = Head(condition.status, (SERVER, *condition.fields, *fields))
+        response = bare(world, head, fault.body or b"")
     else:
-        response = _error_response(world, condition, f"{condition.message} (injected: {fault})", fields)
-        if world.self_check:
-            check_error(world, response)
+        response = _error(world, condition, f"{condition.message} (injected: {fault})", fields)
     if fault.fields:
         response.head = response.head.with_fields(*fault.fields)
     return response
 
 
-def _error_response(world: World, condition: Condition, message: str, fields: ResponseFields) -> ApiResponse:
-    """Make an error answer: the one place where a condition becomes one, whoever refuses."""
+def _error(world: World, condition: Condition, message: str, fields: ResponseFields) -> Response:
     status = condition.status
     document = error_document(world.rules.policies.error_codes(condition.code, status), message, status)
-    return json_response(world, status, encode_json(document), (*condition.fields, *fields))
+    return render(world, status, encode_json(document), (*condition.fields, *fields))

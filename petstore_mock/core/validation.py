@@ -1,137 +1,123 @@
-"""Validates a request: pure functions of the request, its route and the rules."""
+"""Decodes and validates the body of a request: functions of the request, its route and the rules."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.contract.strict_json import MalformedJsonError, decode_json, integral_value, unrepresentable
-from petstore_mock.contract.violations import JsonNumber, Violation
-from petstore_mock.core.new_pet import NewPet
-from petstore_mock.core.routing import Refusal
+from petstore_mock.common.guards import is_object
+from petstore_mock.core.routing import Refusal, Route, Rules
+from petstore_mock.core.store import Body
+from petstore_mock.interface import schemas
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, integral_value
+from petstore_mock.interface.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
-    from petstore_mock.core.routing import Route, Rules
-    from petstore_mock.messages.request import ApiRequest
+    from collections.abc import Mapping
 
-__all__ = ["validate", "validate_body", "validate_head"]
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.table import Operation
 
-_KEPT_BODIES: Final = 32  # a test creates the same few animals; each may be under hundreds of behaviours
 _KEPT_BODY: Final = 512  # bytes
+_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
-    """Validate what can be known of a body before it is read: its media type and its declared length in bytes."""
-    if not request.fields.is_json:
-        condition = rules.policies.media_type
-        if condition is not None:
-            given = request.header("content-type")
-            came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
-            return Refusal(condition, detail=came)
+    """Validate what a head tells of a body: its media type, and its length in bytes if it is declared."""
+    condition = rules.policies.media_type
+    if condition is not None and not request.fields.is_json:
+        given = request.header("content-type")
+        came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
+        return Refusal(condition, detail=came)
     limit = rules.policies.body_limit
     if limit is not None and length is not None and length > limit:
         return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
     return None
 
 
-def validate(rules: Rules, request: ApiRequest, route: Route) -> NewPet | Refusal | None:
-    """Validate a request whose route is known: return its body, None where the operation has none, or what is wrong.
+def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
+    """Return the valid body of a request, None where its operation takes none, or everything that is wrong.
 
-    What is wrong with the parameters and with the fields of the body is told at once.
+    A refusal names the wrong parameters and the wrong fields of the body at once.
     """
-    invalid = route.invalid
-    if route.operation is None or route.operation.request_schema is None:
+    operation, invalid = route.operation, route.invalid
+    if operation is None or operation.body is None:
         return invalid
-    body = validate_body(rules, request)
+    body = validate_body(rules, request, operation)
     if invalid is None:
         return body
     if isinstance(body, Refusal) and body.condition == "invalid_body":
-        return replace(
-            invalid, violations=(*invalid.violations, *body.violations), omitted=invalid.omitted + body.omitted
-        )
+        violations = (*invalid.violations, *body.violations)
+        return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
     return invalid
 
 
-def validate_body(rules: Rules, request: ApiRequest) -> NewPet | Refusal:
-    """Decode and validate the body of createPet (§4.2); return the NewPet, or every rule that it breaks.
-
-    What a body means depends on nothing but its bytes and the rules: one that was valid before is so again.
-    """
-    body = request.body
-    new_pet = rules.new_pets.get(body)
-    if new_pet is not None and request.fields.is_json and not request.oversized:
-        return new_pet  # by the same rules it isn't too long either
-    refusal = validate_head(rules, request, len(body))
+def validate_body(rules: Rules, request: ApiRequest, operation: Operation) -> Body | Refusal:
+    """Decode and validate a body. It depends on nothing but its bytes and the rules, which keep valid ones."""
+    content = request.body
+    schema = operation.body or ""
+    body = rules.bodies.get((schema, content))
+    if body is not None and request.fields.is_json and not request.oversized:
+        return body
+    refusal = validate_head(rules, request, len(content))
     if refusal is not None:
         return refusal
     if request.oversized:
         return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit} bytes are read")
-    if new_pet is None:
-        sent = _decode(rules, body)
-        if isinstance(sent, Refusal):
-            return sent
-        new_pet = NewPet(sent, rules.new_pet_fields)
-        if len(body) <= _KEPT_BODY:
-            if len(rules.new_pets) >= _KEPT_BODIES:
-                rules.new_pets.clear()
-            rules.new_pets[body] = new_pet
-    return new_pet
+    decoded = _decode(rules, content, schema)
+    if isinstance(decoded, Refusal):
+        return decoded
+    body = Body(decoded)
+    if len(content) <= _KEPT_BODY:
+        rules.bodies[schema, content] = body
+    return body
 
 
-def _decode(rules: Rules, body: bytes) -> dict[str, Any] | Refusal:
-    """Return the members of a valid body, or every rule that it breaks."""
+def _decode(rules: Rules, content: bytes, schema: str) -> dict[str, Any] | Refusal:
+    """Return the members of a valid body in the order of the schema, or every broken rule."""
     try:
-        value, repeated = decode_json(body)
+        value, repeated = decode_json(content)
     except MalformedJsonError as error:
         return Refusal("malformed_json", (error.violation,))
-    if not repeated and rules.accepts_new_pet(value) and not (rules.limits_values and _by_gap_rules(rules, value)):
-        # The usual case. What an open schema lets through beside the fields that it names, createPet does not read.
-        accepted: dict[str, Any] = value
-        return accepted
-    if isinstance(value, dict):
-        _let_pass(rules, value)
-    violations = [one for one in repeated if rules.policies.duplicate_member]
-    omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
-    broken = rules.schemas.validate("NewPet", value, "body")
-    violations += broken
-    omitted += broken.omitted
-    if isinstance(value, dict):
-        wrong = {one.path for one in violations}
-        violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
-        if not violations:
-            kept = {name: member for name, member in value.items() if name in rules.new_pet_names}
-            violations = unrepresentable(kept, "body")
-            omitted = violations.omitted
-    if violations:
-        return Refusal("invalid_body", tuple(violations), omitted=omitted)
-    document: dict[str, Any] = value
-    return document
+    if repeated or not schemas.is_valid(schema)(value) or _by_gap_rules(rules, value, schema):
+        if isinstance(value, dict):
+            _let_pass(rules, cast("dict[str, Any]", value), schema)
+        violations = list(repeated) if rules.policies.duplicate_member else []
+        omitted = repeated.omitted if violations else 0
+        broken = schemas.violations(schemas.schema(schema), value, "body")
+        violations += broken
+        omitted += broken.omitted
+        if isinstance(value, dict):
+            wrong = {one.path for one in violations}
+            violations += [one for one in _by_gap_rules(rules, value, schema) if one.path not in wrong]
+        if violations:
+            return Refusal("invalid_body", tuple(violations), omitted=omitted)
+    return {name: value[name] for name in schemas.properties(schema) if name in value}
 
 
-def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
-    """Take out of ``document`` what the behaviour overlooks, before the schema validates the rest."""
-    chosen = rules.policies
-    if "status" in document and document["status"] is None and not chosen.null_status:
-        del document["status"]
-    if not document.keys() <= rules.new_pet_names:
-        for name in document.keys() - rules.new_pet_names:
+def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
+    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    chosen, known = rules.policies, schemas.properties(schema)
+    required = schemas.schema(schema).get("required", ())
+    for name, value in list(document.items()):
+        if name not in known:
             if not chosen.unknown_body_field:
                 del document[name]
-    for name in rules.integer_fields:
-        number = document.get(name)
-        if isinstance(number, JsonNumber) and not chosen.integral_float:
-            whole = integral_value(number)
+        elif value is None and name not in required and not chosen.null_status:
+            del document[name]
+        elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
+            whole = integral_value(value)
             if whole is not None:
                 document[name] = whole
 
 
-def _by_gap_rules(rules: Rules, document: dict[str, Any]) -> list[Violation]:
-    found = []
-    name, number = document.get("name"), document.get("categoryId")
-    broken = rules.policies.name_rule(name) if isinstance(name, str) else None
-    if broken is not None:
-        found.append(Violation("body.name", *broken, name))
-    broken = rules.policies.category_rule(number) if isinstance(number, int) else None
-    if broken is not None:
-        found.append(Violation("body.categoryId", *broken, number))
+def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]:  # noqa: ANN401  # a JSON value
+    """Return the broken rules that gaps put on single fields, such as name_rule."""
+    found: list[Violation] = []
+    for name, find in rules.field_rules if is_object(document) else ():
+        value, wanted = document.get(name), schemas.properties(schema).get(name, {}).get("type", "")
+        if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
+            broken: tuple[str, str] | None = find(value)
+            if broken is not None:
+                found.append(Violation(f"body.{name}", broken[0], broken[1], value))
     return found

@@ -1,178 +1,224 @@
-"""What a test must answer for."""
+"""What a test must answer for: unfired faults, errors inside the fake, and violations if the world is strict."""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.journal.failure_note import error_of
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
-    from petstore_mock.core.fault_plan import FaultHandle
-    from petstore_mock.core.world import World
+    from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.journal.journal import Journal
 
-__all__ = ["Verification"]
-
-_BEFORE_FAULTS: Final = frozenset({401, 429})  # statuses of what is refused for another reason than a violation
-_MOST_KEPT: Final = 100  # problems; a test may reset thousands of times
+_BEFORE_FAULTS: Final = frozenset({401, 429})  # such a refusal is no violation, and comes before any fault
+_MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of times
 
 
 @dataclass(frozen=True, slots=True)
-class _Problem:
-    """One thing that a test must answer for.
-
-    Attributes:
-        kind: an error inside the fake or in a function of the test's, a fault that never fired, or a violation.
-        source: what it is about, by which it is known again: an exception, a handle, an entry, or nothing but the text.
-        text: how it is told.
-    """
-
+class Problem:
     kind: Literal["error", "unfired_fault", "violation"]
-    source: object
-    text: str
+    text: str  # keys masked
+    source: object = None  # the exception, handle or exchange; by it a later verification knows the problem again
 
     @property
     def identity(self) -> object:
-        """What two problems that are the same one have in common."""
         return self.text if self.source is None else id(self.source)
 
 
 class Verification:
-    """What a test must answer for in one world: what its journal and its faults show now, and what resets left."""
+    """The problems of one world: those that its journal and its faults show now, and those that resets left."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._told: list[_Problem] = []  # of the present state; a reset has nothing to keep of them
-        self._kept: list[_Problem] = []  # of the states before resets, which nobody has told yet
-        self._kept_more = 0
+    def __init__(
+        self,
+        lock: AbstractContextManager[object],
+        journal: Journal,
+        plan: FaultPlan,
+        secrets: Callable[[], tuple[str, ...]],
+    ) -> None:
+        self._lock = lock
+        self._journal = journal
+        self._plan = plan
+        self._secrets = secrets
+        self.strict = False  # whether contract violations by the client are problems
+        self.errors: list[BaseException] = []  # exceptions inside the fake
+        self.expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
+        self.forget()
 
-    def verify(self, expectation_problems: Iterable[str], *, strict: bool, again: bool = True) -> None:
-        """Raise for what went wrong; what a reset left is told once.
+    def forget(self) -> None:
+        """Begin anew: the world is another test's now."""
+        self._reported: set[object] = set()  # identities of present problems that were reported
+        self._kept: list[Problem] = []  # unreported problems of states before a reset
+        self._more_kept = 0
 
-        Args:
-            expectation_problems: what went wrong with the expectations of ``httpserver``.
-            strict: whether violations by the client count.
-            again: whether what was told already, and is still so, counts again.
+    def note(self, error: BaseException) -> None:
+        if len(self.errors) < _MOST_KEPT:
+            self.errors.append(error)
 
-        Raises:
-            VerificationError: names all of it; a ``ContractViolationError`` when it is violations only.
-        """
+    def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
-        problems = self._tell(expectation_problems, strict=strict, again=again)
+        problems = self.report(again=again)
         if problems:
             cause = next((one.source for one in problems if isinstance(one.source, BaseException)), None)
             raise error_of([(one.kind, one.text) for one in problems]) from cause
 
-    def tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool = True) -> list[tuple[str, str]]:
-        """Return what :meth:`verify` raises for, as kind and words; it counts as told by that."""
-        return [(one.kind, one.text) for one in self._tell(expectation_problems, strict=strict, again=again)]
+    def report(self, *, again: bool = True) -> list[Problem]:
+        """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
+        with self._lock:
+            present = self._present()
+            problems = [*self._from_resets(), *(present if again else self._unreported(present))]
+            self._kept, self._more_kept = [], 0
+            self._reported = {problem.identity for problem in present}
+        return problems
 
-    def _tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool) -> list[_Problem]:
-        with self._world.lock:
-            present = self._present(expectation_problems, strict=strict)
-            problems = [*self._before_resets(), *(present if again else self._untold(present))]
-            keys = self._world.secrets()
-            self._clear()
-            self._told = present
-        # What a test's author has written may hold a key.
-        return [_Problem(one.kind, one.source, mask_text(one.text, keys)) for one in problems]
+    def problems(self) -> list[Problem]:
+        """Return the problems without counting them as reported."""
+        with self._lock:
+            return [*self._from_resets(), *self._present()]
 
-    def problems(self, expectation_problems: Iterable[str], *, strict: bool) -> list[tuple[str, str]]:
-        """Return what is to be answered for, as kind and words; nothing counts as told by that."""
-        with self._world.lock:
-            problems = [*self._before_resets(), *self._present(expectation_problems, strict=strict)]
-            keys = self._world.secrets()
-        return [(one.kind, mask_text(one.text, keys)) for one in problems]
+    def excuse(self) -> None:
+        self.report()
 
-    def _before_resets(self) -> list[_Problem]:
-        """Return what resets left, and how many more there were than are kept."""
-        if not self._kept_more:
-            return self._kept
-        words = f"and {self._kept_more} more before a reset(), or before the journal was cleared"
-        return [*self._kept, _Problem(self._kept[-1].kind, None, words)]
+    def keep(self) -> None:
+        """Keep the unreported problems of a state that a reset is about to end."""
+        with self._lock:
+            self._keep(self._present(), "before a reset(): ")
+            self._reported = set()
 
     def keep_violations(self) -> None:
-        """Keep the violations of a journal that is to be cleared, while all else stays as it is."""
-        with self._world.lock:
+        """Keep the violations of a journal that is about to be cleared."""
+        with self._lock:
             self._keep(self._violations())
 
-    def keep(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
-        """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet."""
-        with self._world.lock:
-            self._keep(self._present(expectation_problems, strict=strict), "before a reset(): ")
-            self._told = []
-
-    def _keep(self, present: list[_Problem], when: str = "") -> None:
-        keys = self._world.secrets()  # which a reset forgets
-        for one in self._untold(present):
+    def _keep(self, present: Sequence[Problem], when: str = "") -> None:
+        for problem in self._unreported(present):
             if len(self._kept) < _MOST_KEPT:
-                self._kept.append(_Problem(one.kind, one.source, mask_text(f"{when}{one.text}", keys)))
+                self._kept.append(Problem(problem.kind, f"{when}{problem.text}", problem.source))
             else:
-                self._kept_more += 1
+                self._more_kept += 1
 
-    def excuse(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
-        """Let nobody answer for what came so far."""
-        with self._world.lock:
-            self._clear()
-            self._told = self._present(expectation_problems, strict=strict)
+    def _from_resets(self) -> list[Problem]:
+        if not self._more_kept:
+            return self._kept
+        words = f"and {self._more_kept} more before a reset(), or before the journal was cleared"
+        return [*self._kept, Problem(self._kept[-1].kind, words)]
 
-    def forget(self) -> None:
-        """Begin anew, with the world: what came before is another test's."""
-        with self._world.lock:
-            self._clear()
-            self._told = []
+    def _unreported(self, present: Sequence[Problem]) -> list[Problem]:
+        return [problem for problem in present if problem.identity not in self._reported]
 
-    def _clear(self) -> None:
-        self._kept, self._kept_more = [], 0
-
-    def _untold(self, present: list[_Problem]) -> list[_Problem]:
-        told = {one.identity for one in self._told}
-        return [one for one in present if one.identity not in told]
-
-    def _present(self, expectation_problems: Iterable[str], *, strict: bool) -> list[_Problem]:
-        """Return what is wrong by the world's present state."""
-        world = self._world
-        inside = [(error, f"an exception inside the fake: {type(error).__name__}: {error}") for error in world.errors]
+    def _present(self) -> list[Problem]:
         problems = [
-            _Problem("error", *told) for told in [*inside, *((error, str(error)) for error in world.plan.errors)]
+            *(
+                Problem("error", f"an exception inside the fake: {type(error).__name__}: {error}", error)
+                for error in self.errors
+            ),
+            *(Problem("error", str(error), error) for error in self._plan.errors),
+            *(
+                Problem("unfired_fault", f"{handle} {words}: {_why_not(self._journal, handle)}", handle)
+                for handle, words in self._plan.not_fired()
+            ),
+            *_without_socket(self._journal),
+            *(Problem("error", text) for text in self.expectations()),
+            *(self._violations() if self.strict else []),
         ]
-        problems += [
-            _Problem("unfired_fault", handle, f"{handle} never fired: {_why_not(world, handle)}")
-            for handle in world.plan.never_fired()
-        ]
-        problems += [
-            _Problem(
-                "error",
-                entry,
-                f"{entry.request_line} met {entry.fault}, which needs a socket: give the client petstore.url",
-            )
-            for entry in world.journal.kept
-            if entry.fault is not None and entry.fault.needs_socket and not entry.connection
-        ]  # said at the call, too; but many a client takes any exception for a lost answer
-        problems += [_Problem("error", None, text) for text in expectation_problems]
-        return [*problems, *self._violations()] if strict else problems
+        keys = self._secrets()  # a reset forgets them
+        return [Problem(one.kind, mask_text(one.text, keys), one.source) for one in problems]
 
-    def _violations(self) -> list[_Problem]:
-        journal = self._world.journal
+    def _violations(self) -> list[Problem]:
+        journal = self._journal
         try:
             violations = journal.violations
-        except PetStoreMockError as lost:  # some of them are gone, and whether they were expected
-            return [_Problem("error", journal, str(lost))]
+        except PetStoreMockError as lost:  # the journal has evicted some of them
+            return [Problem("error", str(lost), journal)]
         return [
-            _Problem("violation", entry, f"{entry.request_line} broke the contract{entry.where}: {entry.reason}")
-            for entry in violations
-            if not entry.expected
+            Problem("violation", f"{one.request_line} broke the contract{one.where}: {one.reason}", one)
+            for one in violations
+            if not one.expected
         ]
 
 
-def _why_not(world: World, handle: FaultHandle) -> str:
-    """Say why a fault has not fired; only a valid request can meet one, but for those of connections."""
+def _without_socket(journal: Journal) -> list[Problem]:
+    """Return the faults that needed a socket. Their requests raised, but a client may take that for a lost response."""
+    return [
+        Problem("error", f"{one.request_line} met {one.fault}, which needs a socket: give the client petstore.url", one)
+        for one in journal.kept
+        if one.fault is not None and one.fault.row.needs_socket and not one.request.connection
+    ]
+
+
+def _why_not(journal: Journal, handle: FaultHandle) -> str:
     if handle.at == "handshake":
         return handle.why_not()
-    asked = [one for one in world.journal.kept if one.number > handle.since and handle.concerns(one.operation)]
-    ended = [entry for entry in asked if entry.condition is not None]
-    return handle.why_not(sum(entry.is_violation or entry.status in _BEFORE_FAULTS for entry in ended))
+    refused = [
+        one
+        for one in journal.kept
+        if one.number > handle.since
+        and handle.concerns(one.operation)
+        and one.condition is not None
+        and (one.is_violation or one.status in _BEFORE_FAULTS)
+    ]
+    return handle.why_not(len(refused))
+
+
+# Violations that a test expects
+
+
+class ExpectedViolation:
+    """A block in which the client breaks the contract on purpose: it marks the violations that match as expected.
+
+    A class and no generator, so that a failing test does not show the frames of contextlib.
+    """
+
+    def __init__(self, lock: AbstractContextManager[object], journal: Journal, pattern: str | None) -> None:
+        try:
+            re.search(pattern or "", "")
+        except (re.error, TypeError) as error:
+            refuse(f"expected a regular expression; got pattern={shown(pattern)}: {error}")
+        self._lock = lock
+        self._journal = journal
+        self._pattern = pattern
+
+    def __enter__(self) -> None:
+        self._before, self._clears = self._journal.total, self._journal.clears
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        __tracebackhide__ = True
+        if kind is not None:  # a client may raise for the refusal, and an outer block may expect that
+            with suppress(PetStoreMockError):
+                self._mark()
+            return
+        found, matching = self._mark()
+        if not matching:
+            wanted = "" if self._pattern is None else f" that matches {self._pattern!r}"
+            others = "; ".join(f"{one.request_line}: {one.reason}" for one in found)
+            came = f"these came: {others}" if others else "none came"
+            raise VerificationError(f"expected a contract violation{wanted} in this block; {came}")
+
+    def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
+        journal = self._journal
+        with self._lock:
+            before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew
+            found = [one for one in journal.violations if one.number > before]
+            matching = [one for one in found if self._pattern is None or re.search(self._pattern, _words(one))]
+            for one in matching:
+                one.expected = True
+        return found, matching
+
+
+def _words(exchange: Exchange) -> str:
+    """Return the text that a pattern must match: the reason, without the names that a message suggests."""
+    if not exchange.violations:
+        return exchange.reason
+    return "; ".join(
+        f"{one.path} {one.rule} {one.value!r}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
+        for one in exchange.violations
+    )

@@ -1,184 +1,355 @@
-"""A world: the state that one test sees. Animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
+"""A world: the state that one test sees."""
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petstore_mock.common.bounded import Firsts
-from petstore_mock.contract.behaviour import Behaviour
+from petstore_mock.common.real import RLock
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.core import draws, store
 from petstore_mock.core.animals import Animals
-from petstore_mock.core.clock import Clock
-from petstore_mock.core.fault_plan import FaultPlan
-from petstore_mock.core.keys import KeyIndex, KeyRing
-from petstore_mock.core.resettable_random import ResettableRandom
+from petstore_mock.core.clock import Clock, Time, moment_from
+from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
+from petstore_mock.core.keys import NOBODY, Key, KeyState
+from petstore_mock.core.options import own_start, start_of
+from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
-from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
-from petstore_mock.messages.deferred import DeferredResponses
+from petstore_mock.core.verification import ExpectedViolation, Problem, Verification
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults.fault import Fault, coerce
+from petstore_mock.http.deferred import Pending
+from petstore_mock.interface.mutants import MUTANTS, Mutant
+from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date, datetime
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import date
 
-    from petstore_mock.contract.schemas import Schemas
-    from petstore_mock.core.cors import Cors
-    from petstore_mock.core.mutation import Mutation
+    from petstore_mock.core.host import Host
+    from petstore_mock.interface.behaviour import Behaviour
 
-__all__ = ["Snapshot", "World"]
-
-_KEPT_ERRORS: Final = 100  # a bug of ours may meet each of a million requests
+_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
+_KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
 
-class Snapshot:
-    """A copy of a world's state, for ``restore``."""
+class Snapshot(NamedTuple):
+    """A copy of the state of a world: animals, keys, behaviour, clock and randomness."""
 
-    __slots__ = ("animals", "behaviour", "clock", "keys", "random", "valid_requests")
-
-    def __init__(self, world: World) -> None:
-        self.animals = world.animals.snapshot()
-        self.keys = world.keys.snapshot()
-        self.behaviour = world.rules.behaviour
-        self.clock = world.clock.snapshot()
-        self.random = world.random.getstate()
-        self.valid_requests = world.valid_requests
+    store: store.Snapshot
+    keys: Mapping[str, KeyState]
+    first_key: str | None
+    rules: Rules
+    clock: tuple[float, float | None]
+    draws: draws.State | None
+    valid_requests: int
 
 
 class World:
-    """The state that one test sees.
+    """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
-    Args:
-        schemas: the rules of bodies and parameters.
-        behaviour: what the fake does where the interface shows nothing.
-        at: the fake's date at the start.
-        random_seed: seeds everything that is drawn.
-        self_check: hold the fake's own answers against the schemas.
-        journal_limit: how many requests the journal keeps.
-        ring: whether older ones may go silently.
-        index: the keys of all worlds behind the same listener.
-    """
-
-    # There may be ten thousand, asked in turn: each object more that a request comes by is a wait for the memory.
     __slots__ = (
-        "animals",
-        "answers",
-        "asked",
-        "clock",
-        "cors",
-        "deferred",
-        "errors",
-        "journal",
-        "keys",
-        "lock",
-        "mutation",
-        "owner",
-        "plan",
-        "random",
-        "rules",
-        "self_check",
-        "start_behaviour",
-        "valid_requests",
+        *("_base", "_lasting_keys", "_random_start", "_snapshot_number", "_start_keys"),
+        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant"),
+        *("name", "owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time"),
+        *("valid_requests", "verification", "visitors"),
     )
 
-    def __init__(  # the starting state, each part by its name
+    def __init__(
         self,
-        schemas: Schemas,
+        host: Host,
+        options: Mapping[str, Any],
         *,
-        behaviour: Behaviour | None = None,
-        at: str | date | datetime | None = None,
-        random_seed: int = 0,
-        self_check: bool = False,
-        journal_limit: int = FIXTURE_LIMIT,
-        ring: bool = False,
-        index: KeyIndex | None = None,
+        name: str | None = None,
+        owner: str | None = None,
+        keys: tuple[str, ...] = (),
+        keep: int = KEPT,
     ) -> None:
-        self.lock = threading.RLock()  # re-entrant: a `when` predicate may look at the store
-        self.start_behaviour = behaviour or Behaviour()
-        self.rules: Rules = rules_for(self.start_behaviour, schemas)
-        self.self_check = self_check
-        self.owner: str | None = None  # who answers for it: a test, or the name of its address
-        self.mutation: Mutation | None = None  # the clause that this service breaks on purpose
-        self.cors: Cors | None = None  # which pages of other origins may use the service; its listener's
-        self.clock = Clock(at)
-        self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
-        self.plan = FaultPlan(self.lock, schemas)
-        self.deferred = DeferredResponses()  # other ones after each reset: what is held back then must not change it
-        self.errors: Firsts[BaseException] = Firsts(_KEPT_ERRORS)  # the fake's own failures, for the verification
-        self.animals = Animals(self)
-        self.answers = self.animals.store.answers  # nearly every request asks for one of them, and for no animal
-        self.valid_requests = 0  # so far (gap rate_limit)
-        self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
-        self.keys = KeyRing(self, index or KeyIndex())
-        self.random = ResettableRandom(random_seed)
+        self.host = host
+        self.name = name  # of its address /w/NAME; None at the root
+        self.owner = owner or name  # the test that it belongs to
+        self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
+        self.time = Time()
+        self.clock = Clock(self.time, self.lock)
+        self.keys: dict[str, Key] = {}  # revoked ones too
+        self.journal = Journal(keep, self.secrets)
+        self.plan = FaultPlan(self.lock)
+        self.pending = Pending()  # the responses that are held back; a reset replaces it
+        self.verification = Verification(self.lock, self.journal, self.plan, self.secrets)
+        self.snapshots: dict[int, Snapshot] = {}  # that a door keeps, by number
+        self.at_end: Callable[[World], object] | None = None  # called before a reset or the end clears the world
+        self.visitors = 0  # waits and streams
+        self.generation = 0  # changes with each reset and at the end
+        self.asked = 0.0  # when the last request came to its address, by perf_counter()
+        self._snapshot_number = 0
+        self._lasting_keys = keys
+        self._begin(options)
+        if name is None:
+            self._lasting_keys = self._base.keys
 
-    @property
-    def schemas(self) -> Schemas:
-        """The rules of bodies and parameters."""
-        return self.rules.schemas
+    def __repr__(self) -> str:
+        return f"<World {self.name or 'at the root'}, {len(self.store)} animals>"
 
-    def secrets(self) -> tuple[str, ...]:
-        """Return the keys, which are to be masked wherever they would show."""
-        return self.keys.names
+    # The starting state
 
-    def limits_rate_within(self, requests: int) -> bool:
-        """Say whether one of the next ``requests`` is refused for its number (gap ``rate_limit``); counts nothing."""
-        limit, now = self.rules.policies.rate_limit, self.clock.present
-        ahead = range(self.valid_requests + 1, self.valid_requests + requests + 1)
-        return limit is not None and any(limit(number, now) is not None for number in ahead)
+    def _begin(self, options: Mapping[str, Any]) -> None:
+        """Enter the starting state that ``options`` stand for. If they are wrong, nothing has changed."""
+        start = start_of(options, self._lasting_keys)
+        for number, key in enumerate(start.keys):
+            self.host.keys.check(key, self, shared=self.name is not None)
+            if key in start.keys[:number]:
+                refuse("expected each API key once; one of them came twice")
+        rules, random, animals = rules_for(start.behaviour), draws.Draws(start.random_seed), store.Store()
+        assign = rules.policies.id_assignment
+        Animals(animals, lambda: animals.free_id(assign, random), random).fill(start.seed)
+        animals.mark_start()
+        self._base = self.start = start
+        self.store, self.random, self._random_start = animals, random, random.state()
+        self._give_keys()
+        self._go_back()
 
-    # Going back
-
-    def mark_start(self) -> None:
-        """Make the animals now in the store those that :meth:`reset` returns to."""
-        self.animals.mark_start()
-        self.random.mark_start()
-
-    def reset(self, keys: Iterable[str]) -> None:
-        """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
+    def remake(self, options: Mapping[str, Any]) -> None:
+        """Become another test's world of ``options``. The world at the root keeps its first keys."""
         with self.lock:
-            self.animals.reset()
-            if self.rules.behaviour is not self.start_behaviour:  # to look rules up takes the hash of every gap
-                self.rules = rules_for(self.start_behaviour, self.schemas)
-            self.clock.reset()
-            self.journal.clear()
-            self.plan.clear()
-            self.errors.clear()
-            self.keys.replace(keys)
-            self.valid_requests = 0
-            self.random.reset()
-            deferred, self.deferred = self.deferred, DeferredResponses()
-        deferred.release()
+            self._begin(options)
+            self._begin_test()
 
-    def let_go(self) -> None:
-        """Let every held answer go; the state stays, and what they were to commit is not."""
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # those of own_start
+        """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
+        start = own_start(self._base, own)
         with self.lock:
-            deferred, self.deferred = self.deferred, DeferredResponses()
-        deferred.release()
+            former, self.start = self.start, start
+            try:
+                self._give_keys()
+                self._go_back()
+            except PetStoreMockError:
+                self.start = former
+                raise
+            self.owner = owner
+            self._begin_test()
+
+    def _begin_test(self) -> None:
+        self.snapshots.clear()
+        self.verification.forget()
+        self.host.announce(self, "made")
+
+    def reset(self) -> None:
+        """Return to the starting state. Unreported problems are kept for the verification, issued keys are revoked."""
+        with self.lock:  # a request that comes meanwhile meets the starting state
+            self.verification.keep()
+            if self.at_end is not None:
+                self.at_end(self)
+            self._go_back()
+        self.host.announce(self, "reset")
+
+    def _go_back(self) -> None:
+        start = self.start
+        self.generation += 1
+        self.store.reset()
+        self.random.restore(self._random_start)
+        self.rules = rules_for(start.behaviour)
+        self.time.restart(start.at)
+        self.journal.clear()
+        self.plan.clear()
+        self.verification.errors.clear()
+        self.verification.strict = start.strict
+        self.mutant: Mutant | None = None if start.mutant is None else MUTANTS[start.mutant]
+        self.valid_requests = 0  # gap rate_limit
+        self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
+        for name, key in self.keys.items():
+            key.restore(KeyState(revoked=name not in self._start_keys))
+        if start.added is not None:
+            self.animals.fill(start.added)
+        self.release()
+
+    def release(self) -> None:
+        pending, self.pending = self.pending, Pending()
+        pending.release()
+
+    def close(self) -> None:
+        """End the world: its keys are retired, and its held responses go out."""
+        with self.lock:
+            if self.at_end is not None:
+                self.at_end(self)
+            self.generation += 1
+            for key in tuple(self.keys):
+                self._retire(key, self.owner)
+            self.release()
+        self.host.announce(self, "ended")
+
+    # Copies
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock and randomness."""
+        """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            return Snapshot(self)
+            return Snapshot(
+                self.store.snapshot(),
+                {name: key.state() for name, key in self.keys.items()},
+                self.first_key,
+                self.rules,
+                (self.time.offset, self.time.frozen),
+                self.random.state(),
+                self.valid_requests,
+            )
 
-    def restore(self, snapshot: Snapshot, current: str, lost: Iterable[str] = ()) -> None:
-        """Return to a copy of the state. The journal and the faults stay; held answers are let go.
-
-        Args:
-            snapshot: the copy.
-            current: the key that the world has by now; valid even if the copy is older than the key.
-            lost: keys of the copy that are another world's by now.
-        """
+    def restore(self, snapshot: object) -> None:
+        """Return to a copy of the state. Keys that were issued since are revoked; the world's own key is valid."""
+        if not isinstance(snapshot, Snapshot):
+            refuse(f"expected a snapshot, as snapshot() returns it; got {shown(snapshot)}")
         with self.lock:
-            self.animals.restore(snapshot.animals)
-            self.rules = rules_for(snapshot.behaviour, self.schemas)
-            self.clock.restore(snapshot.clock)
-            self.random.setstate(snapshot.random)
-            self.valid_requests = snapshot.valid_requests
-            self.keys.restore(snapshot.keys, current, lost)
-            deferred, self.deferred = self.deferred, DeferredResponses()
-        deferred.release()
+            self.store.restore(snapshot.store)
+            self.rules = snapshot.rules
+            self.time.offset, self.time.frozen = snapshot.clock
+            self.random.restore(snapshot.draws)
+            self.valid_requests, self.first_key = snapshot.valid_requests, snapshot.first_key
+            for name, key in self.keys.items():
+                key.restore(KeyState(revoked=name != self.key))
+            for name, state in snapshot.keys.items():
+                if name not in self.keys and not self._is_lost(name):
+                    self._add_key(name)
+                if name in self.keys:
+                    self.keys[name].restore(state)
+            self.release()
 
-    def set_behaviour(self, behaviour: Behaviour) -> None:
-        """Behave otherwise from now on."""
-        rules = rules_for(behaviour, self.schemas)
+    def keep_snapshot(self) -> int:
+        """Keep a copy of the state for those who can't hold an object, and return its number."""
+        with self.lock:
+            self._snapshot_number += 1
+            self.snapshots[self._snapshot_number] = self.snapshot()
+            return self._snapshot_number
+
+    # Animals
+
+    @property
+    def animals(self) -> Animals:
+        """What tests do to the animals. Hold the lock."""
+        return Animals(self.store, self.assign_id, self.random)
+
+    def assign_id(self) -> int:
+        return self.store.free_id(self.rules.policies.id_assignment, self.random)
+
+    # Keys (§5)
+
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(self.keys)
+
+    def _give_keys(self) -> None:
+        """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
+        names = self.start.keys or (self.host.keys.new_key(),)
+        for name in [name for name in self.keys if name not in names]:
+            self._retire(name, self.owner)
+        for name in names:
+            if name not in self.keys:
+                self._add_key(name)
+        self._start_keys = names
+        self.key = names[0]  # valid from the start on
+
+    def _add_key(self, name: str, expires: float | None = None) -> None:
+        self.keys[name] = Key(name, expires)
+        self.host.keys.hold(name, self)
+
+    def _retire(self, name: str, owner: str | None) -> None:
+        del self.keys[name]
+        self.host.keys.retire(name, self, owner)
+
+    def _is_lost(self, name: str) -> bool:
+        """Say whether a key of a snapshot belongs to another world or another test by now."""
+        index = self.host.keys
+        return name in index.worlds or index.retired.get(name) not in {None, self.owner or NOBODY}
+
+    def issue_key(self, expires: float | str | date | None = None) -> str:
+        """Return a further valid key; ``expires`` is a number of seconds from now, or a moment."""
+        until = None if expires is None else moment_from(self.time.now(), expires, "expires")
+        with self.lock:
+            name = self.host.keys.new_key()
+            self._add_key(name, until)
+            if len(self.keys) > _KEPT_KEYS:
+                oldest = next((key for key in self.keys.values() if key.revoked), None)
+                if oldest is not None:
+                    self._retire(oldest.name, self.owner)
+            return name
+
+    def revoke_key(self, name: str | None = None) -> None:
+        """Make a key invalid from now on; without a name, the world's own."""
+        with self.lock:
+            wanted = self.key if name is None else name
+            key = next((one for one in self.keys.values() if one.name == wanted), None)
+            if key is None:
+                raise NotFoundError("expected a key of this world; got one that it never had")
+            key.revoked = True
+
+    def key_problem(self, key: Key) -> str:
+        """Return the condition that refuses a key now; empty if it is valid."""
+        if key.revoked:
+            return "revoked_key"
+        if key.expires is not None and self.time.now() >= key.expires:
+            return "expired_key"
+        rotates = self.rules.policies.key_rotation
+        if rotates is not None and key.name == self.first_key and rotates(key.uses + 1):
+            return "revoked_key"
+        return ""
+
+    def use_key(self, key: Key) -> str:
+        """Return the condition that refuses a key of a request; empty if it is valid. Counts the use."""
+        is_plain = not key.revoked and key.expires is None and self.rules.policies.key_rotation is None
+        problem = "" if is_plain else self.key_problem(key)
+        if not problem:
+            key.uses += 1
+            if self.first_key is None:
+                self.first_key = key.name
+        elif problem == "revoked_key":
+            key.revoked = True  # from the first use after its rotation on
+        return problem
+
+    # Faults, behaviour, verification
+
+    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of Rule
+        handle = FaultHandle(fault=coerce(fault), **rule)
+        if handle.at == "handshake":
+            self._check_handshakes(handle.fault)
+        with self.lock:
+            self.plan.add(handle, self.journal.total)
+        if handle.at == "handshake":
+            self.host.renew_connections()
+        return handle
+
+    def _check_handshakes(self, fault: Fault) -> None:
+        if not self.host.tls:
+            refuse(f"expected a service that speaks TLS for {fault}: tls=True in Python, serve --tls")
+        if self.name is not None:
+            refuse(
+                f"expected the world at the root for {fault}; got {self.name!r}: a handshake names no world, so the "
+                "fault would meet connections of other tests. Start a service of its own for this test"
+            )
+        if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
+            refuse(f"expected --tls without a certificate of your own, which the fake can't spoil, for {fault}")
+
+    @property
+    def behaviour(self) -> Behaviour:
+        return self.rules.behaviour
+
+    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
+        """Behave otherwise until the next reset: as ``behaviour``, or as now, but for ``gaps``."""
+        rules = rules_for((behaviour or self.behaviour).replace(**gaps))
         with self.lock:
             self.rules = rules
+
+    def clear_requests(self) -> None:
+        """Forget the journal. The test still answers for its violations."""
+        with self.lock:
+            if self.verification.strict:
+                self.verification.keep_violations()
+            self.journal.clear()  # numbers begin anew
+            for handle in self.plan.in_force:
+                handle.since = 0
+        self.host.announce(self, "cleared")
+
+    def verify(self, *, again: bool = True) -> None:
+        __tracebackhide__ = True
+        self.verification.verify(again=again)
+
+    def problems(self) -> list[Problem]:
+        return self.verification.problems()
+
+    def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
+        return ExpectedViolation(self.lock, self.journal, pattern)

@@ -1,43 +1,36 @@
-"""Faults of the TLS handshake, after the cases of https://badssl.com: they meet connections, not requests.
+"""Faults of the TLS handshake, after the cases of https://badssl.com: connections meet them, not requests.
 
-They need ``PetStoreMock(tls=True)``. Kept connections are closed when one is planned, and there are no session tickets,
-so that no client dodges it; one that has met no connection fails the test, with ``times=`` and without. A client that
-checks what it ought to sends no request over a connection with one of these certificates.
+They need ``PetStoreMock(tls=True)``. The fake closes kept connections when one is planned and sends no session tickets,
+so that every client meets it. A client that checks the certificate sends no request over such a connection.
 """
 
 from __future__ import annotations
 
-from petstore_mock.faults.kinds import HandshakeFault
+from petstore_mock.faults.fault import Fault, make
 
-__all__ = [
-    "expired",
-    "handshake_hang",
-    "handshake_reset",
-    "untrusted_root",
-    "wrong_host",
-]
+__all__ = ["expired", "handshake_hang", "handshake_reset", "untrusted_root", "wrong_host"]
 
 
-def expired() -> HandshakeFault:
+def expired() -> Fault:
     """Show a certificate that was valid until 2016."""
-    return HandshakeFault("expired")
+    return make("tls.expired")
 
 
-def wrong_host() -> HandshakeFault:
+def wrong_host() -> Fault:
     """Show a sound certificate of another host."""
-    return HandshakeFault("wrong_host")
+    return make("tls.wrong_host")
 
 
-def untrusted_root() -> HandshakeFault:
-    """Show a certificate for this host by an authority that nobody trusts, and that authority's own."""
-    return HandshakeFault("untrusted_root")
+def untrusted_root() -> Fault:
+    """Show a certificate for this host by an unknown authority, and that authority's own."""
+    return make("tls.untrusted_root")
 
 
-def handshake_reset() -> HandshakeFault:
+def handshake_reset() -> Fault:
     """Reset the connection (ECONNRESET) when the client says hello."""
-    return HandshakeFault("handshake_reset")
+    return make("tls.handshake_reset")
 
 
-def handshake_hang() -> HandshakeFault:
-    """Never answer the client's hello. Ends when the client closes, or with the test."""
-    return HandshakeFault("handshake_hang")
+def handshake_hang() -> Fault:
+    """Never respond to the client's hello. Ends when the client closes the connection, or with the test."""
+    return make("tls.handshake_hang")

@@ -1,153 +1,312 @@
-"""The exchange of client and service, step by step, as a picture or a table tells it.
-
-Times are real ones, counted from the first request; everything is printable, and keys are masked.
-"""
+"""One request with its response and the decision about it: the value that journal, reports and ``verify`` share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from copy import copy
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
 
-from petstore_mock.common.masking import cut, printable
-from petstore_mock.messages.response import reason_phrase
+from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
+from petstore_mock.common.real import perf_counter
+from petstore_mock.http.response import Response
+from petstore_mock.interface.table import SENTENCES, Sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from petstore_mock.journal.entry import Entry
+    from petstore_mock.faults import Fault
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.conditions import Condition
+    from petstore_mock.interface.violations import Violation
 
-__all__ = ["ExchangeStep", "Mark", "Note", "exchanges", "took"]
+KEPT_BODY: Final = 64 * 1024  # bytes of a body that the journal keeps
+_DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request whose Host is missing or not valid
+_URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # characters that a URL may hold (RFC 3986 §2)
 
-Arrival = Literal["whole", "corrupted", "cut", "lost", "pending"]
-Mark = Literal["commit", "refusal", "fault", "plain"]
-
-_LONGEST_NOTE: Final = 300  # characters
-_CUT_SHORT: Final = frozenset({"truncated", "malformed chunk", "client gone", "reset"})  # though its head went out
-_CHANGES: Final = frozenset({"createPet"})  # the operations that commit something
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What happened at the service: the commit, a refusal, a fault."""
-
-    mark: Mark
-    text: str
+FieldPairs = list[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeStep:
-    """One request and what became of it.
-
-    Attributes:
-        number: of the request in the journal.
-        began: seconds from the first request to this one.
-        ended: seconds from the first request to the answer's end, or to what came in its stead; None while pending.
-        request: method and target.
-        operation: which operation it was; empty if none.
-        retry_of: the number of the same request, which had failed before; None if there was none.
-        answer: status and phrase, or why none came.
-        arrival: what of the answer reached the client.
-        status: of the answer; None without one.
-        notes: what the service did.
-    """
-
-    number: int
-    began: float
-    ended: float | None
-    request: str
-    operation: str
-    retry_of: int | None
-    answer: str
-    arrival: Arrival
-    status: int | None
-    notes: tuple[Note, ...]
-
-    @property
-    def words(self) -> str:
-        """All of it in a sentence."""
-        parts = [self.request]
-        parts += [self.operation] if self.operation else []
-        parts += [f"retry of {self.retry_of}"] if self.retry_of is not None else []
-        told = "; ".join(filter(None, (*(note.text for note in self.notes), self.answer)))
-        return f"Request {self.number}, {', '.join(parts)}: {told}."
-
-
-def took(seconds: float) -> str:
-    """Return a time as people read it: ``0.4 ms``, ``1.25 s``."""
-    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def exchanges(entries: Iterable[Entry]) -> list[ExchangeStep]:
-    """Return ``entries`` as the steps of an exchange, in order."""
-    found: list[ExchangeStep] = []
-    failed: dict[tuple[str, str, bytes], int] = {}
-    first: float | None = None
-    for entry in entries:
-        request = entry.request
-        first = request.started if first is None else first
-        same = (request.method, request.target, request.body)
-        one = _exchange(entry, max(0.0, request.started - first), failed.pop(same, None))
-        found.append(one)
-        if one.arrival != "whole" or (one.status or 0) >= 400:
-            failed[same] = one.number
+def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return header fields by lower-case name, repeated ones joined by a comma (RFC 9110 §5.2)."""
+    found: dict[str, str] = {}
+    for name, value in fields:
+        lower = name.lower()
+        found[lower] = f"{found[lower]}, {value}" if lower in found else value
     return found
 
 
-def _exchange(entry: Entry, began: float, retry_of: int | None) -> ExchangeStep:
-    arrival = _arrival(entry)
-    return ExchangeStep(
-        number=entry.number,
-        began=began,
-        ended=None if arrival == "pending" else began + entry.duration,
-        request=entry.request_line,
-        operation=entry.operation or ("httpserver" if entry.by_expectation else ""),
-        retry_of=retry_of,
-        answer=_answer(entry, arrival),
-        arrival=arrival,
-        status=entry.status,
-        notes=tuple(_notes(entry)),
-    )
+def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
+    return property(lambda exchange: getattr(exchange.request, name))
 
 
-def _arrival(entry: Entry) -> Arrival:
-    fault, outcome = entry.fault, entry.outcome
-    if outcome is None and fault is not None and fault.delivery is not None:
-        return "pending"
-    if entry.status is None:  # what is held back is called delayed from the start
-        return "pending" if outcome in {None, "delayed"} else "lost"
-    if outcome in _CUT_SHORT:
-        return "cut"
-    return "corrupted" if fault is not None and fault.breaks_contract and not fault.loses_answer else "whole"
+class Exchange:
+    """One request, its response, and the decision about it.
+
+    The values are those that went over the wire, keys included. Text, JSON, HAR, HTML, copies and pickles of an
+    exchange are masked, and so are ``repr``, ``reason``, ``decision`` and ``request_line``.
+    """
+
+    number: int  #: its place in the journal, from 1
+    owner: str | None  #: the test that owns the world
+    request: ApiRequest  #: the journal keeps at most 64 KiB of its body
+    timestamp: float  #: the fake's time of its arrival, in seconds since 1970
+
+    connection: int = _of_request("connection")  #: the number of its connection, from 1; 0 without a socket
+    exchange: int = _of_request("exchange")  #: its number on its connection, from 1
+    method: str = _of_request("method")  #: as sent
+    target: str = _of_request("target")  #: path and query as sent, percent-encoded
+    path: str = _of_request("path")  #: percent-decoded
+    query: dict[str, str] = _of_request("query")  #: the parameters, decoded; a repeated parameter has its last value
+    operation: str | None = _of_request("operation")  #: the operation that the route found, or None
+    body: bytes = _of_request("body")  #: the body of the request, of a longer one the first 64 KiB
+
+    # Most exchanges keep these values: an instance has only the ones that differ.
+    duration: float = 0.0  #: seconds from its first byte to the response, by the real clock
+    condition: Condition | None = None  #: why it was refused
+    detail: str = ""  #: more about the refusal
+    violations: tuple[Violation, ...] = ()  #: the broken rules; of thousands, the first
+    omitted: int = 0  #: how many more rules it broke
+    fault: Fault | None = None  #: the fault that it met; of two, the one after the commit
+    delayed_by: Fault | None = None  #: the delay that it met before that fault
+    executed: bool = False  #: whether the operation was executed and its effect kept
+    outcome: str | None = None  #: how the response ended if not whole and at once, such as ``reset``
+    in_flight: bool = False  #: whether the response is still held back or on its way
+    expected: bool = False  #: whether the test expects its violation
+    by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
+    mutant: str | None = None  #: the mutant that changed the response
+    secure: bool = False  #: whether it came over TLS
+    response: Response | None = None  #: the response that the core made, also if it never went out
+    sent: bool = True  #: whether the head of the response went out, as far as the fake knows
+    keys: Callable[[], Iterable[str]] = tuple  # to mask
+    cut_request: int = 0  # bytes of the body that the journal does not keep
+    cut_response: int = 0
+    changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
+
+    def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
+        self.number = number
+        self.owner = owner
+        self.request = request
+        self.timestamp = timestamp
+
+    def __repr__(self) -> str:
+        parts = [f"<Exchange {self.number} {self.request_line} {self.result}"]
+        if self.operation is not None:
+            parts.append(self.operation)
+        if self.condition is not None or self.fault is not None:
+            parts.append(f"({self.decision})")
+        return printable(f"{' '.join(parts)}>")
+
+    def complete(self, outcome: str, *, sent: bool) -> None:
+        """Note how a deferred response ended, or that a hang has begun; the latest report counts."""
+        self.outcome = outcome
+        self.sent = sent
+        self.in_flight = False
+        self.duration = perf_counter() - self.request.started
+        self.trim()
+        if self.changed is not None:
+            self.changed(self)
+
+    def trim(self) -> None:
+        """Keep the first 64 KiB of each body. The request and the response themselves stay whole for their users."""
+        request, response = self.request, self.response
+        if len(request.body) > KEPT_BODY:
+            self.cut_request = len(request.body) - KEPT_BODY
+            self.request = copy(request)
+            self.request.body = request.body[:KEPT_BODY]
+        if response is not None and len(response.body) > KEPT_BODY:
+            self.cut_response = len(response.body) - KEPT_BODY
+            self.response = Response(response.head, response.body[:KEPT_BODY], response.date)
+
+    # The request
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time of its arrival."""
+        return datetime.fromtimestamp(self.timestamp, UTC)
+
+    @property
+    def fields(self) -> FieldPairs:
+        """The header fields of the request in the order sent."""
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header fields of the request by lower-case name, repeated ones joined by a comma."""
+        return joined(self.fields)
+
+    @property
+    def body_size(self) -> int:
+        """The bytes of the body that was sent."""
+        return len(self.request.body) + self.cut_request
+
+    @property
+    def body_text(self) -> str | None:
+        """The body as text; None where it is not UTF-8."""
+        return text_of(self.request.body)
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the body as :meth:`ApiRequest.json` does."""
+        return self.request.json()
+
+    @property
+    def base_url(self) -> str:
+        """The scheme and the host that it was sent to, as far as its ``Host`` tells; keys are masked."""
+        host = quote(self.masked(self.request.header("host") or ""), safe=":[].-")
+        url = f"http{'s' if self.secure else ''}://{host}"
+        return url if is_base_url(url) else _DEFAULT_BASE
+
+    def url(self, base_url: str | None = None) -> str:
+        """Return its URL, keys masked; every URL parser accepts it."""
+        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE, errors="replace")
+        if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
+            return target
+        parts = urlsplit(base_url or self.base_url)
+        return f"{parts.scheme}://{parts.netloc}{target if target.startswith('/') else f'/{target}'}"
+
+    # Masking
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys of its world and its own credentials: never show them."""
+        return (*self.keys(), *self.request.credentials)
+
+    def masked(self, text: str) -> str:
+        """Return ``text`` with the keys of the world and of the request masked."""
+        return mask_text(text, self.secrets)
+
+    def masked_bytes(self, content: bytes) -> bytes:
+        """Return bytes with the same keys masked: Latin-1 maps bytes one to one, and keys are ASCII."""
+        return self.masked(content.decode("latin-1")).encode("latin-1")
+
+    def masked_fields(self, fields: Iterable[tuple[str, str]]) -> FieldPairs:
+        """Return header fields with their credentials masked."""
+        keys = self.secrets
+        return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
+
+    @property
+    def masked_target(self) -> str:
+        """The target with keys, and parameters with names like a key's, masked."""
+        return mask_target(self.target, self.secrets)
+
+    @property
+    def request_line(self) -> str:
+        """Method and target for a line of text: printable, bounded, keys masked."""
+        return request_line(self.method, self.target, self.secrets)
+
+    @property
+    def misplaced_keys(self) -> tuple[str, ...]:
+        """Where a key stands besides Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
+        keys = self.secrets
+        places = ["target"] if self.masked_target != self.target else []
+        for name, value in self.fields:
+            if name.lower() != "authorization" and mask_text(value, keys) != value:
+                places.append(name.lower())
+        body = self.body.decode("latin-1")
+        return (*places, "body") if mask_text(body, keys) != body else tuple(places)
+
+    # The response
+
+    @property
+    def status(self) -> int | None:
+        """The status that went out; None if none did, or while the response is held back."""
+        response = self.response
+        return None if response is None or self.in_flight or not self.sent else response.status
+
+    @property
+    def response_fields(self) -> FieldPairs:
+        """The header fields of the response that went out, without those of its framing."""
+        response = self.response
+        if response is None or self.status is None:
+            return []
+        return [*response.head.fields, ("Date", response.date.decode("ascii"))]
+
+    @property
+    def response_headers(self) -> dict[str, str]:
+        """The same by lower-case name, repeated ones joined by a comma."""
+        return joined(self.response_fields)
+
+    @property
+    def response_body(self) -> bytes:
+        """The body of the response, of a longer one the first 64 KiB; empty for HEAD. It is whole even if cut short."""
+        response = self.response
+        return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
+
+    @property
+    def response_size(self) -> int:
+        """The bytes of the response's body."""
+        return 0 if self.status is None or self.method == "HEAD" else len(self.response_body) + self.cut_response
+
+    # The decision
+
+    @property
+    def result(self) -> str:
+        """The status, how the response ended, or both: ``200``, ``reset``, ``200 (truncated)``."""
+        if self.status is None:
+            return "in flight" if self.in_flight else self.outcome or "no response"
+        return f"{self.status} ({self.outcome})" if self.outcome else f"{self.status}"
+
+    @property
+    def is_violation(self) -> bool:
+        """Whether the client broke the contract with it."""
+        return self.condition is not None and self.condition.violation
+
+    @property
+    def sentence(self) -> Sentence | None:
+        """The sentence of the interface that led to its refusal."""
+        if self.violations:
+            return self.violations[0].sentence
+        return SENTENCES[self.condition.subject] if self.condition is not None else None
+
+    @property
+    def section(self) -> str | None:
+        """The section of the interface or the RFC that led to its refusal."""
+        if self.violations:
+            return self.violations[0].sentence.section
+        return self.condition.section if self.condition is not None else None
+
+    @property
+    def where(self) -> str:
+        """The section in parentheses, behind a blank: `` (§4.1)``, `` (RFC 9110 §15.5.6)``, or nothing."""
+        section = self.section
+        if not section:
+            return ""
+        return f" ({section})" if section.startswith("RFC") else f" (§{section})"
+
+    @property
+    def reason(self) -> str:
+        """Why it was refused, or the fault that it met, in words; keys are masked."""
+        if self.violations:
+            return self.masked("; ".join(map(str, self.violations)))
+        if self.condition is not None:
+            return self.masked(f"{self.condition.message}{f': {self.detail}' if self.detail else ''}")
+        return self.masked(f"fault {self.fault}") if self.fault is not None else ""
+
+    @property
+    def decision(self) -> str:
+        """The decision in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
+        parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
+        parts += ["executed"] if self.executed else []
+        parts += [f"fault {self.fault}"] if self.fault is not None else []
+        if self.condition is not None:
+            parts.append(f"refused: {self.condition.name}{self.where}")
+        if self.by_expectation:
+            parts.append("response by httpserver")
+        return self.masked(", ".join(parts)) or ("in flight" if self.in_flight else "responded")
 
 
-def _answer(entry: Entry, arrival: Arrival) -> str:
-    if arrival == "pending":
-        return "no answer yet"
-    if entry.status is None:
-        return f"no answer: {entry.outcome}"
-    text = f"{entry.status} {reason_phrase(entry.status)}".rstrip()
-    if arrival == "cut":
-        return f"{text}, cut short: {entry.outcome}"
-    if arrival == "corrupted":
-        text = f"{text}, corrupted"
-    return f"{text}, {entry.outcome}" if entry.outcome else text
+def text_of(content: bytes) -> str | None:
+    """Return ``content`` as text; None where it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
-def _notes(entry: Entry) -> Iterable[Note]:
-    if entry.delayed_by is not None:
-        yield _note(entry, "fault", f"fault {entry.delayed_by}")
-    if entry.executed and entry.operation in _CHANGES:
-        yield Note("commit", "committed")
-    fault = entry.fault
-    if fault is not None:
-        changes = entry.operation in _CHANGES and not entry.executed and entry.condition is None
-        nothing = ", nothing committed" if changes else ""
-        yield _note(entry, "fault", f"fault {fault}{nothing}{f': {fault.effect}' if fault.effect else ''}")
-    if entry.condition is not None:
-        expected = ", expected by the test" if entry.is_violation and entry.expected else ""
-        why = f"refused: {entry.condition.name}{entry.where}{expected}: {entry.reason}"
-        yield _note(entry, "refusal" if entry.is_violation else "plain", why)
-
-
-def _note(entry: Entry, mark: Mark, text: str) -> Note:
-    return Note(mark, printable(cut(entry.masked(text), _LONGEST_NOTE)))
+def is_base_url(url: object) -> bool:
+    """Say whether ``url`` is text with a scheme of HTTP and a host."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+    except ValueError:  # brackets without an address
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)

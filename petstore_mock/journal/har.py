@@ -1,97 +1,65 @@
-"""The journal as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
+"""The journal as an HTTP Archive (HAR 1.2), and recorded archives as exchanges.
 
-The format is the one of http://www.softwareishard.com/blog/har-12-spec/. What it has no word for stands in members
-that begin with an underscore, as the format allows. Keys are masked; sizes are those of what went over the wire.
+The format is the one of http://www.softwareishard.com/blog/har-12-spec/. Members that begin with an underscore are
+ours, as the format allows. Keys are masked; sizes are those of the wire.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
-from petstore_mock.common.paths import as_path, write_text
+from petstore_mock import __version__
+from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.journal.urls import is_base_url, url_of
-from petstore_mock.messages.response import reason_phrase
+from petstore_mock.http.request import ApiRequest, Fields
+from petstore_mock.http.response import Head, Response, is_field, reason_phrase
+from petstore_mock.journal.exchange import Exchange, is_base_url, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from os import PathLike
+    from collections.abc import Iterable, Mapping
 
-    from petstore_mock.journal.entry import Entry
-
-__all__ = ["har_document", "write_har"]
-
-_UNKNOWN: Final = -1  # what the format says where a figure is not known
+_UNKNOWN: Final = -1  # the format's word for an unknown size
 
 
-def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: str | None = None) -> None:
-    """Write ``entries`` to ``path``.
-
-    Raises:
-        PetStoreMockError: the file can't be written, or ``base_url`` is none.
-    """
-    as_path(path, "path")  # first: to make the text may take its time
-    text = json.dumps(har_document(entries, base_url=base_url), ensure_ascii=False, indent=2)
-    write_text(path, f"{text}\n")
-
-
-def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> dict[str, Any]:
-    """Return ``entries`` as the JSON value of an HTTP Archive.
-
-    Args:
-        entries: the entries, in order.
-        base_url: scheme and host of the URLs, such as ``http://127.0.0.1:8080``; by default each request's own
-            ``Host``.
-
-    Raises:
-        PetStoreMockError: ``base_url`` is none.
-    """
-    if base_url is not None and not is_base_url(base_url):
-        raise PetStoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
+def har_document(exchanges: Iterable[Exchange], *, base_url: str | None = None) -> dict[str, Any]:
+    """Return exchanges as the JSON value of an archive; ``base_url`` replaces scheme and host of each URL."""
+    require(base_url is None or is_base_url(base_url), "base_url with a scheme and a host", base_url=base_url)
     return {
         "log": {
             "version": "1.2",
-            "creator": {"name": "petstore-mock", "version": _version()},
-            "pages": [],  # optional, yet Firefox's importer reads it
-            "entries": [_entry(entry, base_url) for entry in entries],
+            "creator": {"name": "petstore-mock", "version": __version__},
+            "pages": [],  # optional, but Firefox's importer reads it
+            "entries": [_entry(exchange, base_url) for exchange in exchanges],
         }
     }
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  # 9 ms, and the stub is to answer soon
-
-    try:
-        return version("petstore-mock")
-    except PackageNotFoundError:  # a checkout on the path that was never installed
-        return "0"
-
-
-def _entry(entry: Entry, base_url: str | None) -> dict[str, Any]:
-    wait = round(entry.duration * 1000, 3)
-    record: dict[str, Any] = {
-        "startedDateTime": entry.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+def _entry(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
+    wait = round(exchange.duration * 1000, 3)
+    entry: dict[str, Any] = {
+        "startedDateTime": iso(exchange.timestamp),
         "time": wait,
-        "request": _request(entry, base_url),
-        "response": _response(entry),
+        "request": _request(exchange, base_url),
+        "response": _response(exchange),
         "cache": {},
         "timings": {"send": 0, "wait": wait, "receive": 0},
-        "_number": entry.number,
-        "_decision": entry.decision,
+        "_number": exchange.number,
+        "_decision": exchange.decision,
     }
-    if entry.connection:
-        record["connection"] = f"{entry.connection}"
+    if exchange.connection:
+        entry["connection"] = f"{exchange.connection}"
     further = {
-        "_operation": entry.operation,
-        "_outcome": entry.outcome or (None if entry.status else "unanswered"),
-        "_reason": entry.reason,
-        "_owner": entry.owner,
+        "_operation": exchange.operation,
+        "_outcome": exchange.outcome or (None if exchange.status else exchange.result),
+        "_reason": exchange.reason,
+        "_owner": exchange.owner,
     }
-    record.update({name: _plain(value) for name, value in further.items() if value})
-    return record
+    return {**entry, **{name: _plain(value) for name, value in further.items() if value}}
 
 
 def _plain(text: str) -> str:
@@ -103,53 +71,118 @@ def _pairs(fields: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": _plain(name), "value": _plain(value)} for name, value in fields]
 
 
-def _request(entry: Entry, base_url: str | None) -> dict[str, Any]:
-    url = url_of(entry, base_url)
+def _request(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
     request: dict[str, Any] = {
-        "method": entry.method,
-        "url": url,
-        "httpVersion": entry.request.version,
+        "method": exchange.masked(exchange.method),
+        "url": exchange.url(base_url),
+        "httpVersion": exchange.request.version,
         "cookies": [],  # they stand among the headers, masked
-        "headers": _pairs(entry.fields),
-        "queryString": _pairs(parse_qsl(entry.target.partition("?")[2], keep_blank_values=True)),
+        "headers": _pairs(exchange.masked_fields(exchange.fields)),
+        "queryString": _pairs(parse_qsl(exchange.masked_target.partition("?")[2], keep_blank_values=True)),
         "headersSize": _UNKNOWN,
-        "bodySize": len(entry.body),
+        "bodySize": exchange.body_size,
     }
-    if entry.body:
-        text, encoding = _text(entry, entry.body)
-        request["postData"] = {"mimeType": entry.headers.get("content-type", ""), "params": [], "text": text}
-        if encoding:  # 1.2 knows an encoding for answers only; 1.3 was to have it here too
+    if exchange.body:
+        text, encoding = _text(exchange, exchange.body)
+        content_type = exchange.masked(exchange.headers.get("content-type", ""))
+        request["postData"] = {"mimeType": content_type, "params": [], "text": text}
+        if encoding:  # HAR 1.2 has an encoding for responses only
             request["postData"]["_encoding"] = encoding
     return request
 
 
-def _response(entry: Entry) -> dict[str, Any]:
-    headers, body = entry.response_headers, entry.response_body
-    text, encoding = _text(entry, body)
-    content: dict[str, Any] = {
-        "size": len(body),
-        "mimeType": headers.get("content-type", "x-unknown"),  # what browsers write without one
+def _response(exchange: Exchange) -> dict[str, Any]:
+    fields = exchange.masked_fields(exchange.response_fields)
+    headers = {name.lower(): value for name, value in fields}
+    text, encoding = _text(exchange, exchange.response_body)
+    content = {
+        "size": exchange.response_size,
+        "mimeType": headers.get("content-type", "x-unknown"),  # the word of browsers
         "text": text,
     }
-    if encoding:
-        content["encoding"] = encoding
+    version = exchange.request.version
     return {
-        "status": entry.status or 0,
-        "statusText": reason_phrase(entry.status) if entry.status else "",
-        # A server says its own version, not the client's (RFC 9110 §6.2); ours has no other than this one.
-        "httpVersion": "HTTP/1.1" if entry.request.version == "HTTP/1.0" else entry.request.version,
+        "status": exchange.status or 0,
+        "statusText": reason_phrase(exchange.status) if exchange.status else "",
+        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,  # the server's own (RFC 9110 §6.2)
         "cookies": [],
-        "headers": _pairs(entry.response_fields),
-        "content": content,
+        "headers": _pairs(fields),
+        "content": {**content, "encoding": encoding} if encoding else content,
         "redirectURL": headers.get("location", ""),
         "headersSize": _UNKNOWN,
-        "bodySize": len(body) if entry.status else _UNKNOWN,
+        "bodySize": exchange.response_size if exchange.status else _UNKNOWN,
     }
 
 
-def _text(entry: Entry, body: bytes) -> tuple[str, str]:
-    """Return ``body`` as text, keys masked, and its encoding: empty, or ``base64`` for what is no UTF-8."""
+def _text(exchange: Exchange, body: bytes) -> tuple[str, str]:
+    text = text_of(body)
+    if text is not None:
+        return exchange.masked(text), ""
+    return base64.b64encode(exchange.masked_bytes(body)).decode("ascii"), "base64"
+
+
+# Reading
+
+
+def read_har(document: Any) -> list[Exchange]:  # noqa: ANN401  # a JSON value
+    """Return the exchanges of a recorded archive. A body that the recording lacks counts as ``cut_response``."""
+    entries = _member(document, "log").get("entries")
+    if not is_array(entries):
+        refuse("expected an HTTP Archive: a JSON object with an array log.entries; got another value")
+    found = [_recorded(entry, number) for number, entry in enumerate(entries, 1)]
+    return [exchange for exchange in found if exchange is not None]
+
+
+def _member(value: object, name: str) -> Mapping[str, Any]:
+    member = value.get(name) if is_object(value) else None
+    return member if is_object(member) else {}
+
+
+def _recorded(entry: Any, number: int) -> Exchange | None:  # noqa: ANN401
+    recorded = _member(entry, "request")
+    method, url = recorded.get("method"), recorded.get("url")
+    if not isinstance(method, str) or not isinstance(url, str) or not is_base_url(url):
+        return None
+    parts = urlsplit(url)
+    fields = _fields(recorded)
+    if all(name.lower() != "host" for name, _ in fields):
+        fields.append(("Host", parts.netloc))
+    target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    post = _member(recorded, "postData")
+    body = _body({**post, "encoding": post.get("_encoding", post.get("encoding"))})
+    request = ApiRequest(method, target, Fields.of(fields), body or b"")
+    exchange = Exchange(number, None, request, _moment(entry.get("startedDateTime")))
+    exchange.secure = parts.scheme == "https"
+    answer = _member(entry, "response")
+    status, content = answer.get("status"), _member(answer, "content")
+    if is_integer(status) and 100 <= status <= 599:
+        body = _body(content)
+        exchange.cut_response = content.get("size", 0) if body is None else 0
+        fields = [field for field in _fields(answer) if is_field(*field)]
+        date = "".join(value for name, value in fields if name.lower() == "date")
+        head = Head(status, [field for field in fields if field[0].lower() != "date"])
+        exchange.response = Response(head, body or b"", date.encode("ascii", "replace"))
+    return exchange
+
+
+def _fields(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    pairs = message.get("headers")
+    found = [pair for pair in pairs if is_object(pair)] if is_array(pairs) else []
+    return [(str(pair.get("name")), str(pair.get("value", ""))) for pair in found]
+
+
+def _body(content: Mapping[str, Any]) -> bytes | None:
+    text = content.get("text")
+    if not isinstance(text, str):
+        return None
     try:
-        return entry.masked(body.decode("utf-8")), ""
-    except UnicodeDecodeError:
-        return base64.b64encode(entry.masked_bytes(body)).decode("ascii"), "base64"
+        return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+    except ValueError:
+        return None
+
+
+def _moment(text: Any) -> float:  # noqa: ANN401
+    try:
+        return moment_of(text)
+    except PetStoreMockError:
+        return 0.0

@@ -1,69 +1,106 @@
-"""Which documented outcomes of the interface (§4, §7), and which faults, a request showed to the client."""
+"""The documented outcomes of each operation (§4, §7), and which of them requests showed to a client."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.contract.interface import OPERATIONS, OperationName
+from petstore_mock.common.guards import is_array
+from petstore_mock.faults.kinds import REQUEST_KINDS
+from petstore_mock.interface.schemas import parameters, schema
+from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from petstore_mock.journal.entry import Entry
+    from petstore_mock.journal.exchange import Exchange
 
-__all__ = ["DOCUMENTED", "outcomes"]
-
+_LONGEST_LIMIT: Final = 18  # digits; a longer number is no int64
 _PAGES: Final = ("empty page", "partial page", "full page")
-_STATUS: Final = ("status present", "status absent")
 
 
-def _documented() -> Iterator[tuple[str, OperationName]]:
-    """Yield every outcome that the interface documents (§4, §7), with the operation that has it."""
-    for operation in OPERATIONS.values():
-        details = (*_PAGES, *_STATUS) if operation.response_schema == "Pets" else _STATUS
-        for detail in details:
-            yield f"{operation.success} {detail}", operation.name
-        for status in sorted(operation.errors):
-            yield str(status), operation.name
+def _optional_fields(operation: Operation) -> list[str]:
+    if operation.response is None:
+        return []
+    found = schema(operation.response)
+    animal = cast("Mapping[str, Any]", found.get("items", found))
+    return [name for name in animal["properties"] if name not in animal["required"]]
 
 
-DOCUMENTED: Final = tuple(_documented())
+def _documented(operation: Operation) -> Iterator[str]:
+    pages = _PAGES if operation.effect == "lists" else ()
+    fields = [f"{name} {state}" for name in _optional_fields(operation) for state in ("present", "absent")]
+    for detail in (*pages, *fields) or ("",):
+        yield f"{operation.success} {detail}".rstrip()
+    yield from map(str, sorted(operation.errors))
 
 
-def outcomes(entry: Entry, limit_bounds: tuple[int, int, int]) -> Iterator[str]:
-    """Yield what one request showed to the client: outcomes and kinds of faults.
+OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
+    name: tuple(_documented(operation)) for name, operation in OPERATIONS.items()
+}
 
-    Args:
-        entry: the request and its answer.
-        limit_bounds: the least, the largest and the default number of animals on a page.
-    """
-    fault = entry.fault
-    for met in (entry.delayed_by, fault):
-        if met is not None:
-            yield f"fault {met.kind}"
-    if entry.operation is None or entry.status is None:
+
+def outcomes_of(exchange: Exchange) -> list[str]:
+    """Return what a request showed to the client: outcomes of its operation, and faults as ``fault reset``."""
+    shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
+    operation = OPERATIONS.get(exchange.operation or "")
+    is_false = exchange.fault is not None and exchange.fault.breaks_contract  # no response of the interface
+    if operation is None or exchange.status is None or is_false:
+        return shown
+    if exchange.status in operation.errors:
+        return [*shown, str(exchange.status)]
+    if exchange.status != operation.success:
+        return shown
+    return [*shown, *(f"{exchange.status} {detail}".rstrip() for detail in _details(exchange, operation))]
+
+
+def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
+    fields = _optional_fields(operation)
+    if operation.effect != "lists" and not fields:
+        yield ""
+    if not exchange.response_body or exchange.cut_response:
         return
-    if fault is not None and fault.breaks_contract:
-        return  # whatever came, it was no answer of the interface
-    operation = OPERATIONS[entry.operation]  # type: ignore[index]  # the route found it
-    if entry.status in operation.errors:
-        yield str(entry.status)
-    elif entry.status == operation.success and entry.response_body:
-        body = json.loads(entry.response_body)
-        animals = body if isinstance(body, list) else [body]
-        for detail in _details(animals):
-            yield f"{entry.status} {detail}"
-        if isinstance(body, list):
-            yield f"{entry.status} {_PAGES[0 if not body else 1 + (len(body) >= _page_limit(entry, limit_bounds))]}"
+    body = json.loads(exchange.response_body)
+    animals = body if is_array(body) else [body]
+    for name in fields:
+        states = {"present" if name in animal else "absent" for animal in animals}
+        yield from (f"{name} {state}" for state in sorted(states))
+    if operation.effect == "lists":
+        yield _PAGES[0 if not animals else 1 + (len(animals) >= _page_limit(exchange, operation))]
 
 
-def _details(animals: list[dict[str, Any]]) -> set[str]:
-    return {_STATUS[0] if "status" in animal else _STATUS[1] for animal in animals}
+def _page_limit(exchange: Exchange, operation: Operation) -> int:
+    """Return how many animals a page holds (§8): the number that the client asked for, as far as it is valid."""
+    bounds: Mapping[str, int] | None = parameters(operation).get("limit")
+    if bounds is None:
+        return len(exchange.response_body)  # no page is full
+    text = exchange.query.get("limit", "")
+    if not text.isdecimal() or len(text) > _LONGEST_LIMIT:
+        return bounds["default"]
+    return min(max(int(text), bounds["minimum"]), bounds["maximum"])
 
 
-def _page_limit(entry: Entry, bounds: tuple[int, int, int]) -> int:
-    """Return how many animals a page holds: what the client asked for, as far as it is valid (§8)."""
-    minimum, maximum, default = bounds
-    text = entry.query.get("limit", "")
-    return min(max(int(text), minimum), maximum) if text.isdecimal() and len(text) < len(str(2**63)) else default
+class Coverage:
+    """Counts how often outcomes and faults were shown."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()  # by operation and outcome
+
+    def add(self, exchange: Exchange) -> None:
+        """Count the outcomes of one exchange."""
+        self.counts.update((exchange.operation or "", outcome) for outcome in outcomes_of(exchange))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the counts as the door shows them."""
+        kinds = {kind: {name: self.counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
+        return {
+            "outcomes": [
+                {"operation": name, "outcome": outcome, "shown": self.counts[name, outcome]}
+                for name, outcomes in OUTCOMES.items()
+                for outcome in outcomes
+            ],
+            "faults": [
+                {"fault": kind, "shown": sum(counts.values()), "operations": counts} for kind, counts in kinds.items()
+            ],
+        }

@@ -1,155 +1,260 @@
-"""An entry as a JSON value, and back: for those who look at a journal from another process.
+"""An exchange as a JSON value, and back: for the door, for journals of other processes, for copies and pickles.
 
-Whatever is said of an entry here is said of the one that is made of its record: reports, pictures and assertions come
-out the same. Keys are masked on the way, in its bodies too; of a value that broke a rule its description is left.
+Keys are masked, in bodies too. Of a value that broke a rule, its description stays.
 """
 
 from __future__ import annotations
 
+import copyreg
+import json
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+from urllib.parse import parse_qs, unquote
 
-from petstore_mock import faults
-from petstore_mock.common.masking import mask_field
-from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status
-from petstore_mock.contract.interface import OPERATIONS
-from petstore_mock.contract.violations import Described, Violation
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.journal.entry import Entry
-from petstore_mock.messages.request import ApiRequest
-from petstore_mock.messages.response import ApiResponse, Head
+from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.faults.fault import from_data as fault_of
+from petstore_mock.http.request import ApiRequest, Fields
+from petstore_mock.http.response import Head, Response
+from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
+from petstore_mock.interface.violations import Described, Violation
+from petstore_mock.journal.exchange import Exchange, joined, text_of
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.error_conditions import Condition
-    from petstore_mock.faults import Fault
+    from collections.abc import Mapping
 
-__all__ = ["entry_of", "record_of", "update_entry"]
+    from petstore_mock.interface.conditions import Condition
 
 
-def record_of(entry: Entry) -> dict[str, Any]:
-    """Return an entry as a JSON value; texts may hold lone surrogates."""
-    request = entry.request
+class ViolationData(TypedDict):
+    """A broken rule. A refused key is one without a rule."""
+
+    section: str
+    field: str  # such as body.name, query.limit or Authorization
+    message: str
+    sentence: str  # of the interface
+    rule: str | None  # a keyword of JSON Schema, or a rule that no schema can say
+    expected: str
+    value: str | None  # described; None where it is missing
+    subject: str
+
+
+class ExchangeData(TypedDict):
+    """A request, its response and the decision; keys are masked."""
+
+    number: int
+    at: str  # the fake's time
+    state: str  # "in flight" or "done"
+    method: str
+    target: str  # as sent
+    path: str  # from /v1 on, percent-decoded
+    query: dict[str, list[str]]
+    headers: dict[str, str]
+    fields: list[list[str]]  # the same as sent
+    body: Any  # the JSON value
+    body_text: str | None  # as sent
+    body_base64: str | None  # where it is not text
+    body_size: int
+    status: int | None
+    response_headers: dict[str, str]
+    response_fields: list[list[str]]
+    response_body: Any  # the JSON value, or text
+    response_body_text: str | None
+    response_body_base64: str | None
+    response_size: int
+    operation: str | None
+    fault: str | None
+    fault_data: Any  # as it is planned
+    delayed_by: Any
+    executed: bool
+    outcome: str | None
+    duration_ms: float
+    violations: list[ViolationData]
+    omitted: int
+    expected: bool
+    condition: str | None
+    condition_status: int | None
+    detail: str
+    decision: str
+    reason: str
+    owner: str | None
+    base_path: str  # before the target in the client's address
+    connection: int
+    exchange: int
+    started: float  # seconds by a real clock
+    version: str
+    oversized: bool
+    secure: bool
+    sent: bool
+    by_expectation: bool
+    mutant: str | None
+
+
+# Members with the name and the value of an attribute.
+_OF_EXCHANGE: Final = (
+    *("number", "body_size", "status", "response_size", "operation", "executed", "outcome", "omitted", "expected"),
+    *("decision", "reason", "owner", "connection", "exchange", "secure", "sent", "by_expectation", "mutant"),
+)
+_DEEPEST: Final = 100  # arrays and objects in each other
+_OF_REQUEST: Final = ("base_path", "started", "version", "oversized")
+
+
+def to_data(exchange: Exchange) -> ExchangeData:
+    """Return an exchange as a JSON value that UTF-8 can carry."""
+    condition, fault, delay = exchange.condition, exchange.fault, exchange.delayed_by
+    target = exchange.masked_target
+    fields = exchange.masked_fields(exchange.fields)
+    response_fields = exchange.masked_fields(exchange.response_fields)
+    data: dict[str, Any] = {
+        **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
+        **{name: getattr(exchange.request, name) for name in _OF_REQUEST},
+        "at": iso(exchange.timestamp),
+        "state": "in flight" if exchange.in_flight else "done",
+        "method": exchange.masked(exchange.method),
+        "target": target,
+        "path": unquote(target.partition("?")[0]),
+        "query": parse_qs(target.partition("?")[2], keep_blank_values=True),
+        "headers": joined(fields),
+        "fields": [list(field) for field in fields],
+        **_content(exchange, "body", exchange.body),
+        "response_headers": joined(response_fields),
+        "response_fields": [list(field) for field in response_fields],
+        **_content(exchange, "response_body", exchange.response_body),
+        "fault": None if fault is None else exchange.masked(str(fault)),
+        "fault_data": None if fault is None else fault.to_data(),
+        "delayed_by": None if delay is None else delay.to_data(),
+        "duration_ms": round(exchange.duration * 1000, 3),
+        "violations": _violations(exchange),
+        "condition": None if condition is None else condition.name,
+        "condition_status": None if condition is None else condition.status,
+        "detail": exchange.masked(exchange.detail),
+    }
+    if data["response_body"] is None:
+        data["response_body"] = data["response_body_text"] or None
+    return cast("ExchangeData", _carried(data))
+
+
+def _content(exchange: Exchange, name: str, content: bytes) -> dict[str, Any]:
+    """Return a body as the JSON value that it is, as text, and in base64 where it is not text."""
+    text = text_of(content)
     return {
-        "number": entry.number,
-        "owner": entry.owner,
-        "method": entry.method,
-        "target": entry.target,
-        "mount": request.base_path,
-        "fields": [list(field) for field in entry.fields],
-        "body": _as_base64(entry, entry.body),
-        "connection": entry.connection,
-        "exchange": entry.exchange,
-        "started": request.started,
-        "version": request.version,
-        "oversized": request.oversized,
-        "operation": entry.operation,
-        "secure": entry.secure,
-        "timestamp": entry.timestamp,
-        "duration": entry.duration,
-        "condition": None if entry.condition is None else entry.condition.name,
-        "condition_status": None if entry.condition is None else entry.condition.status,
-        "detail": entry.masked(entry.detail),
-        "violations": [_violation_record(entry, one) for one in entry.violations],
-        "omitted": entry.omitted,
-        "fault": None if entry.fault is None else faults.to_data(entry.fault),
-        "delayed_by": None if entry.delayed_by is None else faults.to_data(entry.delayed_by),
-        "executed": entry.executed,
-        "outcome": entry.outcome,
-        "expected": entry.expected,
-        "by_expectation": entry.by_expectation,
-        "mutant": entry.mutant,
-        "sent": entry.sent,
-        "response": _response_record(entry),
+        name: None if text is None else _json_of(exchange.masked(text)),
+        f"{name}_text": None if text is None else exchange.masked(text),
+        f"{name}_base64": None if text is not None else b64encode(exchange.masked_bytes(content)).decode("ascii"),
     }
 
 
-def _as_base64(entry: Entry, content: bytes) -> str:
-    """Return bytes for JSON, keys masked."""
-    return b64encode(entry.masked_bytes(content)).decode("ascii")
+def _json_of(text: str) -> Any:  # noqa: ANN401  # a JSON value
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
+    except (ValueError, RecursionError):
+        return None
+    return None if _is_deep(value) else value
 
 
-def _violation_record(entry: Entry, violation: Violation) -> dict[str, Any]:
+def _is_deep(value: Any) -> bool:  # noqa: ANN401  # a JSON value
+    """Return whether a value is nested so deeply that a JSON library may fail on it."""
+    layer = [value]
+    for _ in range(_DEEPEST):
+        layer = [part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())]
+    return bool(layer)
+
+
+def _carried(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Return ``value`` as UTF-8 can carry it: a lone surrogate becomes a question mark."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if is_object(value):
+        return {_carried(name): _carried(part) for name, part in value.items()}
+    return [_carried(part) for part in value] if is_array(value) else value
+
+
+def _violations(exchange: Exchange) -> list[ViolationData]:
+    if exchange.violations:
+        return [_violation(exchange, violation) for violation in exchange.violations]
+    condition, sentence = exchange.condition, exchange.sentence
+    if condition is None or sentence is None or not condition.violation:
+        return []
+    field = "Authorization" if condition.status == 401 else condition.subject
+    words: ViolationData = {
+        "section": condition.section,
+        "field": field,
+        "message": exchange.reason,
+        "sentence": sentence.text,
+        "rule": None,
+        "expected": "",
+        "value": None,
+        "subject": condition.subject,
+    }
+    return [words]
+
+
+def _violation(exchange: Exchange, violation: Violation) -> ViolationData:
     return {
-        "path": entry.masked(violation.path),
+        "section": violation.sentence.section,
+        "field": exchange.masked(violation.path),
+        "message": exchange.masked(str(violation)),
+        "sentence": violation.sentence.text,
         "rule": violation.rule,
-        "expected": entry.masked(violation.expected),
-        "came": entry.masked(violation.came) if violation.has_value else None,
+        "expected": exchange.masked(violation.expected),
+        "value": exchange.masked(violation.came) if violation.has_value else None,
         "subject": violation.subject,
     }
 
 
-def _response_record(entry: Entry) -> dict[str, Any] | None:
-    response = entry.response
-    if response is None:
-        return None
-    keys = entry.secrets
-    return {
-        "status": response.status,
-        "fields": [[name, mask_field(name, value, keys)] for name, value in response.head.fields],
-        "body": _as_base64(entry, response.body),
-        "date": response.date.decode("ascii"),
-    }
-
-
-def entry_of(record: dict[str, Any]) -> Entry:
-    """Make an entry of what :func:`record_of` returned."""
-    fields = [
-        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in record["fields"]
-    ]
+def from_data(data: Mapping[str, Any]) -> Exchange:
+    """Make an exchange of the value that :func:`to_data` returned. Reports of both are the same."""
     request = ApiRequest(
-        record["method"],
-        record["target"],
-        fields,
-        b64decode(record["body"]),
-        record["connection"],
-        record["exchange"],
-        record["started"],
-        record["version"],
+        data["method"],
+        data["target"],
+        Fields.of(data["fields"]),
+        _bytes(data, "body"),
+        data["connection"],
+        data["exchange"],
+        data["started"],
+        data["version"],
     )
-    request.mount = record["mount"]
-    request.oversized = record["oversized"]
-    operation = OPERATIONS.get(record["operation"])
-    request.operation = None if operation is None else operation.name
-    entry = Entry(record["number"], record["owner"], request, record["timestamp"])
-    entry.secure = record["secure"]
-    update_entry(entry, record)
-    return entry
+    request.mount = data["base_path"]
+    request.oversized = data["oversized"]
+    request.operation = data["operation"]
+    exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
+    exchange.cut_request = data["body_size"] - len(request.body)
+    if data["status"] is not None:
+        *fields, (_, date) = data["response_fields"]
+        body = _bytes(data, "response_body")
+        exchange.response = Response(
+            Head(data["status"], [(name, value) for name, value in fields]), body, date.encode()
+        )
+        exchange.cut_response = max(0, data["response_size"] - len(body))
+    exchange.in_flight = data["state"] == "in flight"
+    exchange.duration = data["duration_ms"] / 1000
+    exchange.condition = _condition(data["condition"], data["condition_status"])
+    exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
+    exchange.fault = None if data["fault_data"] is None else fault_of(data["fault_data"])
+    exchange.delayed_by = None if data["delayed_by"] is None else fault_of(data["delayed_by"])
+    for name in ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent"):
+        setattr(exchange, name, data[name])
+    return exchange
 
 
-def update_entry(entry: Entry, record: dict[str, Any]) -> None:
-    """Let an entry say what its record says by now: of an answer that was held back, and of the decision."""
-    answer = record["response"]
-    if answer is not None:
-        head = Head(answer["status"], [(name, value) for name, value in answer["fields"]])
-        entry.response = ApiResponse(head, b64decode(answer["body"]), answer["date"].encode("ascii"))
-    entry.sent = record["sent"]
-    entry.duration = record["duration"]
-    entry.outcome = record["outcome"]
-    entry.condition = _condition(record["condition"], record["condition_status"])
-    entry.detail = record["detail"]
-    entry.violations = tuple(_violation(one) for one in record["violations"])
-    entry.omitted = record["omitted"]
-    entry.fault = _fault(record["fault"])
-    entry.delayed_by = _fault(record["delayed_by"])
-    entry.executed = record["executed"]
-    entry.expected = record["expected"]
-    entry.by_expectation = record["by_expectation"]
-    entry.mutant = record["mutant"]
+def _bytes(data: Mapping[str, Any], name: str) -> bytes:
+    text = data[f"{name}_text"]
+    return b64decode(data[f"{name}_base64"]) if text is None else text.encode()
 
 
 def _condition(name: str | None, status: int | None) -> Condition | None:
-    if name is None or status is None:
-        return None
-    return CONDITIONS.get(name) or condition_of_status(status)
+    return None if name is None or status is None else CONDITIONS.get(name) or condition_of_status(status)
 
 
-def _violation(record: dict[str, Any]) -> Violation:
-    value = {} if record["came"] is None else {"value": Described(record["came"])}
-    return Violation(record["path"], record["rule"], record["expected"], subject=record["subject"], **value)
+def _violation_of(data: ViolationData) -> Violation:
+    if data["value"] is None:
+        return Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
+    return Violation(data["field"], data["rule"] or "", data["expected"], Described(data["value"]), data["subject"])
 
 
-def _fault(data: object) -> Fault | None:
-    try:
-        return None if data is None else faults.from_data(data)
-    except PetStoreMockError as error:  # of a stub that knows more kinds than this side does
-        raise PetStoreMockError(f"expected a stub of the same version, whose faults are known here: {error}") from None
+def _reduced(exchange: Exchange) -> tuple[Any, ...]:
+    return from_data, (to_data(exchange),)
+
+
+copyreg.pickle(Exchange, _reduced)

@@ -1,64 +1,53 @@
-"""Waiting for something that happens in another thread: in a plain thread, under asyncio, under trio.
+"""Waits for events of another thread: in a plain thread and under asyncio.
 
-Neither event loop is imported here. If nobody has imported one, none can be running, and the core stays free of both.
+asyncio is not imported here: if nothing has imported it, its loop can't run.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
-from petstore_mock.common.real_time import RealTime
+from petstore_mock.common.real import Event, monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Announcer", "running_loop", "wait_async", "wait_blocking"]
-
 
 class Announcer(Protocol):
-    """Calls those who listen with whatever has happened, from whichever thread that was."""
+    """Calls its listeners at each event, from any thread."""
 
-    def listen(self, listener: Callable[[Any], object]) -> None:
-        """Call ``listener`` from now on."""
+    def listen(self, listener: Callable[[Any], object]) -> None: ...
 
-    def unlisten(self, listener: Callable[[Any], object]) -> None:
-        """Call ``listener`` no more."""
+    def unlisten(self, listener: Callable[[Any], object]) -> None: ...
 
 
-def running_loop() -> str | None:
-    """Return which event loop runs in this thread, ``asyncio`` or ``trio``, or None."""
+def loop_runs() -> bool:
+    """Whether an event loop of asyncio runs in this thread."""
     asyncio: Any = sys.modules.get("asyncio")
-    loop = None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
-    # Under gevent, all that look like threads are one to asyncio, the listener's with its loop included. Playwright's
-    # face for plain tests keeps its loop in another greenlet of this thread: no task is running then, and none waits.
-    if loop is not None and getattr(loop, "_thread_id", None) in {None, threading.get_ident()}:
-        return "asyncio" if asyncio.current_task(loop) is not None else None
-    trio: Any = sys.modules.get("trio")
-    if trio is not None:
-        try:
-            trio.lowlevel.current_trio_token()
-        except RuntimeError:
-            return None
-        return "trio"
-    return None
+    if asyncio is None:
+        return False
+    loop: Any = asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
+    # Under gevent, all threads are one to asyncio, the listener's included. Playwright's plain tests keep their loop in
+    # another greenlet of this thread: then no task runs.
+    is_here = loop is not None and getattr(loop, "_thread_id", None) in {None, get_ident()}
+    return is_here and asyncio.current_task(loop) is not None
 
 
 def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:
-    """Block until ``done()`` or for ``timeout`` seconds; return the last word of ``done``."""
-    happened = threading.Event()
+    """Block until ``done()`` or for ``timeout`` seconds; return the last value of ``done``."""
+    happened = Event()
 
     def listener(_: object) -> None:
         happened.set()
 
-    announcer.listen(listener)  # before the first look, so that nothing slips between the two
+    announcer.listen(listener)  # before the first look, so that no event is lost
     try:
-        deadline = RealTime.monotonic() + timeout
+        deadline = monotonic() + timeout
         while not done():
-            left = deadline - RealTime.monotonic()
-            if left <= 0 or not happened.wait(left):  # what has happened already would be waited for with any patience
+            left = deadline - monotonic()
+            if left <= 0 or not happened.wait(left):
                 return done()
             happened.clear()
     finally:
@@ -66,37 +55,8 @@ def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float
     return True
 
 
-async def wait_async(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:  # noqa: ASYNC109  # a wait is all that it is
-    """Wait as :func:`wait_blocking` does, without blocking the event loop."""
-    if running_loop() == "trio":
-        trio: Any = sys.modules["trio"]
-        waited: bool = await trio.to_thread.run_sync(wait_blocking, announcer, done, timeout, abandon_on_cancel=True)
-        return waited
-    asyncio: Any = sys.modules["asyncio"]
-    loop = asyncio.get_running_loop()
-    happened, expired = asyncio.Event(), threading.Event()
+async def wait_async(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:  # noqa: ASYNC109  # a wait
+    """Wait as :func:`wait_blocking` does, in a thread of its own: timers of the loop stand still in frozen time."""
+    import asyncio  # noqa: PLC0415  # its loop runs
 
-    def listener(_: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop was closed under the wait, which nobody awaits any more
-            loop.call_soon_threadsafe(happened.set)
-
-    def expire() -> None:
-        expired.set()
-        listener(None)
-
-    timer = threading.Timer(timeout, expire)  # the loop's own stand still while a test has frozen the time
-    timer.daemon = True
-    announcer.listen(listener)
-    try:
-        if done():
-            return True
-        timer.start()
-        while not expired.is_set():
-            await happened.wait()
-            happened.clear()
-            if done():
-                return True
-        return False
-    finally:
-        timer.cancel()
-        announcer.unlisten(listener)
+    return await asyncio.to_thread(wait_blocking, announcer, done, timeout)

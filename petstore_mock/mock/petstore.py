@@ -2,61 +2,58 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Never, Self
+import copy
+from typing import TYPE_CHECKING, Any, Self
 
-from petstore_mock.common.suggestions import refuse_unknown
-from petstore_mock.common.wording import counted
-from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.core.cors import cors_of
-from petstore_mock.core.fault_plan import FaultHandle
-from petstore_mock.core.starting_state import Seed, check_type
-from petstore_mock.core.tenant import Tenant
-from petstore_mock.core.world import Snapshot
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.facade.petstore import PetStore
-from petstore_mock.journal.failure_note import leave
-from petstore_mock.mock.host import Host
+from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import counted
+from petstore_mock.core.options import Seed, checked, options_at
+from petstore_mock.core.world import Snapshot, World
+from petstore_mock.mock.face import PetStore
+from petstore_mock.mock.service import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
 
     import requests
 
-    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.core.clock import Clock
+    from petstore_mock.core.fault_plan import FaultHandle
+    from petstore_mock.interface.behaviour import Behaviour
+    from petstore_mock.journal.journal import Journal
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.wsgi import WsgiApp
+    from petstore_mock.verbs.verb import Verb
 
-__all__ = ["PetStoreMock"]
 
-
-class PetStoreMock(PetStore[FaultHandle, Snapshot]):
+class PetStoreMock(PetStore):
     """A fake pet store service, in process.
 
-    ``with PetStoreMock() as petstore:`` listens on loopback; leaving the block stops, and raises for what a test
-    must answer for (:meth:`verify`). Without ``with``, :attr:`app` is usable alone.
+    ``with PetStoreMock() as petstore:`` listens on loopback. Leaving the block stops the listener, and raises for
+    everything that a test must answer for (:meth:`verify`). Without ``with``, :attr:`app` is usable alone.
 
     Args:
         host: the address to listen on.
         port: the port; 0 takes a free one.
-        api_key: a fixed valid key; without one each world gets its own.
-        seed: animals of the starting state: how many, a list of them, or a JSON file.
-        behaviour: what it does where the interface shows nothing: a ``Behaviour``, a preset's name, a TOML file.
+        api_key: a fixed valid key; without it each world gets its own.
+        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
+        behaviour: what it does where the interface shows nothing: a ``Behaviour``, the name of a preset, a TOML file.
         at: the fake's date at the start, such as ``"2030-12-06"``.
         strict: whether a contract violation by the client fails the verification.
-        self_check: hold the fake's own answers against the schemas.
-        random_seed: seeds all that is drawn: ids, orders, probabilities.
-        mutant: the name of a mutant, which answers in the place of the service and breaks one clause.
-        control: whether the control door is open on the same port, at :attr:`control_url`.
-        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
-        tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
+        random_seed: the seed of everything that is drawn: ids, orders, probabilities.
+        mutant: the name of a mutant: a service that breaks one clause.
+        control: whether the control door is open on the same port.
+        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any.
+        tls: whether to listen with TLS; needs the extra ``tls``.
 
     Attributes:
-        host: its listener and what else its worlds share; internal.
+        service: its worlds and its listener; internal.
+        world: its world; internal.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -72,45 +69,20 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         behaviour: Behaviour | str | PathLike[str] | None = None,
         at: str | date | datetime | None = None,
         strict: bool = False,
-        self_check: bool = False,
         random_seed: int = 0,
         mutant: str | None = None,
         control: bool = False,
         cors: Iterable[str] | None = None,
         tls: bool = False,
-        **unknown: Never,
     ) -> None:
-        refuse_unknown(PetStoreMock.__init__, unknown)
-        check_type("host", host, str, what="an address such as '127.0.0.1'")
-        check_type("port", port, int, what="a number, 0 for any free port")
-        check_type("tls", tls, bool, what="True or False")
-        self.host = Host(host, port, cors_of(cors), tls=tls)
-        self.tenant: Tenant = Tenant(
-            self.host.worlds,
-            default_schemas(),
-            api_key=api_key,
-            seed=seed,
-            behaviour=behaviour,
-            at=at,
-            strict=strict,
-            self_check=self_check,
-            random_seed=random_seed,
-            mutant=mutant,
-        )
-        self._outermost = self.tenant
-        self.tenant.expectation_problems = self.host.problems
-        check_type("control", control, bool, what="True or False")
-        if control:
-            self.host.open_control(self.tenant)
+        given = {name: value for name, value in locals().items() if name in options_at("world")}
+        listener = checked({"host": host, "port": port, "control": control, "cors": cors, "tls": tls}, "listener")
+        self.service = Service(listener, given)
+        self.world: World = self.service.worlds.default
 
     def __repr__(self) -> str:
-        where = self.url if self.host.is_listening else "not listening"
-        return f"<PetStoreMock {where}, {counted(len(self.tenant.world.animals.store), 'animal')}>"
-
-    @property
-    def _is_outermost(self) -> bool:
-        """Whether the listener and its expectations are this mock's; those of a ``fresh()`` are another's."""
-        return self.tenant is self._outermost
+        where = self.service.url if self.service.is_listening else "not listening"
+        return f"<PetStoreMock {where}, {counted(len(self.world.store), 'animal')}>"
 
     # Listening
 
@@ -120,76 +92,155 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         Raises:
             PetStoreMockError: the address is taken.
         """
-        self.host.start()
+        self.service.start()
         return self
 
     def stop(self) -> None:
-        """Stop listening: connections are closed and held answers let go. Harmless when it does not listen.
+        """Stop listening: connections are closed, and held responses end. Harmless when it does not listen.
 
-        A mock that ``fresh()`` gave lets its own answers go; the listener is that of the mock that it came from.
+        The mock of a ``fresh()`` block ends its own held responses; it has no listener of its own.
 
         Raises:
             PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
         """
         if self._is_outermost:
-            self.host.worlds.let_go()
-            self.host.stop()
+            self.service.stop()
         else:
-            self.tenant.world.let_go()
+            self.world.release()
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
-        where = self.host.url if self.host.is_listening else "a mock that was stopped"
+        where = self.url if self.service.is_listening else "a mock that was stopped"
         self.stop()
-        leave(self, error, where)
+        self._leave(error, where)
 
-    def close_connections(self) -> None:
-        """Close the idle kept connections, as real services do now and then."""
-        self.host.listener.close_connections()
+    @property
+    def _is_outermost(self) -> bool:
+        return self.world is self.service.worlds.default
 
     @property
     def url(self) -> str:
         """The base address, ending in ``/v1`` (§1).
 
         Raises:
-            PetStoreMockError: the mock does not listen.
+            PetStoreMockError: the mock does not listen, or this process is the child of a fork.
         """
-        return self.host.url
+        return self.service.url
 
     @property
     def control_url(self) -> str:
         """The address of the control door, ending in ``/__petstore/``.
 
         Raises:
-            PetStoreMockError: the mock was made without ``control=True``, or does not listen.
+            PetStoreMockError: the mock has no door, or does not listen.
         """
-        return self.host.control_url
+        return self.service.control_url
 
     @property
     def tls(self) -> Tls:
         """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
 
         Raises:
-            PetStoreMockError: it speaks plain HTTP.
+            PetStoreMockError: the mock speaks plain HTTP.
         """
-        if self.host.tls is None:
-            raise PetStoreMockError("expected a mock that speaks TLS, PetStoreMock(tls=True); this one does not")
-        return self.host.tls
+        return self.service.tls or refuse("expected a mock that speaks TLS: PetStoreMock(tls=True)")
+
+    @property
+    def httpserver(self) -> Listener:
+        """The pytest-httpserver object: its expectations serve the paths that the fake has no route for (§4.4)."""
+        return self.service.httpserver
+
+    def close_connections(self) -> None:
+        """Close the idle kept connections, as real services do now and then."""
+        self.service.server.close_connections()
+
+    def reset(self) -> None:
+        """Return to the starting state, expectations of :attr:`httpserver` included; see :meth:`PetStore.reset`."""
+        super().reset()
+        if self._is_outermost:
+            self.service.clear()
+
+    # How the world is reached
+
+    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        if not verb.locks:
+            return verb(self.world, arguments)
+        with self.world.lock:
+            return verb(self.world, arguments)
+
+    def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
+        handle = self.world.plan.get(plan["id"])
+        assert handle is not None  # noqa: S101  # for the type checker: it was just planned
+        return handle
+
+    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
+        outer = self.world
+        inner = copy.copy(self)  # of a subclass too, with everything that its __init__ has set
+        shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
+        inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
+        inner.world.at_end = outer.at_end
+        self.service.worlds.push(inner.world)
+        return inner
+
+    def _end_fresh(self) -> None:
+        self.service.worlds.remove(self.world)
+
+    def _problems(self) -> list[str]:
+        return [problem.text for problem in self.world.verification.report()]
+
+    def verify(self) -> None:
+        """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
+        __tracebackhide__ = True
+        self.world.verify()
+
+    @property
+    def api_key(self) -> str:
+        """A valid API key (§5)."""
+        return self.world.key
+
+    @property
+    def journal(self) -> Journal:
+        """Every request in order, with the decision about it."""
+        return self.world.journal
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the fake does where the interface shows nothing, as of now."""
+        return self.world.behaviour
+
+    @property
+    def clock(self) -> Clock:
+        """The fake's own time."""
+        return self.world.clock
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
+        return self.world.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a copy of the state; see :meth:`PetStore.restore`."""
+        self.world.restore(snapshot)
+
+    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
+        """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
+        return self.world.expect_violation(pattern)
+
+    # In process
 
     @property
     def app(self) -> WsgiApp:
         """The WSGI callable over the same state (PEP 3333)."""
-        return self.host.app
+        return self.service.app
 
     @property
     def asgi(self) -> AsgiApp:
-        """The ASGI callable over the same state (ASGI 3.0), for asyncio and trio."""
+        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
         from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
 
-        return AsgiApp(self.host.worlds)
+        return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
         """Return a session of requests that calls this mock in process, whatever host a request names.
@@ -197,46 +248,19 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         Raises:
             PetStoreMockError: requests is not installed.
         """
-        with _installed("requests"):
+        try:
             import requests  # noqa: PLC0415  # the user's own
 
-            from petstore_mock.transport.requests_adapter import CoreAdapter  # noqa: PLC0415
-
+            from petstore_mock.transport.requests_adapter import InProcessAdapter  # noqa: PLC0415
+        except ImportError:
+            refuse("expected requests to be installed: pip install requests; or use petstore.app")
         session = requests.Session()
-        adapter = CoreAdapter(self.host.worlds)
-        session.mount("http://", adapter)
-        session.mount("https://", adapter)
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, InProcessAdapter(self.service))
         return session
 
-    @property
-    def httpserver(self) -> Listener:
-        """The pytest-httpserver object behind the listener, for paths that the fake does not have (§4.4)."""
-        return self.host.listener
-
     def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document; its own address comes first."""
-        from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+        """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""
+        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
 
-        return openapi_document(self.tenant.world.schemas, server=self.url if self.host.is_listening else None)
-
-    def reset(self) -> None:
-        """Return to the starting state: animals, keys, journal, faults, behaviour, clock; held answers are let go.
-
-        The expectations of :attr:`httpserver` go, too. What a test must answer for until then stays, for the next
-        verification: call :meth:`verify` before, to be told at once. A fault that need not fire any more is taken back
-        by its ``cancel()``, or by :meth:`cancel_faults`.
-        """
-        super().reset()
-        if self._is_outermost:
-            self.host.clear()
-
-
-@contextmanager
-def _installed(library: str) -> Iterator[None]:
-    """Say what to do where a client library of the user's own is missing."""
-    try:
-        yield
-    except ImportError as error:
-        raise PetStoreMockError(
-            f"expected {library} to be installed, which this calls: pip install {library}; or use petstore.app"
-        ) from error
+        return openapi_document(self.service.url if self.service.is_listening else None)

@@ -1,44 +1,62 @@
-"""The certificates of a mock that speaks TLS."""
+"""What clients need in order to trust a service that speaks TLS: the certificate of its authority."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from petstore_mock.transport.certificates import authority
-from petstore_mock.transport.trust import Trust
+import ssl
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    import ssl
+    from petstore_mock.http.handler import TlsFlaw
 
-    from petstore_mock.messages.handshake import Flaw
+# curl reads the third, OpenSSL, Python's ssl, Go and Ruby the first, Node the last.
+_VARIABLES: Final = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
-__all__ = ["Tls"]
+
+class Trust:
+    """What clients need in order to trust a service.
+
+    Attributes:
+        ca_path: the PEM file of the authority's certificate.
+    """
+
+    def __init__(self, ca_path: str) -> None:
+        self.ca_path = ca_path
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.ca_path}>"
+
+    def client_context(self) -> ssl.SSLContext:
+        """Return a context for a client in this process: Python's defaults, and this authority alone trusted."""
+        return ssl.create_default_context(cafile=self.ca_path)
+
+    def environ(self) -> dict[str, str]:
+        """Return variables with which other programs trust the service: ``{**os.environ, **tls.environ()}``.
+
+        It is for other processes: many libraries read their environment when they are imported, or never.
+        """
+        return dict.fromkeys(_VARIABLES, self.ca_path)
 
 
 class Tls(Trust):
-    """The certificates of a mock, and what its clients need in order to trust them.
+    """The certificates of a mock. ``ca_path`` is the same for all mocks of the process, and gone with it."""
 
-    ``ca_path`` is the same for all mocks of the process, and gone with it.
+    def __init__(self, *hosts: str) -> None:
+        from petstore_mock.transport.certificates import authority  # noqa: PLC0415  # an extra, and heavy
 
-    Args:
-        host: the address that the mock listens on; its certificate is for loopback and for this.
-    """
-
-    def __init__(self, host: str) -> None:
-        self._host = host
+        self._hosts = hosts
         self._authority = authority()
         super().__init__(str(self._authority.ca_path))
-        self.context(None)  # made before the first client comes, which is not to wait for it
+        self.context(None)  # made before the first client waits for it
 
     @property
     def spki_hash(self) -> str:
-        """The hash of the mock's own public key, for Chromium's ``--ignore-certificate-errors-spki-list=``.
+        """The hash of the mock's public key, for Chromium's ``--ignore-certificate-errors-spki-list=``.
 
-        A browser takes no authority from its environment. Told of this key, Chromium lets this certificate pass, and
-        refuses those of ``faults.tls``, which have other keys.
+        A browser takes no authority from its environment. Chromium then accepts this certificate, and refuses those of
+        ``faults.tls``, which have other keys.
         """
-        return self._authority.spki_hash(self._host)
+        return self._authority.spki_hash(*self._hosts)
 
-    def context(self, flaw: Flaw | None) -> ssl.SSLContext:
+    def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
         """Return the listener's own context: internal."""
-        return self._authority.context(flaw, self._host)
+        return self._authority.context(flaw, *self._hosts)

@@ -1,5 +1,1 @@
-"""The fake from another process: ``petstore_mock.connect()``.
-
-What ``PetStoreMock`` says of a world comes in as calls, goes out as requests to the control door of a stub that runs
-elsewhere, and comes back as the same objects: entries, behaviours, errors. The standard library carries it.
-"""
+"""A world of a stub in another process: the same face, whose verbs go over HTTP."""

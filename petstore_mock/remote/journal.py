@@ -1,63 +1,52 @@
-"""The journal of a world elsewhere: what came is fetched at each question, and the question is answered here."""
+"""The journal of a world elsewhere: what is new is fetched before a question, and the door judges assertions."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.masking import mask_field
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.journal.journal import Journal
-from petstore_mock.journal.record import entry_of, update_entry
-from petstore_mock.journal.waiting import running_loop
+from petstore_mock.common.real import monotonic
+from petstore_mock.core.refusals import ConflictError
+from petstore_mock.core.verification import ExpectedViolation
+from petstore_mock.journal.journal import EvictedError, Journal
+from petstore_mock.journal.record import from_data
+from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from petstore_mock.journal.criteria import Criteria
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.verbs import Verb
 
-    from petstore_mock.contract.interface import OperationName
-    from petstore_mock.journal.entry import Entry
-    from petstore_mock.messages.handshake import Handshake
+Send = Callable[..., Any]  # of a verb, its arguments and the seconds that it may take
 
-__all__ = ["RemoteJournal"]
-
-_PAGE: Final = 1000  # requests: as many as the door gives at once
-_LONGEST_WAIT: Final = 20.0  # seconds of one question; the door takes 25
+_PAGE: Final = 1000  # requests that the door shows at once
+_LONGEST_WAIT: Final = 20.0  # seconds of one request; the door allows 25
 
 
 class RemoteJournal(Journal):
-    """A journal that asks the door for what is new before it answers.
+    """A journal that asks the door for what is new before it answers a question.
 
-    Entries stay what they are once their answers are complete; those that are held back are told anew.
-
-    Args:
-        ask: sends a request to the world's door: method, path, and the keywords of ``Door.ask``.
-        keys: gives the keys to be masked.
-        handshakes: fetches the TLS handshakes.
-
-    Attributes:
-        their_clears: how often the numbers began anew, as the door counts; None if nothing was asked yet.
+    An exchange that is in flight is updated when it ends.
     """
 
-    def __init__(
-        self,
-        ask: Callable[..., Any],
-        keys: Callable[[], Iterable[str]],
-        handshakes: Callable[[], tuple[Handshake, ...]],
-    ) -> None:
-        self._ask = ask
-        self._fetch_handshakes = handshakes
-        self._pulling = threading.RLock()
-        self._busy = True  # while the base sets up
-        self._over = False
-        self._complete = 0  # the number of the last entry before the first that may still change
-        self.their_clears: int | None = None
+    def __init__(self, send: Send, keys: Callable[[], tuple[str, ...]]) -> None:
+        self._send = send
+        self._pulling = RLock()
+        self._is_pulling = True  # while the base sets up
+        self.their_clears = 0  # how often the numbers began anew, as the door counts
+        self.is_over = False
         super().__init__(keys=keys)
-        self._busy = False
+        self._is_pulling = False
+
+    def _kept(self) -> tuple[Exchange, ...]:
+        self.pull()
+        return super()._kept()
 
     @property
-    def total(self) -> int:
-        """The number of the latest entry."""
+    def total(self) -> int:  # the base has an attribute
+        """The number of the newest request."""
         self.pull()
         return self._total
 
@@ -65,137 +54,76 @@ class RemoteJournal(Journal):
     def total(self, total: int) -> None:
         self._total = total
 
-    @property
-    def handshakes(self) -> tuple[Handshake, ...]:
-        """The TLS handshakes of the connections that were opened since the reset, in order; of the default world alone.
-
-        As at home: see :attr:`Journal.handshakes`. Once the world is over there are none.
-
-        Raises:
-            PetStoreMockError: the world has an address of its own (``/w/NAME``): a handshake names no world.
-        """
-        return () if self._over else self._fetch_handshakes()
-
-    def _kept(self) -> tuple[Entry, ...]:
-        self.pull()
-        return super()._kept()
-
-    def begin_anew(self) -> None:
-        """Forget what came: the world was made, or reset."""
-        with self._pulling:
-            self._forget()
-            self._over = False
-
-    def end(self) -> None:
-        """Ask no more: the world is over."""
-        self._over = True
-
-    def _forget(self) -> None:
-        super().clear()
-        self._complete = 0
-        self.their_clears = None
-
     def pull(self) -> None:
-        """Fetch what is new.
-
-        Raises:
-            PetStoreMockError: nobody answers, or the world is gone.
-        """
+        """Fetch what is new, unless the world is over."""
         with self._pulling:
-            if self._busy or self._over:
-                return
-            self._busy = True
-            try:
-                self._fetch()
-            finally:
-                self._busy = False
+            if not self._is_pulling and not self.is_over:
+                self._is_pulling = True
+                try:
+                    while self._fetch():
+                        pass
+                finally:
+                    self._is_pulling = False
 
-    def _fetch(self) -> None:
-        after = self._complete
-        while True:
-            page = self._ask("GET", "requests", query={"after": after, "limit": _PAGE, "record": "true"})
-            if self.their_clears is not None and self._began_anew(page):
-                self._forget()
-                if after:  # what was asked for stood behind numbers of before
-                    after = 0
-                    continue
+    def _fetch(self) -> bool:
+        """Fetch a page, and say whether there may be more."""
+        flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
+        after = min(flying, default=self.total + 1) - 1
+        page = self._send(list_requests, {"after": after, "limit": _PAGE})
+        if page["clears"] != self.their_clears:
+            self.clear()
             self.their_clears = page["clears"]
-            self._take([one["record"] for one in page["requests"]])
-            if len(page["requests"]) < _PAGE:
-                break
-            after = page["requests"][-1]["number"]
-        pending = (entry.number for entry in self._entries if _is_pending(entry))
-        self._complete = min(pending, default=self._total + 1) - 1
+            return True
+        known = {one.number: one for one in self._exchanges}
+        for data in page["requests"]:
+            exchange, former = from_data(data), known.get(data["number"])
+            if former is None:
+                if exchange.number > self.total + 1:  # those between are gone
+                    self._exchanges.clear()
+                    self.total = exchange.number - 1
+                self.add(exchange)
+            else:
+                vars(former).update(vars(exchange))
+        return len(page["requests"]) == _PAGE
 
-    def _began_anew(self, page: dict[str, Any]) -> bool:
-        """Say whether somebody else has reset the world, or made it anew, since the last look."""
-        return bool(page["clears"] != self.their_clears or page["total"] < self._total)
+    def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
+        """Let the door judge: it has what this side can't see, such as whole keys."""
+        try:
+            told = self._send(assert_requests, {"operation": operation, "times": times, "where": dict(where)})
+        except ConflictError as error:
+            raise EvictedError(str(error)) from None
+        return told["passed"], told["message"]
 
-    def _take(self, records: list[dict[str, Any]]) -> None:
-        known = {entry.number: entry for entry in self._entries}
-        for record in records:
-            entry = known.get(record["number"])
-            if entry is not None:
-                update_entry(entry, record)
-                continue
-            if record["number"] > self._total + 1:
-                self._skip_to(record["number"])
-            self.add(entry_of(record))
+    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
+        passed, message = self.check(asked.operation, times, asked.asked)
+        found = [one for one in self._kept() if asked.matches(one)] if passed else []
+        return passed, message, found
 
-    def _skip_to(self, number: int) -> None:
-        """Go on behind requests that are gone before they were seen; violations among them are counted as lost."""
-        self._gone_violations = tuple(self.violations)
-        self._entries.clear()
-        self.size = 0
-        self._total = number - 1
-        broken = self._ask("GET", "requests", query={"violations": "true"})["requests"]
-        there = sum(one["number"] >= number for one in broken)
-        self._lost_violations = max(0, self._ask("GET", "world")["violations"] - there - len(self._gone_violations))
-
-    def assert_called(
-        self,
-        operation: OperationName | None = None,
-        times: int | None = None,
-        **criteria: Any,  # noqa: ANN401  # as the base's
-    ) -> list[Entry]:
-        """Assert that requests for ``operation`` came that meet all the ``criteria``, and return them.
-
-        As at home: see :meth:`Journal.assert_called`. A key in ``headers`` is compared as it is shown, by its end.
-        """
-        __tracebackhide__ = True
-        headers: object = criteria.get("headers")
-        if isinstance(headers, Mapping):
-            keys = tuple(self._keys())
-            criteria["headers"] = {
-                name: mask_field(name, value, keys) if isinstance(value, str) else value
-                for name, value in headers.items()
-            }
-        return super().assert_called(operation, times, **criteria)
-
-    # Waiting: the door waits, so that nobody asks again and again
-
-    async def _wait_async(self, done: Callable[[], bool], operation: str | None, times: int, timeout: float) -> None:  # noqa: ASYNC109
-        if running_loop() == "trio":
-            import trio  # noqa: PLC0415  # the user's own
-
-            await trio.to_thread.run_sync(self._wait, done, operation, times, timeout, abandon_on_cancel=True)
-        else:
-            import asyncio  # noqa: PLC0415  # as above
-
-            await asyncio.to_thread(self._wait, done, operation, times, timeout)
-
-    def _wait(self, done: Callable[[], bool], operation: str | None, times: int, timeout: float) -> None:
-        deadline = RealTime.monotonic() + timeout
-        while not done():
-            left = deadline - RealTime.monotonic()
-            if left <= 0 or self._over:
+    def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
+        deadline = monotonic() + timeout
+        while not self.is_over:
+            left = max(0.0, min(deadline - monotonic(), _LONGEST_WAIT))
+            question = {"operation": asked.operation, "times": times, "where": asked.asked, "timeout": left}
+            if self._send(wait_for_requests, question, left)["met"] or monotonic() >= deadline:
                 return
-            asked = {"operation": operation, "count": times, "timeout": min(left, _LONGEST_WAIT)}
-            self._ask("POST", "requests/wait", asked, patience=_LONGEST_WAIT)
+
+    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # as the base's
+        await asyncio.to_thread(self._wait, asked, times, timeout)
 
 
-def _is_pending(entry: Entry) -> bool:
-    """Say whether an entry may still change: its answer is held back, or on its way."""
-    if entry.outcome == "delayed" or entry.response is None:
-        return True
-    return entry.outcome is None and entry.fault is not None and entry.fault.delivery is not None
+class RemoteExpectation(ExpectedViolation):
+    """A block of expected violations, of which the stub learns too."""
+
+    def __init__(
+        self, journal: RemoteJournal, pattern: str | None, send: Callable[[Verb, Mapping[str, Any]], Any]
+    ) -> None:
+        super().__init__(RLock(), journal, pattern)
+        self._their_journal = journal
+        self._send = send
+
+    def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
+        found, matching = super()._mark()
+        if matching:
+            numbers = {"numbers": [one.number for one in matching], "clears": self._their_journal.their_clears}
+            self._send(expect_requests, numbers)
+        return found, matching

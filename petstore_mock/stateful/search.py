@@ -1,267 +1,258 @@
-"""The search for a bug: examples that Hypothesis draws, and then ever simpler scenarios that fail alike."""
+"""The search: directed scenarios first, then the drawn ones; what fails is made simpler."""
 
 from __future__ import annotations
 
-import copy
-import warnings
+import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
-from hypothesis.errors import Flaky, HypothesisException
-from hypothesis.stateful import run_state_machine_as_test
 
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.stateful.bug_report import ClientBugError, explain_rule
-from petstore_mock.stateful.exposure import CheckReport, ProgressLine
-from petstore_mock.stateful.scenario import LONGEST_SHRINKING, Play, Restrictions, Scenario, necessary, simplest
-from petstore_mock.stateful.step_generator import NUMBERS, STEPS
+from petstore_mock.common.real import monotonic
+from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.stateful import plan
+from petstore_mock.stateful.environments import is_there
+from petstore_mock.stateful.example import Example, play_all
+from petstore_mock.stateful.exposure import CheckReport
+from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
+from petstore_mock.stateful.run import Run
+from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
+from petstore_mock.strategies.scenarios import scenarios
 
 if TYPE_CHECKING:
-    from petstore_mock.journal.entry import Entry
-    from petstore_mock.stateful.machine import ClientMachine
-    from petstore_mock.stateful.run import CheckRun
+    from collections.abc import Iterator
 
-__all__ = ["ClientQuestionWarning", "SearchResult", "find_bug", "machine_settings", "shrink"]
 
-# What makes one test another to Hypothesis's database, beside its source: here it is the same for every client.
+# What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
-_TIMES: Final = 3  # that what may be a matter of moments has to fail while it is made simpler,
-_AGAIN: Final = 8  # and once more at the end
-_LONGEST_RACE: Final = 6.0  # seconds to make it simpler
-_LONGEST: Final = 9.0  # seconds, with all that comes after
 _REPRODUCE: Final = "@reproduce_failure"
-# Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
-_DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
+_LONGEST_SHRINKING: Final = 6.0  # seconds
+_LONGEST_REDUCING: Final = 4.0
+_TIMES: Final = 3  # that two calls at once must fail while they are made simpler,
+_AGAIN: Final = 8  # and once more at the end
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """What came of a search.
-
-    Attributes:
-        bug: the bug that was found, shrunk; or None.
-        report: what the client was shown, the failing example included and shrinking left out.
-    """
-
-    bug: ClientBugError | None
-    report: CheckReport
-
-    def tell(self) -> CheckReport:
-        """Raise the bug, or ask the questions and return what the client was shown."""
-        __tracebackhide__ = True
-        if self.bug is not None:
-            raise self.bug.with_traceback(None)
-        for question in self.report.questions:
-            warnings.warn(question, ClientQuestionWarning, stacklevel=3)
-        return self.report
-
-
-class ClientQuestionWarning(UserWarning):
-    """Asks whether a client means what it does, where the interface leaves it open."""
-
-    __module__ = "petstore_mock.stateful"  # where people find it
+class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by where they are raised: here that is one line
+    """An example failed."""
 
 
 class _TimeIsOver(SkipTest):
-    """Ends a search: what Hypothesis hands on at once, without a word."""
+    """Ends a search: Hypothesis lets it pass at once."""
 
 
-def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
-    """Return Hypothesis's settings as the machine needs them."""
-    usual = Settings()
-    chosen = usual if given is None else given
-    # Rounds of an example, each of as many steps. What nobody has chosen is meant for single steps.
-    rounds = chosen.stateful_step_count if chosen.stateful_step_count != usual.stateful_step_count else 1
-    base = Settings(
+class Search:
+    """Looks for a bug of one client."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._chosen = run, run.options
+        self._began = monotonic()
+        self._deadline: float | None = None
+        self._failing: dict[str, ClientBugError] = {}
+
+    def find(self, settings: Settings) -> ClientBugError | None:
+        """Return the bug that the client shows, or None."""
+        report = self._run.report
+        try:
+            return self._probe() or self._directed() or self._drawn(settings)
+        finally:
+            self._run.report = report
+            report.seconds = round(monotonic() - self._began, 3)
+
+    # Playing
+
+    def _bug(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario alone."""
+        return _told(play_all(self._run, [scenario])[0])
+
+    def _always(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario; one with two calls at once must fail each time."""
+        bug = None
+        for _ in range(_TIMES if _has_races(scenario) else 1):
+            bug = self._bug(scenario)
+            if bug is None or bug.waited:
+                return bug
+        return bug
+
+    def _is_over(self) -> bool:
+        return self._chosen.max_seconds is not None and monotonic() - self._began >= self._chosen.max_seconds
+
+    # Directed scenarios
+
+    def _probe(self) -> ClientBugError | None:
+        """Make a client, and close it unused, in this thread: signals can't be set in another."""
+        run = self._run
+        bug = _told(play_all(run, [Scenario(odd_key=False)], here=True)[0])
+        if bug is not None or not run.options.tls:
+            return bug
+        operation = next(iter(run.operations))
+        trusting = self._bug(Scenario(steps=(plan.ask(operation),)))
+        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
+            refuse(
+                "expected make_client to make a client that trusts the mock, by petstore.tls.client_context() or "
+                f"petstore.tls.ca_path; got {trusting.sentence}"
+            )
+        return next((bug for one in plan.flawed(operation) if (bug := self._bug(one)) is not None), None)
+
+    def _directed(self) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        bug = self._first(plan.surrounded(run.operations, [None], chosen.faults))
+        if bug is not None:
+            return bug
+        waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
+        began = monotonic()
+        played = [] if self._is_over() else play_all(run, waits, alone=False)
+        run.report.waited = round(monotonic() - began, 3)
+        for example in played:
+            if example.found is not None:  # it may be for the others beside it: alone, it counts
+                bug = self._bug(replace(example.scenario, odd_key=False)) or self._bug(example.scenario)
+                if bug is not None:
+                    return bug
+        names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
+        surrounded = plan.surrounded(run.operations, names, chosen.faults)
+        meeting = plan.meeting(run.operations) if chosen.concurrent else iter(())
+        faulty = plan.faulty(run.operations, chosen.faults)
+        valued = () if chosen.arguments else plan.valued(run.operations)
+        return self._first(chain(surrounded, valued, faulty, plan.leaning(run.operations, chosen.vary), meeting))
+
+    def _first(self, directed: Iterator[Scenario]) -> ClientBugError | None:
+        for scenario in directed:
+            bug = None if self._is_over() else self._bug(scenario)
+            if bug is not None:
+                return self._reduced(bug)
+        return None
+
+    # Drawn scenarios
+
+    def _drawn(self, settings: Settings) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        drawn = scenarios(
+            operations=run.operations,
+            vary=[name for name in chosen.vary if name != "rate_limit"],
+            faults=None
+            if chosen.faults is None
+            else [one for one in chosen.faults if not (one.takes_time or one.tells_to_wait)],
+            arguments=chosen.arguments,
+            concurrent=chosen.concurrent,
+            steps=tuple(run.options.steps),
+        )
+
+        def example(scenario: Scenario) -> None:
+            self._show(scenario)
+
+        make = run.options.make_client
+        maker = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
+        setattr(example, _DIGEST, maker.encode())
+        notes: list[str] = []
+        try:
+            with suppress(_TimeIsOver):
+                settings(given(drawn)(example))()
+        except _Failed as error:
+            notes = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
+        if not self._failing:
+            return None
+        bug = self._reduced(min(self._failing.values(), key=_size))
+        for note in notes:
+            bug.add_note(note)
+        return bug
+
+    def _show(self, scenario: Scenario) -> None:
+        """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
+        name = _name(scenario)
+        if not self._failing and self._is_over():
+            raise _TimeIsOver("max_seconds")
+        if self._deadline is not None and monotonic() > self._deadline:
+            raise _TimeIsOver("shrinking")  # Hypothesis would go on for minutes
+        if name not in self._failing:
+            bug = self._always(scenario) if self._failing else self._bug(scenario)
+            if bug is not None:
+                self._failing[name] = bug
+        if self._failing and self._deadline is None:
+            self._deadline = monotonic() + _LONGEST_SHRINKING
+            self._run.report = CheckReport()  # shrinking does not count
+        if name in self._failing:
+            raise _Failed
+
+    # Afterwards
+
+    def _reduced(self, bug: ClientBugError) -> ClientBugError:
+        """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
+        deadline, tried, found = monotonic() + _LONGEST_REDUCING, {_name(bug.scenario)}, bug
+        self._run.report = CheckReport()
+        again = True
+        while again:
+            again = False
+            for simpler in _simpler(found.scenario):
+                if monotonic() > deadline or _name(simpler) in tried:
+                    continue
+                tried.add(_name(simpler))
+                other = self._always(simpler)
+                if other is not None:
+                    found, again = other, True
+                    break
+        return self._repeated(found)
+
+    def _repeated(self, bug: ClientBugError) -> ClientBugError:
+        """Play the scenario for a service that the client has not met; say so if the bug does not come again."""
+        scenario = bug.scenario
+        if _has_races(scenario) and not bug.waited:
+            always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
+            return bug if always else bug.with_words(NOT_EACH_TIME)
+        twice = (Act("seed"), *scenario.steps, Switch(), *scenario.steps)  # for what a class remembers
+        return self._anew(scenario) or self._anew(replace(scenario, steps=twice)) or bug.with_words(NOT_ALWAYS)
+
+    def _anew(self, scenario: Scenario) -> ClientBugError | None:
+        with Run(self._run.options) as other:
+            other.limits = self._run.limits
+            return _told(play_all(other, [scenario])[0])
+
+
+def _told(example: Example) -> ClientBugError | None:
+    return None if example.found is None else explain(example, example.found)
+
+
+def _name(scenario: Scenario) -> str:
+    return json.dumps(scenario.to_data(), sort_keys=True)
+
+
+def _size(bug: ClientBugError) -> tuple[int, int, int]:
+    scenario = bug.scenario
+    return len(scenario.steps), len(scenario.behaviour.differences()), len(_name(scenario))
+
+
+def _has_races(scenario: Scenario) -> bool:
+    return any(isinstance(step, Together) for step in scenario.steps)
+
+
+def _simpler(scenario: Scenario) -> Iterator[Scenario]:
+    for usual in ({"odd_key": False}, {"environment": None}, {"hours_ahead": 0}):
+        yield replace(scenario, **usual)  # the same one was tried already
+    for name in scenario.behaviour.differences():
+        yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
+    if _has_races(scenario):
+        *before, last = scenario.steps
+        yield replace(scenario, steps=(*(step for step in before if not isinstance(step, Together)), last))
+    size = len(scenario.steps) // 2
+    while size:
+        for start in range(0, len(scenario.steps), size):
+            yield replace(scenario, steps=scenario.steps[:start] + scenario.steps[start + size :])
+        size //= 2
+
+
+def machine_settings(given_settings: Settings | None, max_examples: int) -> Settings:
+    """Return Hypothesis's settings as the machine needs them: no deadline, no health check."""
+    chosen = given_settings or Settings()
+    phases = [phase for phase in chosen.phases if phase is not Phase.explain]  # it explains our lines, not the client's
+    every: Any = list(HealthCheck)
+    return Settings(
         chosen,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=every,
         report_multiple_bugs=False,
-        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # of our lines, not the client's
-        stateful_step_count=rounds,
+        phases=phases,
+        max_examples=max_examples,
     )
-    return base if max_examples is None else Settings(base, max_examples=max_examples)
-
-
-def find_bug(machine: type[ClientMachine], settings: Settings) -> SearchResult:
-    """Run a machine, and return what it found, shrunk."""
-    run = machine.run
-    with run:
-        try:
-            run.try_client()
-            if run.tls:
-                run.try_certificates()
-        except ClientBugError as error:
-            run.report.examples = 1
-            return SearchResult(error, _copied(run))
-        if machine.is_extended:
-            return SearchResult(_native(machine, settings), _copied(run))
-        first, last, flaky = _search(machine, settings)
-        found = last.bug
-        if found is None or found.scenario is None:
-            return last
-        with run.waiting.unlimited():
-            shrunk = shrink(machine, found.scenario, found)
-        if flaky is not None and shrunk is found:
-            shrunk = found.not_always(flaky)
-    # Of Hypothesis's own account only how to have the example again: the test to paste says the steps better.
-    shrunk.__notes__ = [note for note in getattr(found, "__notes__", ()) if _REPRODUCE in note]
-    return replace(first, bug=shrunk)
-
-
-def _copied(run: CheckRun) -> CheckReport:
-    return replace(copy.deepcopy(run.report), waited=run.waiting.spent)
-
-
-def _search(machine: type[ClientMachine], settings: Settings) -> tuple[SearchResult, SearchResult, Flaky | None]:
-    """Return what a run finds, when that failed first and last, and what Hypothesis says when it did not fail always.
-
-    Hypothesis's own runner of state machines would choose rules, of which there is one, and look for steps to repeat:
-    that took a fifth of the time, and more.
-    """
-    run = machine.run
-    without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
-    verdicts: list[SearchResult] = []  # an example that fails is played again
-    progress = ProgressLine(run.report)
-    began = RealTime.monotonic()
-
-    def example(number: int, restrictions: Restrictions) -> None:
-        run.report.seconds = RealTime.monotonic() - began
-        if not verdicts and machine.max_seconds is not None and run.report.seconds >= machine.max_seconds:
-            raise _TimeIsOver("max_seconds")
-        progress.update()
-        try:
-            machine.play(number, restrictions, rounds=settings.stateful_step_count)
-        except ClientBugError as error:
-            verdicts.append(SearchResult(error, _copied(run)))
-            raise
-
-    maker = f"{getattr(run.make_client, '__module__', '')}.{getattr(run.make_client, '__qualname__', '')}"
-    setattr(example, _DIGEST, maker.encode())
-    drawing = Settings(settings, phases=without_shrinking)(
-        given(number=NUMBERS, restrictions=machine.restrictions)(example)
-    )
-    for name in _DECORATED:
-        if hasattr(machine, name):
-            setattr(drawing, name, getattr(machine, name))
-    flaky = None
-    try:
-        with suppress(ClientBugError, _TimeIsOver):
-            drawing()
-    except Flaky as error:
-        if not verdicts:
-            raise
-        flaky = error
-    finally:
-        progress.clear()
-    if not verdicts:
-        verdicts.append(SearchResult(None, _copied(run)))
-    return verdicts[0], verdicts[-1], flaky
-
-
-def _native(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
-    """Run a machine to which a subclass has added rules: by Hypothesis's own runner, which shrinks them as well."""
-    journals: list[dict[str, list[Entry]]] = []
-
-    def teardown(self: ClientMachine) -> None:
-        if self.example is not None:
-            journals[:] = [self.example.scene.journals()]
-        machine.teardown(self)
-
-    recording = type(machine.__name__, (machine,), {"teardown": teardown, "__module__": machine.__module__})
-    try:
-        steps = settings.stateful_step_count * STEPS
-        run_state_machine_as_test(recording, settings=Settings(settings, stateful_step_count=steps))
-    except (HypothesisException, PetStoreMockError, SkipTest):
-        raise
-    except Exception as error:  # noqa: BLE001  # whatever a rule or an invariant raises
-        reproduce = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
-        bug = explain_rule(error, machine, journals[0] if journals else {})
-        bug.__notes__ = reproduce
-        return bug
-    return None
-
-
-def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugError) -> ClientBugError:
-    """Return how the simplest scenario that fails is told; it fails with full patience too.
-
-    What is known to hang is ended soon, before a timeout of the client's own would end it: a scenario may fail for that
-    alone, and lack what makes the client wait for ever.
-    """
-    watchdog = machine.run.watchdog
-    began = RealTime.monotonic()
-    deadline = began + LONGEST_SHRINKING
-    if scenario.has_races:
-        return _shrunk_race(machine, scenario, found, began)
-    shrunk = simplest(scenario, found, machine.replay, deadline=deadline)
-    if watchdog.never_times_out and shrunk.scenario is not None:
-
-        def play(scenario: Scenario) -> ClientBugError | None:
-            watchdog.never_times_out.clear()
-            return machine.replay(scenario)
-
-        return play(shrunk.scenario) or simplest(scenario, found, play)
-    return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay, began=began)
-
-
-def _shrunk_race(
-    machine: type[ClientMachine], scenario: Scenario, found: ClientBugError, began: float
-) -> ClientBugError:
-    """Return how the simplest scenario is told that fails again and again, in which something is a matter of moments.
-
-    What has failed a few times while it was made simpler may have been lucky: it is tried anew, and where it does not
-    come again the one before it stands, which was a little longer.
-    """
-    trail = [found]
-
-    def recorded(scenario: Scenario, play: Play) -> ClientBugError | None:
-        error = play(scenario)
-        if error is not None:
-            trail.append(error)
-        return error
-
-    always = partial(recorded, play=partial(_always_fails, machine))
-    shrunk = simplest(scenario, found, always, deadline=began + _LONGEST_RACE)
-    if shrunk is found:
-        shrunk = simplest(scenario, found, partial(recorded, play=machine.replay), deadline=began + _LONGEST_RACE)
-    if shrunk.scenario is not None:
-        necessary(shrunk.scenario, shrunk, always, began=began)
-    best, most, is_rare = trail[-1], -1, False
-    for error in reversed(trail):
-        count, missed = _times_it_fails(machine, error, began + _LONGEST)
-        if count > most:
-            best, most, is_rare = error, count, missed
-        if count == _AGAIN or RealTime.monotonic() > began + _LONGEST:
-            break
-    return best.not_each_time() if is_rare else best
-
-
-def _times_it_fails(machine: type[ClientMachine], error: ClientBugError, deadline: float) -> tuple[int, bool]:
-    """Return how often in a row a scenario fails once more, at most as often as is asked for, and if then it did not.
-
-    Where the time was over first, nothing is known of the next time.
-    """
-    if error.waited or error.scenario is None or not error.scenario.has_races:  # no matter of moments
-        return _AGAIN, False
-    for count in range(_AGAIN):
-        if RealTime.monotonic() >= deadline:
-            return count, False
-        if machine.replay(error.scenario) is None:
-            return count, True
-    return _AGAIN, False
-
-
-def _always_fails(machine: type[ClientMachine], scenario: Scenario) -> ClientBugError | None:
-    """Play a scenario in which something is a matter of moments; return its bug if it shows each time."""
-    found = None
-    for _ in range(_TIMES if scenario.has_races else 1):
-        found = machine.replay(scenario)
-        if found is None or found.waited:  # which took its time, and was no matter of moments
-            break
-    return found

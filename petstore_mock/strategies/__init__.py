@@ -1,8 +1,7 @@
 """Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
 
-Schemas and the strategies of single fields come in; strategies go out, of bodies, queries, behaviours and faults. They
-follow ``schemas/*.json``: a bound that is changed there changes what is drawn. Every optional argument is
-keyword-only, and one that stands for a field is a strategy; a wrong one is reported when a value is drawn.
+They follow the table of the interface and ``schemas/*.json``: a bound that changes there changes what is drawn. A wrong
+argument is reported when a value is drawn.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 # isort: split
-from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
-from petstore_mock.strategies.values import (
+from petstore_mock.strategies.animals import (
     InvalidListQuery,
     InvalidNewPet,
     category_ids,
@@ -30,11 +28,15 @@ from petstore_mock.strategies.values import (
     pet_statuses,
     pets,
 )
+from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
+from petstore_mock.strategies.scenario import Scenario
+from petstore_mock.strategies.scenarios import scenarios
 
 __all__ = [
     "InvalidListQuery",
     "InvalidNewPet",
     "PlannedFault",
+    "Scenario",
     "behaviours",
     "category_ids",
     "fault_plans",
@@ -46,4 +48,5 @@ __all__ = [
     "new_pets",
     "pet_statuses",
     "pets",
+    "scenarios",
 ]

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-import os
-import threading
+from os import environ
 from typing import Final
 
-__all__ = ["exempt", "unexempt", "written"]
+from petstore_mock.common.real import Lock
 
 _NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read the one or the other
-
-_lock = threading.Lock()
-users: dict[str, int] = {}
-before: dict[str, str | None] = {}
-written: dict[str, str] = {}  # the variables as they are for the mocks' sake, while one listens
-
-
-def _write(hosts: list[str]) -> None:
-    for name, other in zip(_NAMES, reversed(_NAMES), strict=True):
-        # Where only the one is set, the new other must not hide what it exempts: most libraries read `no_proxy` first.
-        former = before[name] if before[name] is not None else before[other]
-        given = [item.strip() for item in (former or "").split(",") if item.strip()]
-        # Everything is exempt already, and only a lone star says so. And of an IPv6 address urllib wants `[::1]` in the
-        # list, by which each client of httpx raises InvalidURL; the star is all that every library reads.
-        all_of_them = given == ["*"] or any(":" in host for host in hosts)
-        written[name] = "*" if all_of_them else ",".join([*given, *(host for host in hosts if host not in given)])
-    os.environ.update(written)
+_lock: Final = Lock()
+_hosts: Final[list[str]] = []  # one entry a listener
+_before: Final[dict[str, str | None]] = {}
 
 
 def exempt(host: str) -> None:
-    """Add ``host`` to the environment's exceptions; every call wants one of :func:`unexempt`."""
+    """Add ``host`` to the exceptions; each call needs one of :func:`unexempt`."""
     with _lock:
-        if not users:
-            before.update({name: os.environ.get(name) for name in _NAMES})
-        users[host] = users.get(host, 0) + 1
-        _write(list(users))
+        if not _hosts:
+            _before.update({name: environ.get(name) for name in _NAMES})
+        _hosts.append(host)
+        environ.update(written())
 
 
 def unexempt(host: str) -> None:
-    """Take ``host`` out again; after the last one the environment is as it was."""
+    """Take ``host`` out again; after the last host the environment is as it was."""
     with _lock:
-        left = users.get(host, 0) - 1
-        if left > 0:
-            users[host] = left
-            return
-        users.pop(host, None)
-        if users:
-            _write(list(users))
-            return
-        for name, former in before.items():
+        _hosts.remove(host)
+        environ.update(written())
+        for name in () if _hosts else _NAMES:
+            former = _before[name]
             if former is None:
-                os.environ.pop(name, None)
+                del environ[name]
             else:
-                os.environ[name] = former
-        before.clear()
-        written.clear()
+                environ[name] = former
+
+
+def written() -> dict[str, str]:
+    """Return the variables as the fake sets them while it listens; empty while it does not."""
+    values: dict[str, str] = {}
+    for name, other in zip(_NAMES, reversed(_NAMES), strict=True):
+        # Most libraries read `no_proxy` first: it must not hide the exceptions of the other, where only that is set.
+        former = _before.get(name) or _before.get(other) or ""
+        given = [item.strip() for item in former.split(",") if item.strip()]
+        # A lone star exempts all. It also stands for IPv6, which libraries read in forms that exclude each other.
+        everything = given == ["*"] or any(":" in host for host in _hosts)
+        values[name] = "*" if everything else ",".join(dict.fromkeys([*given, *_hosts]))
+    return values

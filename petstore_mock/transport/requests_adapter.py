@@ -1,60 +1,41 @@
-"""An adapter of requests that calls the core: no socket, no server, no thread. Imported when it is asked for."""
+"""An adapter of requests that calls the fake: no socket, no server, no thread. Imported on demand."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.messages.request import ApiRequest, RequestFields
-from petstore_mock.messages.response import reason_phrase
-from petstore_mock.transport.in_process import exchange
+from petstore_mock.common.real import perf_counter
+from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.response import reason_phrase
+from petstore_mock.transport.wsgi import respond
 
 if TYPE_CHECKING:
-    from petstore_mock.transport.handler import Handler
+    import requests
 
-__all__ = ["CoreAdapter"]
-
-_INSTEAD_OF: Final = "petstore.requests_session()"
+    from petstore_mock.http.handler import Handler
 
 
-class CoreAdapter(HTTPAdapter):
-    """Answers every request of the session that it is mounted on, whatever the host."""
+class InProcessAdapter(HTTPAdapter):
+    """Responds to every request of a session, whatever its host."""
 
     def __init__(self, handler: Handler) -> None:
         super().__init__()
         self._handler = handler
 
-    def send(  # noqa: PLR0917  # the library's own signature
-        self,
-        request: requests.PreparedRequest,
-        stream: bool = False,  # noqa: ARG002, FBT001, FBT002
-        timeout: Any = None,  # noqa: ANN401
-        verify: Any = True,  # noqa: ANN401, ARG002, FBT002
-        cert: Any = None,  # noqa: ANN401, ARG002
-        proxies: Any = None,  # noqa: ANN401, ARG002
-    ) -> requests.Response:
-        """Have ``request`` answered by the core.
+    def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
+        """Let the fake respond.
 
         Raises:
-            PetStoreMockError: the fault that met the request needs a socket.
-            requests.ReadTimeout: the answer is held back for longer than ``timeout``.
+            PetStoreMockError: the fault that the request met needs a socket.
         """
-        patience = timeout[1] if isinstance(timeout, tuple) else getattr(timeout, "read_timeout", timeout)
-        asked = ApiRequest(
-            request.method or "GET", request.path_url, _fields(request), _body(request), 0, 0, RealTime.perf_counter()
-        )
-        answer = exchange(self._handler, asked, _INSTEAD_OF, patience)
-        if answer is None:
-            raise requests.ReadTimeout(f"Read timed out. (read timeout={patience})", request=request)
-        status, fields, body = answer
+        status, fields, body = respond(self._handler, _request(request))
         raw = HTTPResponse(
-            io.BytesIO(body),
+            io.BytesIO(b"".join(body)),
             headers=HTTPHeaderDict(fields),
             status=status,
             version=11,
@@ -65,26 +46,16 @@ class CoreAdapter(HTTPAdapter):
         return self.build_response(request, raw)
 
 
-def _fields(request: requests.PreparedRequest) -> RequestFields:
-    """Return the header fields as they would go out: http.client adds the host."""
+def _request(request: requests.PreparedRequest) -> ApiRequest:
     fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
     if "Host" not in request.headers:
         fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
-    return RequestFields(fields)
-
-
-def _octets(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("latin-1")
-
-
-def _body(request: requests.PreparedRequest) -> bytes:
-    body: Any = request.body
-    if not body:
-        return b""
+    body: Any = request.body or b""
     if hasattr(body, "read"):
         body = body.read()
-    if isinstance(body, str):
-        return body.encode()
-    if isinstance(body, (bytes, bytearray, memoryview)):
-        return bytes(body)
-    return b"".join(map(_octets, body))  # an iterator: sent in chunks
+    whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
+    return ApiRequest(request.method or "GET", request.path_url, fields, whole, 0, 0, perf_counter())
+
+
+def _octets(text: str | bytes | bytearray) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)

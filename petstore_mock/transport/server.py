@@ -1,77 +1,75 @@
-"""Listens: the thread, the loop and the socket behind the connections, and their start and end."""
+"""Listens: the thread, the loop and the sockets behind the connections, their start and their end."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import logging
 import os
-import select
 import socket
-import threading
-import weakref
+from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from threading import current_thread
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.transport.http_connection import HttpConnection
-from petstore_mock.transport.server_state import NoExpectations, ServerState
-from petstore_mock.transport.tls_connection import TlsLayer
+from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
+from petstore_mock.common.refusing import refuse, require
+from petstore_mock.http.request import ApiRequest
+from petstore_mock.transport.connection import Connection, Limits, Shared
+from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from petstore_mock.transport.handler import Handler
-    from petstore_mock.transport.mounted import MountedApp
-    from petstore_mock.transport.server_state import Expectations
-    from petstore_mock.transport.tls_connection import ServerTls
+    from petstore_mock.http.handler import Handler
+    from petstore_mock.transport.tls import ServerTls
 
-    _Address = tuple[int, int, tuple[Any, ...]]  # family, protocol, and what to bind to
-
-__all__ = ["WireServer"]
-
-_log = logging.getLogger("petstore_mock")
-
-BACKLOG: Final = 1024
-LARGEST_PORT: Final = 65535
-_FREE_PORT_TRIES: Final = 20
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
-
-# Why nobody can listen there: what was expected instead, and what to do.
-_BAD_ADDRESS: Final = ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses")
-_OTHERWISE: Final = ("an address and a port", "")
-_ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
+_RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
+_BACKLOG: Final = 1024
+_TRIES: Final = 20  # for a port that is free at every address
+_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
     errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: _BAD_ADDRESS,
+    errno.EADDRNOTAVAIL: (
+        "an address of this machine",
+        ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses",
+    ),
 }
-_NOTHING_EXPECTED: Final = NoExpectations()
 _ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+_log = logging.getLogger("petstore_mock")
+_sleep = asyncio.sleep  # tests replace the public name
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """asyncio's own, with timers that go by the real time even while a test has frozen it (freezegun)."""
+    """asyncio's own loop, whose timers go by the real time even while a test has frozen it."""
 
-    time = staticmethod(RealTime.monotonic)  # an attribute of a class: those of modules get replaced
+    time = staticmethod(monotonic)
 
 
-class WireServer:
-    """Serves a handler on a port, from a thread of its own.
+def _uvloop() -> asyncio.AbstractEventLoop:
+    from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
 
-    Args:
-        handler: the core.
-        host: where to listen: an address, or a name that stands for one.
-        port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
-        expectations: what answers instead of the handler.
-        mounted: a WSGI application of paths of its own.
-        head_timeout: seconds within which a head must come in full.
-        body_timeout: seconds within which a body must grow.
-        idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
-        linger_timeout: seconds that a client has to close after we have.
-        new_loop: makes the event loop: asyncio's own, or uvloop's.
-        tls: how it speaks TLS; None for plain HTTP.
+    return new_event_loop()
+
+
+class _Socket(socket.socket):
+    """A socket that accepts connections while a test has replaced ``socket.socket``."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        accept: Callable[[], tuple[int, Any]] = getattr(self, "_accept")  # noqa: B009  # as socket.accept() does
+        descriptor, address = accept()
+        return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
+
+
+class Server:
+    """Serves a handler on a port, from a daemon thread of its own.
+
+    Attributes:
+        host: the address to listen on, or a name that stands for it.
+        bound: the address that it listens on; of several, the first.
+        port: the port; 0, for any free one, until the start. A later start takes the same port again.
+        process: the id of the process that it belongs to: the child of a fork has a copy that does not listen.
     """
 
     def __init__(
@@ -80,341 +78,229 @@ class WireServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        expectations: Expectations = _NOTHING_EXPECTED,
-        mounted: MountedApp | None = None,
-        head_timeout: float = 10.0,
-        body_timeout: float = 10.0,
-        idle_timeout: float = 75.0,
-        linger_timeout: float = 2.0,
-        new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
         tls: ServerTls | None = None,
+        loop: Literal["asyncio", "uvloop"] = "asyncio",
+        limits: Limits | None = None,
     ) -> None:
-        self.host = host
-        self.bound = host  # the address that it stands for, once that is known; of several, the first
+        self.host = self.bound = host
         self.port = self._asked_port = port
-        self.state = ServerState(  # what its connections share
-            handler,
-            expectations,
-            mounted,
-            head_timeout=head_timeout,
-            body_timeout=body_timeout,
-            idle_timeout=idle_timeout,
-            linger_timeout=linger_timeout,
-            over_tls=tls is not None,
-        )
-        self._new_loop = new_loop
+        self.process = os.getpid()
+        self._handler = handler
         self._tls = tls
-        self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
-        self._swept = 0.0  # when the connections were last looked after
-        self._connections: set[HttpConnection | TlsLayer] = set()
+        self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
+        self._shared = Shared(handler, limits or Limits(), over_tls=tls is not None)
+        self._lock = Lock()
+        self._thread: Thread | None = None
         self._accepted = 0
-        self._lock = threading.Lock()
-        self._stopping = asyncio.Event()
-        self.loop: asyncio.AbstractEventLoop | None = None  # while it runs, in its own thread
-        self._thread: threading.Thread | None = None
-        self._sockets: list[socket.socket] = []
+        self._error: BaseException | None = None
 
     def __repr__(self) -> str:
-        return f"<WireServer {self.host}:{self.port} {'running' if self.is_running else 'stopped'}>"
+        return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
 
     @property
-    def is_running(self) -> bool:
-        """Whether it listens."""
-        return self.loop is not None
+    def is_alive(self) -> bool:
+        """Whether it listens. It does not when its thread has died, or in the child of a fork."""
+        return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
 
     @property
-    def speaks_tls(self) -> bool:
-        """Whether it speaks TLS."""
-        return self._tls is not None
+    def died(self) -> str:
+        """Why its thread ended although nothing stopped it; empty unless it did."""
+        if self._thread is None or self._thread.is_alive() or self.process != os.getpid():
+            return ""
+        return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open now."""
-        return len(self._connections)
+        return len(self._shared.connections)
 
     def start(self) -> None:
-        """Bind here, in the caller's thread, then serve in another; raises PetStoreMockError when that can't be."""
+        """Bind in the caller's thread, then serve in another.
+
+        Raises:
+            PetStoreMockError: it is running, or nothing can listen there.
+        """
         with self._lock:
-            if self.loop is not None:
-                raise PetStoreMockError(
-                    f"expected a stopped server; got one running at port={self.port}: stop it first"
-                )
-            self._sockets = listen(self.host, self.port)
-            self.bound, self.port = self._sockets[0].getsockname()[:2]
-            loop = self._new_loop()
-            loop.set_exception_handler(self._report)
-            self.loop, self._stopping = loop, asyncio.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(loop, self._sockets, self._stopping), name="petstore-mock", daemon=True
-            )
+            if self.is_alive:
+                refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
+            if self.process != os.getpid():
+                self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
+            sockets = _listen(self.host, self.port)
+            self.bound, self.port = sockets[0].getsockname()[:2]
+            self._loop = self._new_loop()
+            self._loop.set_exception_handler(self._report)
+            self._shared.connections.clear()
+            self._stopping = asyncio.Event()
+            self._tasks: set[asyncio.Task[None]] = set()
+            self._error = None
+            self._thread = Thread(target=self._run, args=(sockets,), name="petstore-mock", daemon=True)
             self._thread.start()
-            _running.add(self)
 
     def stop(self) -> None:
-        """Close the port and every connection, held answers included; nothing happens when it is stopped already.
+        """Close the port and every connection, held responses included; harmless when it does not run.
 
         Raises:
             PetStoreMockError: it was called from inside a request, or something blocks the loop.
         """
         with self._lock:
-            loop, thread = self.loop, self._thread
-            if loop is None or thread is None:
-                return
-            if thread is threading.current_thread():
-                raise PetStoreMockError(
-                    "expected stop() from another thread; got it from inside a request: it would wait for itself"
-                )
-            self.begin_to_stop()
-            thread.join(STOP_PATIENCE)
-            if thread.is_alive():
-                raise PetStoreMockError(
-                    f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
-                    "a predicate of inject(when=...) must be quick"
-                )
-            self.loop = self._thread = None
-            self._sockets = []
-            _running.discard(self)
-
-    def begin_to_stop(self) -> None:
-        """Have the loop end what it is at, and do not wait for it."""
-        if self.loop is not None:
-            self.loop.call_soon_threadsafe(self._stopping.set)
+            thread = self._thread
+            if thread is current_thread():
+                refuse("expected stop() from another thread; got it from inside a request: it would wait for itself")
+            if thread is not None and self.is_alive:
+                self._loop.call_soon_threadsafe(self._stopping.set)
+                thread.join(STOP_PATIENCE)
+                if thread.is_alive():
+                    refuse(
+                        f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
+                        "a predicate of inject(when=...) must be quick"
+                    )
+            self._thread = None
 
     def close_connections(self, numbers: frozenset[int] | None = None) -> None:
-        """Close the kept connections that are idle; it is done when this returns, or, from a request, after it."""
-        loop = self.loop
-        if loop is None:
-            return
-        if self._thread is threading.current_thread():
-            loop.call_soon(self._close_idle, numbers)
-            return
-        done = threading.Event()
-
-        def close() -> None:
-            self._close_idle(numbers)
-            loop.call_soon(done.set)  # after the closing that the line above has queued
-
-        loop.call_soon_threadsafe(close)
-        done.wait(STOP_PATIENCE)
+        """Close idle kept connections: those of ``numbers``, or all for None. Wait for it, but not inside a request."""
+        self._close(Connection.close_if_idle, numbers)
 
     def renew_connections(self) -> None:
-        """Close the kept connections, those that are busy after their answer: whoever comes next shakes hands anew."""
-        if self.loop is not None and self._tls is not None:
-            self.loop.call_soon_threadsafe(self._tls.retire_all)
-            self.close_connections()  # whose end waits for what was called before it
+        """Close the kept connections, busy ones after their response, so that each client shakes hands anew."""
+        self._close(Connection.retire, None)
 
-    def _close_idle(self, numbers: frozenset[int] | None) -> None:
-        for connection in list(self._connections):
-            if numbers is None or connection.number in numbers:
-                connection.close_if_idle()
+    def _close(self, how: Callable[[Connection], None], numbers: frozenset[int] | None) -> None:
+        done = Event()
 
-    def _run(self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event) -> None:
-        """Serve until stopped: the thread's whole life."""
+        def close() -> None:
+            for connection in list(self._shared.connections):
+                if numbers is None or connection.number in numbers:
+                    how(connection)
+            self._loop.call_soon(done.set)  # after the closing that the lines above have queued
+
+        if self.is_alive:
+            self._loop.call_soon_threadsafe(close)
+            if self._thread is not current_thread():
+                done.wait(STOP_PATIENCE)
+
+    # In the thread
+
+    def _run(self, sockets: list[_Socket]) -> None:
         try:
-            loop.run_until_complete(self._serve(loop, listening, stopping))
+            self._loop.run_until_complete(self._serve(sockets))
+        except BaseException as error:
+            self._error = error
+            raise
         finally:
-            loop.close()
+            for sock in sockets:
+                sock.close()
+            self._loop.close()
 
-    async def _serve(
-        self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event
-    ) -> None:
-        def connect() -> HttpConnection | TlsLayer:
-            self._accepted += 1
-            speak_http = partial(HttpConnection, self.state, loop, self._connections, self._accepted)
-            if self._tls is None:
-                return speak_http()
-            return TlsLayer(
-                self._tls,
-                loop,
-                number=self._accepted,
-                connections=self._connections,
-                make=speak_http,
-                patience=self.state.head_timeout,
-            )
-
-        self._swept = RealTime.perf_counter()
-        self._sweep(loop)
-        if isinstance(loop, asyncio.SelectorEventLoop) and hasattr(select, "epoll"):
-            await self._serve_by_epoll(loop, connect, listening, stopping)
-        else:
-            await self._serve_by_loop(loop, connect, listening, stopping)
-
-    async def _serve_by_epoll(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        connect: Callable[[], HttpConnection | TlsLayer],
-        listening: list[socket.socket],
-        stopping: asyncio.Event,
-    ) -> None:
-        """Serve on Linux: by an epoll of our own within the loop, which takes less of the processor."""
-        from petstore_mock.transport.epoll_server import EpollServer  # noqa: PLC0415  # elsewhere there is no epoll
-
-        server = EpollServer(loop, connect)
-        for sock in listening:
-            server.listen(sock)
-        await stopping.wait()
-        for sock in listening:
-            loop.remove_reader(sock)
+    async def _serve(self, sockets: list[_Socket]) -> None:
+        for sock in sockets:
+            self._loop.add_reader(sock, self._accept, sock)
+        limits = self._shared.limits
+        self._sweep(min(1.0, min(limits.head, limits.body, limits.idle, limits.linger) / 4), perf_counter())
+        await self._stopping.wait()
+        for sock in sockets:
+            self._loop.remove_reader(sock)
             sock.close()
-        await self._end_connections()
-        server.close()
-
-    async def _serve_by_loop(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        connect: Callable[[], HttpConnection | TlsLayer],
-        listening: list[socket.socket],
-        stopping: asyncio.Event,
-    ) -> None:
-        """Serve where there is no epoll, or by uvloop: as the loop does it."""
-        servers = [await loop.create_server(connect, sock=sock, backlog=BACKLOG) for sock in listening]
-        await stopping.wait()
-        # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
-        # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
-        # uvloop has no reader to remove, and what it has accepted is a connection after a turn.
-        had_readers = [loop.remove_reader(sock) for sock in listening]
-        if not any(had_readers):
-            for server in servers:
-                server.close()
-            await asyncio.sleep(0)
-        await self._end_connections()
-        for server in servers:
-            server.close()
-
-    async def _end_connections(self) -> None:
-        """Wait until all connections are closed, which takes a turn."""
-        while self._connections or len(asyncio.all_tasks()) > 1:
-            for connection in list(self._connections):
+        while self._shared.connections or self._tasks:
+            for task in self._tasks if self._tls is not None else ():  # handshakes; else a connection is made in a turn
+                task.cancel()
+            for connection in list(self._shared.connections):
                 connection.shut()
-            await asyncio.sleep(0)
+            await _sleep(0)
 
-    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End connections that are too slow; one timer for all of them, so that a request costs none."""
-        now = RealTime.perf_counter()
+    def _accept(self, listening: _Socket) -> None:
+        try:
+            while True:
+                sock, _ = listening.accept()
+                sock.settimeout(0)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._accepted += 1
+                task = self._loop.create_task(self._connect(sock, self._accepted))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        except (BlockingIOError, ConnectionError):  # no more connections, or one that has gone again
+            pass
+        except OSError as error:
+            _log.error("no connection can be accepted: %s", error)
+            self._loop.remove_reader(listening)
+            self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
+
+    async def _connect(self, sock: socket.socket, number: int) -> None:
+        connect = partial(Connection, self._shared, self._loop, number)
+        if self._tls is None:
+            await self._loop.connect_accepted_socket(connect, sock)
+            return
+        opened = partial(self._handler.connection_opened, number)
+        try:
+            await shake(sock, self._tls, opened, connect, self._shared.limits.head)
+        except OSError as error:
+            self._handler.handshake_failed(words_of(error))
+
+    def _sweep(self, interval: float, swept: float) -> None:
+        """End connections that are too slow: one timer for all of them, so that a request costs none."""
+        now = perf_counter()
         # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
-        stood_still = max(0.0, now - self._swept - self._sweep_interval)
-        self._swept = now
-        for connection in list(self._connections):
+        stood_still = max(0.0, now - swept - interval)
+        for connection in list(self._shared.connections):
             connection.sweep(now, stood_still)
-        loop.call_later(self._sweep_interval, self._sweep, loop)
+        self._loop.call_later(interval, self._sweep, interval, now)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Have what went wrong in the loop seen: as a failure of the fake, or of the system beneath it."""
+        """Show an exception of the loop: as a failure of the fake, or of the system."""
         error = context.get("exception")
         if error is None or isinstance(error, OSError):
             _log.error("%s", context.get("message"), exc_info=error)
         else:
-            self.state.failed(error, None)
-
-    def forget(self) -> None:
-        """Let go, in the child of a fork, of what belongs to the parent.
-
-        The loop's thread does not exist here, and its selector is the parent's own: taking a descriptor out of it
-        would take it out there. Descriptors are only closed, and the objects kept, so that none closes itself later.
-        """
-        _orphans.append((self.loop, self._thread, self._connections))
-        for sock in self._sockets:
-            os.close(sock.detach())  # its own close() waits for uvloop to close it too
-        for connection in self._connections:
-            connection.disown()
-        self._lock = threading.Lock()
-        self.port = self._asked_port  # the one that was found is the parent's
-        self.loop = self._thread = None
-        self._sockets = []
-        self._connections = set()
+            self._handler.failed(error, ApiRequest("-", "-"))
 
 
-def listen(host: str, port: int) -> list[socket.socket]:
-    """Return the sockets that listen at ``host`` and ``port``, one for each family of addresses that it stands for.
+def _listen(host: str, port: int) -> list[_Socket]:
+    """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
 
     Raises:
-        PetStoreMockError: nobody can listen there; says what to do.
+        PetStoreMockError: nothing can listen there; says what to do.
     """
-    if not 0 <= port <= LARGEST_PORT:  # the system would take its last 16 bits
-        raise PetStoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
-    try:
-        return _listen_at(_resolve(host), port)
-    except (OSError, ValueError) as error:  # the latter for a name that is none, such as 127..0.0.1
-        if isinstance(error, (socket.gaierror, ValueError)):
-            expected, advice = _BAD_ADDRESS
-        else:
-            expected, advice = _ON_TROUBLE.get(error.errno, _OTHERWISE)
-        raise PetStoreMockError(
-            f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
-        ) from None
+    require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
+    left = _TRIES if port == 0 else 1
+    while True:
+        left -= 1
+        try:
+            return _listen_at(_addresses(host), port)
+        except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+            code = getattr(error, "errno", None)
+            if left and code == errno.EADDRINUSE:
+                continue
+            key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
+            expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+            refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
 
 
-def _resolve(host: str) -> list[_Address]:
-    """Return the addresses that ``host`` stands for: one of each family, IPv4 first.
-
-    A name may stand for both, localhost above all. Clients differ in which one they try first, and whether they try the
-    other as well; who shows but one address (Java does) shows the IPv4 one.
-    """
+def _addresses(host: str) -> dict[int, Any]:
+    """Return one address of each family. Clients of localhost differ in the one that they try first."""
     if host == "*":  # for which glibc gives loopback alone
         raise ValueError("'*' is no address")
-    found: dict[int, _Address] = {}
-    for family, _, protocol, _, address in socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
-        found.setdefault(family, (family, protocol, address))
-    return sorted(found.values(), key=lambda one: one[0] != socket.AF_INET)
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return {family: address for family, _, _, _, address in reversed(found)}
 
 
-def _listen_at(addresses: list[_Address], port: int) -> list[socket.socket]:
-    """Listen at ``addresses``, on one port."""
-    # Where any will do, one that is free for the first address may be taken for the second.
-    for _ in range(_FREE_PORT_TRIES if port == 0 and len(addresses) > 1 else 0):
-        try:
-            return _listen_on_all(addresses, port)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
-    return _listen_on_all(addresses, port)
-
-
-def _listen_on_all(addresses: list[_Address], port: int) -> list[socket.socket]:
-    sockets: list[socket.socket] = []
+def _listen_at(addresses: dict[int, Any], port: int) -> list[_Socket]:
+    sockets: list[_Socket] = []
     absent: OSError | None = None
-    with contextlib.ExitStack() as undo:
-        for family, protocol, address in addresses:
+    with ExitStack() as undo:
+        for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
+            sock = undo.enter_context(_Socket(family, socket.SOCK_STREAM))
+            sock.settimeout(0)
+            if os.name == "posix":  # on Windows the option would let two programs share the port
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                sock = _listen_on(family, protocol, (address[0], port, *address[2:]))
+                sock.bind((addresses[family][0], port, *addresses[family][2:]))
+                sock.listen(_BACKLOG)
             except OSError as error:
                 if error.errno not in _ABSENT:
                     raise
                 absent = error  # a name may stand for an address of a family that this machine does without
-                continue
-            undo.callback(sock.close)
-            sockets.append(sock)
-            port = sock.getsockname()[1]
+            else:
+                sockets.append(sock)
+                port = sock.getsockname()[1]
         if absent is not None and not sockets:
             raise absent
         undo.pop_all()
     return sockets
-
-
-def _listen_on(family: int, protocol: int, address: tuple[Any, ...]) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM, protocol)
-    try:
-        if os.name == "posix":  # pragma: no branch  # on Windows the option would let two programs share the port
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(BACKLOG)
-    except OSError:
-        sock.close()
-        raise
-    sock.settimeout(0)
-    return sock
-
-
-_running: weakref.WeakSet[WireServer] = weakref.WeakSet()
-_orphans: list[object] = []
-
-
-def _forget_all() -> None:
-    with contextlib.suppress(RuntimeError):
-        for server in list(_running):
-            server.forget()
-    _running.clear()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has none
-    os.register_at_fork(after_in_child=_forget_all)

@@ -1,70 +1,115 @@
-"""The WSGI adapter (PEP 3333): environ to ``ApiRequest``, ``ApiResponse`` to status, headers and body."""
+"""Requests without a socket: how they are responded to, and the WSGI adapter (PEP 3333)."""
 
 from __future__ import annotations
 
 import io
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from petstore_mock.common.real_time import RealTime
-from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, MountedRequest, RequestFields
-from petstore_mock.messages.response import reason_phrase
-from petstore_mock.transport.head_rules import RequestError, check_head, declared_length
-from petstore_mock.transport.in_process import IN_PATHS, outgoing, wait
+from petstore_mock.common.real import Event, perf_counter
+from petstore_mock.common.refusing import refuse
+from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
+from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from petstore_mock.messages.response import ApiResponse
-    from petstore_mock.transport.handler import Handler
+    from petstore_mock.http.handler import Handler
 
-__all__ = ["WsgiApp"]
+Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
 
+_IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
-_LARGEST_READ: Final = 64 * 1024
-_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them: wsgiref would answer 500
+_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
+
+
+def respond(handler: Handler, request: ApiRequest, problem: RequestError | None = None) -> Outgoing:
+    """Respond to a whole request, unless it has a problem.
+
+    Raises:
+        PetStoreMockError: the fault that the request met needs a socket.
+    """
+    response: Response | Stream | Deferred | Blocking
+    try:
+        check_head(request)
+    except RequestError as error:
+        problem = error
+    if problem is not None:
+        response = handler.refuse(problem.condition, problem.detail, request)
+    else:
+        if len(request.body) > UNASKED_BODY:
+            limit = handler.body_limit(request)
+            request.oversized = limit is not None and len(request.body) > limit
+        response = handler.handle(request)
+    while not isinstance(response, (Response, Stream)):
+        response = response.run() if isinstance(response, Blocking) else _wait(response)
+    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+    if isinstance(response, Stream):
+        return response.head.status, fields, response.chunks
+    if response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(response.body))))
+    return response.status, fields, [response.body] if response.body and request.method != "HEAD" else []
+
+
+def _wait(deferred: Deferred) -> Response | Deferred:
+    """Wait in this thread until a response is due, or a reset ends the waiting; return what comes then."""
+    if deferred.delivery is not None:
+        deferred.exchange.complete("client gone", sent=False)
+        refuse(f"the fault {deferred.delivery.kind}() needs a socket: give the client petstore.url")
+    released = Event()
+    deferred.pending.add(released.set)
+    try:
+        released.wait(deferred.delay)
+    except BaseException:  # the client's thread gives up
+        deferred.exchange.complete("client gone", sent=False)
+        raise
+    finally:
+        deferred.pending.discard(released.set)
+    response = deferred.resume()
+    deferred.exchange.complete("delayed", sent=True)
+    return response
 
 
 class WsgiApp:
-    """The fake as a WSGI application. Thread-safe; holds no state of its own."""
+    """The fake as a WSGI application. Thread-safe."""
 
     def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+        self.handler = handler
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request (PEP 3333).
+        """Respond to one request (PEP 3333).
 
         Raises:
-            PetStoreMockError: the fault that met the request needs a socket.
+            PetStoreMockError: the fault that the request met needs a socket.
         """
-        handler = self._handler
-        started = RealTime.perf_counter()
-        method, version = environ["REQUEST_METHOD"], environ.get("SERVER_PROTOCOL", "HTTP/1.1")
-        parts = (method, _target(environ), _fields(environ), b"", 0, 0, started, version)
-        root_path = environ.get("SCRIPT_NAME", "").rstrip("/")
-        request = MountedRequest(_encoded(root_path), *parts) if root_path else ApiRequest(*parts)
-        response: ApiResponse | DeferredResponse
-        try:
-            check_head(request)
-            _read_body(environ, request, handler)
-        except RequestError as error:
-            response = handler.refuse(error.condition, error.detail, request)
-        else:
-            response = handler.handle(request)
-        answer = wait(response, "petstore.app") if isinstance(response, DeferredResponse) else response
-        assert answer is not None  # noqa: S101  # for the type checker: without patience the client never gives up
-        return _send(request, answer, start_response)
+        request = _request(environ)
+        problem = _read_body(environ, request, self.handler)
+        status, fields, body = respond(self.handler, request, problem)
+        sent = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
+        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", sent)
+        return body
+
+
+def _request(environ: WSGIEnvironment) -> ApiRequest:
+    started = perf_counter()
+    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
+    root_path = _encoded(environ.get("SCRIPT_NAME", "").rstrip("/"))
+    version = environ.get("SERVER_PROTOCOL", "HTTP/1.1")
+    fields = _fields(tuple(found))
+    return ApiRequest(environ["REQUEST_METHOD"], _target(environ), fields, b"", 0, 0, started, version, root_path)
 
 
 def _target(environ: WSGIEnvironment) -> str:
-    """Return the target as the client sent it, if the server tells; else encode what it decoded."""
+    """Return the target as the client sent it, if the server tells; else encode what the server decoded."""
     raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
     query = environ.get("QUERY_STRING", "")
     if raw and raw.startswith("/") and not environ.get("SCRIPT_NAME"):
-        # werkzeug's test client leaves a query given apart from the path out of what it calls the raw URI.
+        # The raw URI of werkzeug's test client lacks a query that was given apart from the path.
         return f"{raw}?{query}" if query and "?" not in raw else str(raw)
     path = _encoded(environ.get("PATH_INFO", ""))
     return f"{path}?{query}" if query else path
@@ -73,72 +118,42 @@ def _target(environ: WSGIEnvironment) -> str:
 @lru_cache(maxsize=256)
 def _encoded(path: str) -> str:
     try:
-        octets = path.encode("latin-1")  # PEP 3333
+        return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
     except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
-        octets = path.encode("utf-8", "surrogatepass")
-    return quote(octets, safe=IN_PATHS)
-
-
-def _field_name(variable: str) -> bytes:
-    """Return the name of the header field that a variable of the environ stands for."""
-    return variable[5:].replace("_", "-").encode("latin-1")
-
-
-def _fields(environ: WSGIEnvironment) -> RequestFields:
-    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
-    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
-    return _made_before(tuple(found))
+        return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
 
 
 @lru_cache(maxsize=64)  # a client repeats itself
-def _made_before(variables: tuple[tuple[str, str], ...]) -> RequestFields:
-    return RequestFields(
-        (_CONTENT.get(name) or _field_name(name), value.strip(" \t").encode("latin-1", "replace"))  # RFC 9110 §5.5
+def _fields(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields(
+        (
+            _CONTENT.get(name) or name[5:].replace("_", "-").encode("latin-1"),
+            value.strip(" \t").encode("latin-1", "replace"),  # RFC 9110 §5.5
+        )
         for name, value in variables
     )
 
 
-def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
-    """Read the body into ``request``, no more of it than is allowed; raises RequestError for a wrong length."""
-    declared = environ.get("CONTENT_LENGTH") or ""
-    stream = environ["wsgi.input"]
-    # PEP 3333 knows no chunked bodies; a server that decodes them says that its input ends by itself. One that is in
-    # memory, as httpx's transport has it, does so without a word.
-    terminated = environ.get("wsgi.input_terminated") or (
-        isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
-    )
-    if not declared and not terminated:
-        return
-    length = declared_length(declared) if declared else None
-    limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
-    if limit is not None and length is not None and length > limit:
+def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> RequestError | None:
+    """Read the body into ``request``, unless it is too long; return what is wrong with it."""
+    declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
+    if declared and not (declared.isascii() and declared.isdigit()):
+        return RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
+    # PEP 3333 knows no chunked bodies. A server that decodes them says that its input ends by itself; one in memory,
+    # as httpx's transport has it, does not say so.
+    in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
+    if not (declared or in_memory or environ.get("wsgi.input_terminated")):
+        return None
+    length = int(declared[:20] or -1)
+    limit = None if 0 <= length <= UNASKED_BODY else handler.body_limit(request)
+    if limit is not None and length > limit:
         request.oversized = True
-        return
-    wanted = length if length is not None else limit + 1 if limit is not None else None
-    body = _read(stream, wanted)
-    if limit is not None and len(body) > limit:
-        request.oversized = True
-        return
-    if length is not None and len(body) < length:
-        raise RequestError("malformed_request", f"the body ended after {len(body)} of {length} bytes")
-    request.body = body
-
-
-def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file-like input of a server
-    parts = []
-    left = wanted
-    while left is None or left > 0:
-        part = stream.read(_LARGEST_READ if left is None else min(left, _LARGEST_READ))
-        if not part:
-            break
+        return None
+    left, parts = limit + 1 if limit is not None and length < 0 else length, list[bytes]()
+    while left and (part := stream.read(left)):  # a stream may give less than is asked for
         parts.append(part)
-        if left is not None:
-            left -= len(part)
-    return b"".join(parts)
-
-
-def _send(request: ApiRequest, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
-    fields, body = outgoing(request, response)
-    fields = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
-    start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
-    return [body] if body else []
+        left -= len(part) if left > 0 else 0
+    request.body = b"".join(parts)
+    if len(request.body) < length:
+        return RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
+    return None

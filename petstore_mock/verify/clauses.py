@@ -1,40 +1,46 @@
-"""The clauses: every sentence of the interface that can be seen from outside, as one table.
+"""The clauses: every sentence of the interface that can be seen from outside, as one table made from the operations.
 
-A clause names the probes whose exchanges show it (``list*`` stands for all that begin so), and a check: a function of
-one exchange and the facts of the run. It returns None where the clause holds, a :class:`Breach`, or a :class:`Silent`
-where the exchange says nothing of it.
+A clause names the probes whose exchanges show it (patterns of ``fnmatch``) and a judge: a function of one exchange and
+the history of the run. It returns None where the clause holds, a :class:`Breach`, or a :class:`Silent` where the
+exchange says nothing of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from petstore_mock.common.numbers import is_integer
-from petstore_mock.contract.interface import DEFAULT_LIMIT, LARGEST_INT64, LARGEST_LIMIT, OPERATIONS, PET_STATUSES
-from petstore_mock.verify.exchange import NotJson
+from petstore_mock.common.guards import is_object
+from petstore_mock.interface.schemas import is_valid, parameters, properties, schema, violations
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.interface.violations import describe
+from petstore_mock.verify.probes import (
+    PROBES,
+    filters_of,
+    kind_of,
+    limit_of,
+    short,
+    values_of,
+    verb_of,
+    with_effect,
+    wrong_values,
+)
+from petstore_mock.verify.seen import History, NoJson, Seen, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
-    from petstore_mock.verify.exchange import Exchange
-    from petstore_mock.verify.facts import Facts
-
-    Check = Callable[[Exchange, Facts], "Breach | Silent | None"]
-
-__all__ = ["CLAUSES", "Breach", "Clause", "Silent"]
-
-_NUMBER: Final = "an integer in int64"
-_TEXT: Final = "a string"
+    from petstore_mock.interface.table import Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What an exchange breaks."""
+    """What an exchange breaks. Breaches of one ``cause`` are one finding."""
 
     expected: str
     came: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,573 +50,518 @@ class Silent:
     why: str
 
 
+Outcome: TypeAlias = "Breach | Silent | None"
+Judge: TypeAlias = "Callable[[Seen, History], Outcome]"
+
+
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A sentence of the interface that can be seen from outside.
+    """A sentence of the interface that can be seen from outside."""
 
-    Attributes:
-        id: stable, beginning with the section of the interface.
-        words: what it says.
-        probes: the names of the probes that show it, as patterns of ``fnmatch``.
-        check: says what an exchange of theirs shows.
-    """
-
-    id: str
+    id: str  # stable; it begins with the section of the interface
     words: str
     probes: tuple[str, ...]
-    check: Check
+    judge: Judge
+    blame: Literal["", "failure", "frame"] = ""  # breaks where its probes get no whole response, or what is no HTTP
 
     @property
     def section(self) -> str:
-        """The section of the interface."""
         return self.id.partition("-")[0]
 
     def is_shown_by(self, probe: str) -> bool:
-        """Whether an exchange of the probe is checked."""
         return any(fnmatchcase(probe, name) for name in self.probes)
 
 
-# Checks
+_KEYS_AND_LIMITS: Final = frozenset({401, 403, 429})
+_ELSEWHERE: Final = frozenset({404, 405})
 
 
-def _status(wanted: int, why: str = "") -> Check:
-    """Check the status of an answer alone."""
-
-    def check(exchange: Exchange, _facts: Facts) -> Breach | None:
-        return None if exchange.status == wanted else Breach(f"expected {wanted}{why}")
-
-    return check
+def _other(seen: Seen) -> Silent:
+    """Say that another response came than the clause is about."""
+    return Silent(f"{seen.line} -> {seen.came[:60]}")
 
 
-def _listed(exchange: Exchange) -> list[Any] | Silent:
-    """Return what a list holds, whatever it is."""
-    if exchange.status != 200:
-        return Silent(f"{exchange.line} was answered {exchange.status}")
-    if not isinstance(exchange.json, list):
-        return Silent("the answer is no array")
-    return exchange.json
+# Responses and their animals
 
 
-def _documents(exchange: Exchange) -> list[Any] | Silent:
-    """Return the animals of an answer, whatever they are."""
-    if (exchange.operation, exchange.status) in {("getPet", 200), ("createPet", 201)}:
-        return [exchange.json]
-    if exchange.operation == "listPets":
-        found = _listed(exchange)
-        return found if isinstance(found, Silent) or found else Silent("no list showed an animal")
-    return Silent(f"{exchange.line} was answered {exchange.status}")
+def _is_http(seen: Seen, _: History) -> Outcome:
+    return None if seen.status else _other(seen)
 
 
-def _is_declared(exchange: Exchange) -> bool:
-    """Whether the answer has a status that the interface declares for the operation."""
-    return exchange.operation is not None and exchange.status in OPERATIONS[exchange.operation].statuses
+def _is_json(seen: Seen, _: History) -> Outcome:
+    if not seen.is_success or seen.status == 204:
+        return _other(seen)
+    return Breach(f"expected a JSON body; {seen.document}") if isinstance(seen.document, NoJson) else None
 
 
-def _json(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if not _is_declared(exchange):
-        return Silent("no answer of the interface came")
-    found = exchange.json
-    return Breach(f"expected a JSON body; {found.why}") if isinstance(found, NotJson) else None
+def _has_type(seen: Seen) -> bool:
+    return seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
 
 
-def _media_type(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if not _is_declared(exchange):
-        return Silent("no answer of the interface came")
-    came = exchange.header("Content-Type")
-    if came is not None and came.partition(";")[0].strip().lower() == "application/json":
-        return None
-    return Breach("expected Content-Type: application/json", f"Content-Type: {came}")
+def _is_called_json(seen: Seen, _: History) -> Outcome:
+    if not seen.is_success or seen.status == 204:
+        return _other(seen)
+    came = f"Content-Type: {seen.header('Content-Type') or 'none'}"
+    return None if _has_type(seen) else Breach("expected Content-Type: application/json", came)
 
 
-def _readable(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.failure is not None and exchange.failure.kind in {"length", "not_http"}:
-        return Breach("expected an HTTP answer (RFC 9112)", exchange.failure.words)
-    return None if exchange.answer is not None else Silent("no answer came")
+def _is_there(seen: Seen, _: History) -> Outcome:
+    if seen.status in _ELSEWHERE:
+        return Breach("expected the operation below this base address, which ends in /v1", cause="not there")
+    return None if seen.is_success else _other(seen)
 
 
-def _array(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.status != 200:
-        return Silent(f"{exchange.line} was answered {exchange.status}")
-    return None if isinstance(exchange.json, list) else Breach("expected a JSON array")
+def _is_array(seen: Seen, _: History) -> Outcome:
+    if not seen.is_success or not seen.has_key or isinstance(seen.document, NoJson):
+        return _other(seen)
+    return Breach("expected a JSON array") if seen.items is None else None
 
 
-def _objects(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    found = _documents(exchange)
-    if isinstance(found, Silent):
-        return found
-    wrong = [pet for pet in found if not isinstance(pet, dict)]
-    return Breach(f"expected each animal to be a JSON object; one is {wrong[0]!r}") if wrong else None
+def _are_objects(seen: Seen, _: History) -> Outcome:
+    wrong = [item for item in seen.items or () if not is_object(item)]
+    if wrong:
+        return Breach(f"expected each animal to be a JSON object; one is {describe(wrong[0])}")
+    return None if seen.items else Silent(f"{seen.line} showed no animal")
 
 
-def _field(name: str, is_right: Callable[[Any], bool], what: str, *, required: bool) -> Check:
-    """Check a field of every animal in an answer."""
+def _has_field(name: str, rules: Mapping[str, Any], *, required: bool) -> Judge:
+    def judge(seen: Seen, _: History) -> Outcome:
+        pets = [item for item in seen.items or () if is_object(item)]
+        for pet in pets:
+            if name in pet and (wrong := violations(rules, pet[name], name)):
+                return Breach(f"expected right animals: {wrong[0]}")
+            if required and name not in pet:
+                return Breach(f"expected each animal to have {name}; one has {', '.join(pet) or 'no field'}")
+        return None if any(name in pet for pet in pets) else Silent(f"{seen.line} showed no animal with {name}")
 
-    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-        found = _documents(exchange)
-        if isinstance(found, Silent):
-            return found
-        pets = [pet for pet in found if isinstance(pet, dict)]
-        given = [pet for pet in pets if name in pet]
-        for pet in given:
-            if not is_right(pet[name]):
-                return Breach(f"expected {name} to be {what}; it is {pet[name]!r}")
-        if required and len(given) < len(pets):
-            without = next(pet for pet in pets if name not in pet)
-            return Breach(f"expected every animal to have {name}; one has {', '.join(without) or 'no field'}")
-        return None if given else Silent(f"no animal with {name} was seen")
-
-    return check
+    return judge
 
 
-def _is_int64(value: object) -> bool:
-    return is_integer(value) and -LARGEST_INT64 - 1 <= value <= LARGEST_INT64
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_status(value: object) -> bool:
-    return value in PET_STATUSES
-
-
-def _error(name: str, is_right: Callable[[Any], bool], what: str) -> Check:
-    """Check a field of an Error body."""
-
-    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-        if not _is_declared(exchange) or exchange.status not in {400, 401, 404}:
-            return Silent("no such error came")
-        found = exchange.json
-        if not isinstance(found, dict):
-            return Breach("expected an Error object")
-        if name not in found:
-            return Breach(f"expected the Error to have {name}; it has {', '.join(found) or 'no field'}")
-        return None if is_right(found[name]) else Breach(f"expected {name} to be {what}; it is {found[name]!r}")
-
-    return check
-
-
-def _status_carried(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    found = exchange.json
-    if exchange.status not in {400, 401, 404} or not isinstance(found, dict) or "status" not in found:
-        return Silent("no such error came")
-    return (
-        None
-        if found["status"] == exchange.status
-        else Breach(f"expected status to be {exchange.status}; it is {found['status']!r}")
-    )
-
-
-def _error_of(status: int) -> Check:
-    """Check an Error body as a whole, as it comes with a status."""
-    fields = (("code", _is_text, _TEXT), ("message", _is_text, _TEXT), ("status", is_integer, "an integer"))
-    checks = [*(_error(*field) for field in fields), _media_type]
-
-    def check(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-        if exchange.status != status:
-            return Silent(f"no {status} came")
-        return next((found for one in checks if (found := one(exchange, facts)) is not None), None)
-
-    return check
-
-
-def _at_most(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check the length of a page: it shows something only where more animals match than may come."""
-    found = _listed(exchange)
-    if isinstance(found, Silent):
-        return found
-    text = exchange.one("limit")
-    limit = DEFAULT_LIMIT if text is None else int(text)
-    if len(found) > limit:
-        return Breach(f"expected at most {limit} animals; {len(found)} came")
-    more = len(facts.standing(exchange.number, exchange.one("status")))
-    if len(found) == limit or more > limit:
-        return None
-    return Silent(f"it takes more than {limit} animals, and {max(more, len(found))} were seen")
-
-
-def _only(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    """Check a filtered list: only animals with this status."""
-    found = _listed(exchange)
-    if isinstance(found, Silent):
-        return found
-    status = exchange.one("status")
-    for pet in found:
-        if isinstance(pet, dict) and pet.get("status") != status:
-            return Breach(f"expected only animals with status {status}; one has {pet.get('status', 'no status')!r}")
-    return None if found else Silent("no animal with this status was seen")
-
-
-def _finds(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check a list that may not be empty: an animal that matches was there before and after."""
-    found = _listed(exchange)
-    if isinstance(found, Silent):
-        return found
-    matching = facts.standing(exchange.number, exchange.one("status")) - {pet["id"] for pet in exchange.pets}
-    if found:
-        return None
-    if matching:
-        return Breach(f"expected an animal; {min(matching)} was there before and after")
-    return Silent("no animal that matches was seen")
-
-
-def _distinct(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    ids = [pet["id"] for pet in exchange.pets]
-    if len(ids) < 2:
-        return Silent("it takes two animals in one list")
+def _are_distinct(seen: Seen, _: History) -> Outcome:
+    ids = [pet["id"] for pet in seen.pets]
     twice = sorted({one for one in ids if ids.count(one) > 1})
-    return Breach(f"expected each animal once; {twice[0]} came {ids.count(twice[0])} times") if twice else None
+    if twice:
+        return Breach(f"expected each animal once; the id {twice[0]} came {ids.count(twice[0])} times")
+    return None if len(ids) > 1 else Silent("no list showed two animals")
 
 
-def _new_id(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check the id of a created animal: no other animal had it."""
-    if not exchange.pets:
-        return Silent("no animal was created")
-    pet_id = exchange.pets[0]["id"]
-    if facts.seen_before(pet_id, exchange.number):
-        return Breach(f"expected an id of its own; {pet_id} was another animal's")
-    return None
+def _known(pet: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: pet[name] for name in properties("Pet") if name in pet}
 
 
-def _echoed(name: str) -> Check:
-    """Check whether a field of a created animal is what was sent."""
-
-    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-        sent, found = exchange.sent, exchange.json
-        if (
-            exchange.status != 201
-            or not isinstance(found, dict)
-            or not isinstance(sent, dict)
-            or sent.get(name) is None
-        ):
-            return Silent(f"no animal with {name} was created")
-        same = found.get(name) == sent[name] and isinstance(found.get(name), bool) is isinstance(sent[name], bool)
-        return None if same else Breach(f"expected {name} to be {sent[name]!r}; it is {found.get(name)!r}")
-
-    return check
+def _is_pet(value: object) -> bool:
+    """Whether a value is an animal, with further fields or without."""
+    return is_object(value) and is_valid("Pet")(_known(value))
 
 
-def _created(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.status == 201:
+def _is_same(seen: Seen, history: History) -> Outcome:
+    """Judge whether animals are those that other responses show before and after; a create, those after."""
+    compared = False
+    is_sound = len({pet["id"] for pet in seen.pets}) == len(seen.items or ())
+    for pet in filter(_is_pet, seen.pets if is_sound else ()):
+        before, after = history.around(pet["id"], seen.number, lists=True)
+        pair = [*(before or history.made(pet["id"], seen.number))[-1:], *after[:1]]
+        if seen.effect == "creates":
+            pair = (after or history.around(pet["id"], seen.number)[1])[:1] * 2
+        is_known = seen.effect == "creates" and history.is_known(pet["id"], seen.number)
+        if len(pair) < 2 or is_known or _known(pair[0]) != _known(pair[1]) or not _is_pet(pair[0]):
+            continue
+        compared = True
+        for name in properties("Pet"):
+            if pet.get(name) != pair[0].get(name):
+                words = f"expected {name} to be {describe(pair[0].get(name))}, as in other responses"
+                return Breach(words, f"{describe(pet.get(name))} for the id {pet['id']}", f"{name} differs")
+    return None if compared else Silent("no other responses showed the same animal, unchanged")
+
+
+# Errors
+
+
+def _error(seen: Seen) -> Mapping[str, Any] | None:
+    """Return an Error body, or a body that has a field of one; None for a body of another kind."""
+    found = seen.document
+    is_declared = seen.operation is not None and seen.status in seen.operation.errors
+    return found if is_declared and is_object(found) and properties("Error").keys() & found.keys() else None
+
+
+def _has_error_field(name: str, rules: Mapping[str, Any]) -> Judge:
+    def judge(seen: Seen, _: History) -> Outcome:
+        error = _error(seen)
+        if error is None:
+            return Silent("no Error body came")
+        if name not in error:
+            return Breach(f"expected the Error to have {name}; it has {', '.join(error)}")
+        wrong = violations(rules, error[name], name)
+        return Breach(f"expected a right Error: {wrong[0]}") if wrong else None
+
+    return judge
+
+
+def _carries_status(seen: Seen, _: History) -> Outcome:
+    status = (_error(seen) or {}).get("status")
+    if not isinstance(status, int):
+        return Silent("no Error body with a status came")
+    return None if status == seen.status else Breach(f"expected status to be {seen.status}; it is {describe(status)}")
+
+
+def _has_error_body(status: int) -> Judge:
+    def judge(seen: Seen, _: History) -> Outcome:
+        if seen.status != status or seen.operation is None or status not in seen.operation.errors:
+            return Silent(f"no {status} came that the interface shows")
+        if _has_type(seen) and _error(seen) is not None:
+            return None
+        came = f"{seen.came} with Content-Type: {seen.header('Content-Type') or 'none'}"
+        return Breach("expected an Error body, as application/json", came, "error body")
+
+    return judge
+
+
+# Statuses
+
+
+def _succeeds(seen: Seen, history: History) -> Outcome:
+    """Judge the status of a valid request; other clauses judge the values that it has."""
+    assert seen.operation is not None  # noqa: S101  # for the type checker: a probe has one
+    wanted = seen.operation.success
+    if not seen.is_valid or seen.status == wanted:
+        return None if seen.is_valid else Silent("no valid request was sent")
+    if seen.is_success:
+        return Breach(f"expected {wanted}")
+    is_refused = seen.is_refusal and (seen.query or seen.effect == "creates")
+    if is_refused or seen.status in _KEYS_AND_LIMITS or History.is_removed(seen):
+        return _other(seen)
+    if seen.effect == "reads":
+        before, after = history.around(int(seen.pet_id), seen.number)
+        if not before or (seen.status in _ELSEWHERE and not after):
+            return Silent("no response before and after showed an animal")
+    return Breach(f"expected {wanted}", cause="not there" * (seen.status in _ELSEWHERE and seen.effect == "lists"))
+
+
+def _is_accepted(seen: Seen, _: History) -> Outcome:
+    is_refused = seen.is_refusal and seen.status not in _KEYS_AND_LIMITS | _ELSEWHERE
+    if is_refused:
+        return Breach("expected the value to be accepted")
+    return None if seen.is_success else _other(seen)
+
+
+def _plain_works(history: History) -> bool:
+    plain = [one for one in history.exchanges if one.probe is not None and one.probe.creates == "yes"]
+    return not plain or any(one.is_success for one in plain)
+
+
+def _is_created(seen: Seen, history: History) -> Outcome:
+    """Judge whether a value is allowed in a plain animal. A service may refuse the names and categories of the tool."""
+    outcome = _is_accepted(seen, history)
+    if isinstance(outcome, Breach) and not _plain_works(history):
+        return Silent(f"no plain animal was accepted, the name or the category may be why: {_other(seen).why}")
+    return outcome
+
+
+def _is_refused(seen: Seen, history: History) -> Outcome:
+    """Judge the refusal of a wrong body; where plain animals are refused as well, it says nothing."""
+    if seen.status in _KEYS_AND_LIMITS | _ELSEWHERE:
+        return _other(seen)
+    if seen.status != 400:
+        cause = f"refused by {seen.status}" if seen.is_refusal else ""
+        return Breach("expected 400: the body lacks a required field or has an invalid value", cause=cause)
+    return None if _plain_works(history) else Silent("plain animals are refused as well")
+
+
+def _is_absent(*others: int) -> Judge:
+    def judge(seen: Seen, _: History) -> Outcome:
+        if seen.status in {404, *others}:
+            return None
+        is_there = any(str(pet["id"]) == seen.pet_id for pet in seen.pets)
+        if seen.status in _KEYS_AND_LIMITS or History.is_removed(seen) or is_there:
+            return _other(seen)
+        return Breach("expected 404: there is no such animal", cause=f"absent is {seen.status}")
+
+    return judge
+
+
+_is_unknown: Final = _is_absent()
+_is_unknown_or_there: Final = _is_absent(200)
+_DEMANDS: Final = (_is_refused, _is_unknown, _is_unknown_or_there)  # each of them asks for a status of an error
+
+
+def _is_let_in(seen: Seen, _: History) -> Outcome:
+    if not seen.has_key:
+        return Silent("no request with a key came back")
+    if seen.status == 401:
+        return Breach("expected the key to be accepted, as it is elsewhere")
+    return None if seen.is_success or (seen.is_refusal and seen.status != 403) else _other(seen)
+
+
+def _is_kept_out(seen: Seen, _: History) -> Outcome:
+    if seen.status == 401:
         return None
-    known = "a list showed" if "known category" in exchange.notes else "nobody has shown"
-    if exchange.status == 400 and known == "nobody has shown":
-        return Silent("the category is one that no list showed, and which exist is not shown (§2)")
-    return Breach(f"expected 201: name and categoryId (which {known}) are all that is required")
+    if History.is_removed(seen) and seen.is_refusal:
+        return _other(seen)
+    if seen.status in _ELSEWHERE and seen.effect == "lists":
+        return Breach("expected 401", cause="not there")
+    return Breach("expected 401", cause=f"keys refused by {seen.status}" if seen.is_refusal else "")
 
 
-def _kept(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check whether a created animal is found again, at the third time if not at once (gap visibility)."""
-    made = [one.pets[0]["id"] for one in facts.created if one.number < exchange.number]
-    if not made:
-        return Silent("no animal was created")
-    if any(pet["id"] == made[-1] for pet in exchange.pets):
+# Lists
+
+
+def _keeps_limit(seen: Seen, history: History) -> Outcome:
+    """Judge the length of a page; it shows something only where more animals match."""
+    if seen.items is None or seen.limit is None or not seen.is_valid:
+        return _other(seen)
+    there = len(history.standing(seen))
+    if len(seen.items) > seen.limit:
+        return Breach(f"expected at most {seen.limit} animals; {len(seen.items)} came")
+    is_shown = len(seen.items) == seen.limit or there > seen.limit
+    return None if is_shown else Silent(f"it takes more than {seen.limit} animals, and {there} were seen")
+
+
+def _keeps_bound(most: int) -> Judge:
+    def judge(seen: Seen, history: History) -> Outcome:
+        if seen.items is None:
+            return None if seen.is_refusal else _other(seen)
+        if len(seen.items) > most:
+            return Breach(f"expected at most {most} animals on any page; {len(seen.items)} came")
+        return None if len(history.views) > most else Silent(f"it takes more than {most} animals")
+
+    return judge
+
+
+def _shows_only(seen: Seen, _: History) -> Outcome:
+    wrong = [pet for pet in seen.items or () if _is_pet(pet) and not matches(pet, seen.filters)]
+    for field, value in seen.filters.items():
+        if wrong:
+            return Breach(f"expected only animals with {field} {value}; one has {describe(wrong[0].get(field))}")
+    return None if seen.items else Silent(f"{seen.line} showed no animal")
+
+
+def _finds(seen: Seen, history: History) -> Outcome:
+    """Judge a list that may not be empty: an animal that matches was there before and after."""
+    if seen.items is None or not seen.is_valid:
+        return _other(seen)
+    there = history.standing(seen)
+    if there and not seen.items:
+        return Breach(f"expected an animal; the one with id {min(there)} was there before and after", cause="empty")
+    return None if seen.items else Silent("no animal that matches was seen")
+
+
+def _finds_unfiltered(seen: Seen, history: History) -> Outcome:
+    return Silent("no list without a filter was asked for") if seen.filters else _finds(seen, history)
+
+
+def _is_whole(seen: Seen, history: History) -> bool:
+    """Whether a list shows every animal that matches: it is shorter than another page of the same limit."""
+    pages = [len(one.items or ()) for one in history.exchanges if one.effect == "lists" and one.limit == seen.limit]
+    return 0 < len(seen.items or ()) == len({pet["id"] for pet in seen.pets}) < max(pages, default=0)
+
+
+# What a create leaves
+
+
+def _is_new(seen: Seen, history: History) -> Outcome:
+    if not seen.pets:
+        return _other(seen)
+    pet_id = seen.pets[0]["id"]
+    is_known = history.is_known(pet_id, seen.number)
+    return Breach(f"expected an id of its own; {pet_id} is another animal's") if is_known else None
+
+
+def _is_echoed(name: str) -> Judge:
+    def judge(seen: Seen, _: History) -> Outcome:
+        sent, found = seen.sent, seen.document
+        if not seen.is_success or not _is_pet(found) or sent.get(name) is None:
+            return Silent(f"no animal was created with {name}: {_other(seen).why}")
+        if found.get(name) == sent[name]:
+            return None
+        words = f"expected {name} to be {describe(sent[name])}; it is {describe(found.get(name))}"
+        return Breach(words, cause=f"{name} differs")
+
+    return judge
+
+
+def _is_kept(seen: Seen, history: History) -> Outcome:
+    """Judge whether the animal that was created last is found, if not at once (gap visibility)."""
+    made = [one.pets[0]["id"] for one in history.created if one.number < seen.number][-1:]
+    if not made or any(pet["id"] == made[0] for pet in seen.pets) or history.around(made[0], seen.number)[1]:
+        return None if made else Silent("no animal was created")
+    if seen.effect == "lists" and not _is_whole(seen, history):
+        return Silent("the list that was asked for may be full")
+    if not seen.is_success and seen.status != 404:
+        return _other(seen)
+    views = [(one, history.views[one.pets[0]["id"]]) for one in history.created]
+    if any(found and found[0][0].number > one.number + 1 for one, found in views):
+        return Silent("animals show some time after their creation, and this one may show after the run")
+    return Breach(f"expected the animal that was created with id {made[0]}, in this response or a later one")
+
+
+def _is_listed(seen: Seen, history: History) -> Outcome:
+    """Judge whether lists show the created animals that getPet showed."""
+    if not _is_whole(seen, history):
+        return Silent("no list showed all its animals: the page may be full" if seen.items else _other(seen).why)
+    views = [found for made in history.created if (found := history.views[made.pets[0]["id"]])]
+    looked = [found for found in views if found[0][0].number < seen.number and matches(found[-1][1], seen.filters)]
+    if any(one.effect == "lists" for found in looked for one, _ in found):  # lists may show others some time later
         return None
-    if exchange.operation == "getPet" and not facts.is_removed(exchange):
-        return Breach(f"expected the animal that was created as {made[-1]}, at the third time at the latest")
-    return Silent("getPet is removed, and the list that was asked for may be full")
+    ids = ", ".join(str(found[0][1]["id"]) for found in looked)
+    if ids:
+        return Breach(f"expected the created animals as well, no list shows one; their ids are {ids}")
+    return Silent("no animal was created that the list should show")
 
 
-def _refused_left_nothing(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check whether what was refused is in the list all the same; each request bore a name of its own."""
-    if not exchange.pets:
-        return Silent("no list showed an animal")
+def _nothing_stays(seen: Seen, history: History) -> Outcome:
+    """Judge whether a list shows what was refused; each request bore a name of its own."""
     refused = {
-        one.sent["name"]: one
-        for one in facts.exchanges
-        if one.operation == "createPet"
-        and one.status in {400, 401}
-        and one.number < exchange.number
-        and isinstance(one.sent, dict)
-        and isinstance(one.sent.get("name"), str)
-        and one.sent["name"]
+        str(one.sent.get("name")): one
+        for one in history.exchanges
+        if one.effect == "creates" and one.status in {400, 401} and one.number < seen.number
+        if one.probe is not None and one.probe.creates != "last resort"
     }
-    if not refused:
-        return Silent("no create was refused")
-    for pet in exchange.pets:
-        name = pet.get("name")
-        if isinstance(name, str) and name in refused:
-            return Breach(
-                f"expected nothing of what was answered {refused[name].status}; animal {pet['id']} has its name"
-            )
-    return None
+    for pet in seen.pets:
+        if pet.get("name") and pet["name"] in refused:
+            status = refused[pet["name"]].status
+            return Breach(f"expected nothing of a create with status {status}; the animal {pet['id']} has its name")
+    return None if seen.pets and refused else Silent("no create was refused, or no list showed an animal")
 
 
-def _asked_for(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.status != 200 or not isinstance(exchange.json, dict):
-        return Silent(f"{exchange.line} was answered {exchange.status}")
-    found = exchange.json.get("id")
-    return (
-        None
-        if str(found) == exchange.pet_id
-        else Breach(f"expected the animal with id {exchange.pet_id}; it is {found!r}")
-    )
-
-
-def _got(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check the answer to getPet for an animal that an answer showed."""
-    if exchange.status == 200:
-        return None
-    if not facts.seen_before(int(exchange.pet_id), exchange.number):
-        return Silent("nothing showed an animal")
-    if facts.is_removed(exchange):
-        return Silent("its removal date has come, by the service's own Date")
-    if exchange.status == 404 and not facts.seen_after(int(exchange.pet_id), exchange.number):
-        return Silent("no later list shows the animal: somebody may have removed it")
-    return Breach("expected 200: answers before and after show this animal")
-
-
-def _same_as_listed(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Check whether getPet shows what the lists before and after it show."""
-    if exchange.status != 200 or not isinstance(exchange.json, dict):
-        return Silent(f"{exchange.line} was answered {exchange.status}")
-    shown = [
-        (one.number, pet)
-        for one in facts.exchanges
-        if one.operation == "listPets"
-        for pet in one.pets
-        if pet["id"] == exchange.json.get("id")
-    ]
-    before = [pet for number, pet in shown if number < exchange.number][-1:]
-    after = [pet for number, pet in shown if number > exchange.number][:1]
-    names = ("name", "categoryId", "status")
-    listed = [{name: pet.get(name) for name in names} for pet in before + after]
-    if len(listed) < 2 or listed[0] != listed[1]:
-        return Silent("no list showed the same animal before and after, unchanged")
-    found = {name: exchange.json.get(name) for name in names}
-    return None if found == listed[0] else Breach(f"expected what the lists show, {listed[0]}; it is {found}")
-
-
-def _absent(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status == 404:
-        return None
-    if facts.is_removed(exchange):
-        return Silent("its removal date has come, by the service's own Date")
-    if exchange.status == 200 and exchange.pets and str(exchange.pets[0]["id"]) == exchange.pet_id:
-        return Silent("there is an animal with this id")
-    return Breach("expected 404: there is no such animal")
-
-
-def _largest(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status == 200:
-        return None  # there may be one
-    return _absent(exchange, facts)
-
-
-def _echoed_unless_refused(name: str, why: str) -> Check:
-    """Check whether a field of a created animal is what was sent, if a service may refuse that."""
-    echoed = _echoed(name)
-    return lambda exchange, facts: Silent(why) if exchange.status == 400 else echoed(exchange, facts)
-
-
-def _found_at(exchange: Exchange, _facts: Facts) -> Breach | None:
-    if exchange.status in {404, 405}:
-        return Breach("expected the operation below this base address, which ends in /v1")
-    return None
+def _is_asked_for(seen: Seen, _: History) -> Outcome:
+    if not seen.is_success or not is_object(seen.document) or "id" not in seen.document:
+        return _other(seen)
+    found = seen.document["id"]
+    is_right = str(found) == seen.pet_id
+    return None if is_right else Breach(f"expected the animal with id {seen.pet_id}; it is {describe(found)}")
 
 
 # The table
 
-_LISTS: Final = ("list*",)
-_ANY: Final = ("list*", "get-*", "create-*")
-_MADE: Final = (
-    "create-available",
-    "create-pending",
-    "create-sold",
-    "create-without-status",
-    "create-beyond-ascii",
-    "create-category-large",
-    "create-unknown-field",
-    "create-status-null",
-    "create-category-1.0",
-    "create-name-256",
-    "create-category-0",
-)  # not create-text-plain: a service that takes it need not read it as JSON (gap media_type)
-_GOT: Final = ("get-known", "get-known-after", "get-made*")
-_KEYLESS: Final = ("list-no-key", "list-key-in-query")
 
-_accepted: Final = _status(200, ": the value is allowed")
-_refused: Final = _status(400, ": the body lacks a required field or has an invalid value")
-
-
-def _counts(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    text = exchange.one("limit")
-    if (
-        text is None
-        or not 1 <= int(text) <= LARGEST_LIMIT
-        or len(exchange.query) > 1 + (exchange.one("status") is not None)
-    ):
-        return Silent("it has no limit within the bounds")
-    return _at_most(exchange, facts)
+def _of_messages() -> Iterator[Clause]:
+    every = tuple(f"{verb_of(operation)}*" for operation in OPERATIONS.values())
+    lists = [verb_of(operation) for operation in with_effect("lists")]
+    arrays = tuple(f"{verb}*" for verb in lists)
+    creates = tuple(f"{verb_of(operation)}-*" for operation in with_effect("creates"))
+    gets = [f"{verb_of(one)}-{name}" for one in with_effect("reads") for name in ("known*", "odd-*", "made")]
+    animals = (*arrays, *creates, *gets)
+    yield Clause("1-http", "The service is an HTTP API", every, _is_http, "frame")
+    yield Clause("1-json-body", "Response bodies are JSON", every, _is_json)
+    yield Clause("1-media-type", "Response bodies are application/json", every, _is_called_json)
+    yield Clause("1-base-address", "The base address includes the version path segment /v1", (*lists,), _is_there)
+    yield Clause("2-pets-array", "Pets: a JSON array", arrays, _is_array)
+    yield Clause("2-pet-object", "Pets: an array of Pet objects", animals, _are_objects)
+    for name, rules in properties("Pet").items():
+        required = name in schema("Pet")["required"]
+        kind = f"one of {', '.join(rules['enum'])}" if "enum" in rules else rules.get("format", rules.get("type"))
+        words = f"Pet: {name}, {kind}{', required' * required}"
+        yield Clause(f"2-pet-{short(name)}", words, animals, _has_field(name, rules, required=required))
+    yield Clause("2-id-unique", "id: unique identifier", arrays, _are_distinct)
+    yield Clause("2-id-assigned", "id: assigned by the service on creation, unique", creates, _is_new)
+    for name, rules in properties("Error").items():
+        words = f"Error: {name}, {rules['type']}, required"
+        yield Clause(f"2-error-{name}", words, every, _has_error_field(name, rules))
+    yield Clause("5-key", "The API key is sent as Authorization: Bearer <API_KEY>", every, _is_let_in)
+    yield Clause("7-status", "The status field of the Error body carries the HTTP status", every, _carries_status)
+    for status in sorted({status for operation in OPERATIONS.values() for status in operation.errors}):
+        words = f"{status}: Error body, as application/json"
+        yield Clause(f"7-{status}-error", words, every, _has_error_body(status))
 
 
-def _not_refused(exchange: Exchange, _facts: Facts) -> Breach | None:
-    return Breach("expected the key to be let in, as it is elsewhere") if exchange.status == 401 else None
+# The rows of an operation: the end of the clause's id, its words, the ends of its probes' names, the judge.
+_Row: TypeAlias = "tuple[str, str, tuple[str, ...], Judge]"
 
 
-def _refused_get(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status in {404, 410} and facts.is_removed(exchange):
-        return Silent("getPet's removal date has come, by the service's own Date")
-    return None if exchange.status == 401 else Breach("expected 401")
+def _of_operation(operation: Operation) -> Iterator[Clause]:
+    verb, section = verb_of(operation), operation.section
+    name = "created" if operation.effect == "creates" else verb
+    words = f"{operation.method} {operation.path}: the status of a success is {operation.success}"
+    yield Clause(f"{section}-{name}", words, (verb, f"{verb}-*"), _succeeds, "failure")
+    suffix = "" if operation.effect == "lists" else f"-{verb}"
+    for kind, *ends in (("missing", "no-key", "key-in-query"), ("unknown", "unknown-key", "absent-unknown-key")):
+        words = f"Key {'missing' if kind == 'missing' else 'invalid'}: 401, on {operation.name}"
+        probes = tuple(f"{verb}-{end}" for end in ends)
+        yield Clause(f"5-{kind}-key{suffix}", words, probes, _is_kept_out, "failure")
+    if operation.effect == "lists":
+        words = "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>"
+        probes = tuple(f"{verb}-key-{end}" for end in ("without-scheme", "other-scheme", "empty"))
+        yield Clause("5-scheme", words, probes, _is_kept_out, "failure")
+    rows = {"lists": _of_list, "creates": _of_create, "reads": _of_get}.get(operation.effect)
+    for end, words, patterns, judge in rows(operation) if rows else ():
+        clause = end if end[0].isdigit() else f"{section}-{end}"
+        probes = tuple(f"{verb}-{one}" if one else verb for one in patterns)
+        yield Clause(clause, words, probes, judge, "failure" if judge in _DEMANDS else "")
 
 
-# What a body breaks, and the probe that sends it.
-_REFUSED: Final = (
-    ("name-required", "name is required", "create-without-name"),
-    ("category-required", "categoryId is required", "create-without-category"),
-    ("both-required", "name and categoryId are required", "create-empty-object"),
-    ("name-type", "name is a string", "create-name-number"),
-    ("name-null", "name is a string, and null is none", "create-name-null"),
-    ("category-type", "categoryId is an integer, and text is none", "create-category-text"),
-    ("category-fraction", "categoryId is an integer, and 1.5 is none", "create-category-fraction"),
-    ("category-null", "categoryId is an integer, and null is none", "create-category-null"),
-    ("category-boolean", "categoryId is an integer, and true is none", "create-category-true"),
-    ("category-range", "categoryId is an int64, and 2^63 is none", "create-category-beyond-int64"),
-    ("status-value", "status is one of available, pending, sold", "create-status-unknown"),
-    ("status-case", "status is one of available, pending, sold, and Available is none", "create-status-case"),
-    ("status-type", "status is a string", "create-status-number"),
-    ("body-object", "Request body: NewPet, and an array is none", "create-array"),
-    ("body-json", "Request body is JSON", "create-malformed"),
-    ("body-required", "Request body: required", "create-no-body"),
-)
+def _of_list(operation: Operation) -> Iterator[_Row]:
+    limit = limit_of(operation)
+    values = [word for parameter in filters_of(operation) for word in values_of(operation, parameter)]
+    if limit is not None:
+        name, rules = limit
+        least, most, default = rules["minimum"], rules["maximum"], rules["default"]
+        within = (f"{name}-4", f"{name}-4-after", f"{name}-{default}")
+        yield f"{name}-minimum", f"{name}: minimum {least}", (f"{name}-{least}", f"{name}-{least}-after"), _is_accepted
+        yield f"{name}-maximum", f"{name}: maximum {most}", (f"{name}-{most}", "after", "last"), _is_accepted
+        yield f"{name}-within", f"{name}: from {least} to {most}", within, _is_accepted
+        counted = (f"{name}-*", *(f"{value}-after" for value in values), "after", "after-again", "last")
+        yield f"{name}-counts", f"{name}: maximum number of animals to return", counted, _keeps_limit
+        yield f"{name}-default", f"{name}: default {default}", ("", "default-after", *values), _keeps_limit
+        words = f"{name}: a page has at most {most} animals, for any {name}"
+        yield f"{name}-bound", words, (f"{name}-{least - 1}*", f"{name}-{most + 1}", f"{name}-1000"), _keeps_bound(most)
+    yield "list-finds", "The body holds animals where there are some", ("", "*"), _finds_unfiltered
+    for parameter in filters_of(operation):
+        name = parameter.name
+        for value in parameters(operation)[name].get("enum", ()):
+            yield f"{name}-{value}", f"{name}={value} is allowed", (value,), _is_accepted
+        probes = tuple(f"{word}{end}" for word in values_of(operation, parameter) for end in ("", "-after"))
+        yield f"{name}-filter", f"{name}: returns only animals with this {name}", probes, _shows_only
+        yield f"{name}-finds", f"{name}: returns animals with this {name}", probes, _finds
+    yield "same-animal", "Each list shows the same animal", ("", "*"), _is_same
+    for creating in with_effect("creates"):
+        after = ("*after*", "last")
+        yield f"{creating.section}-refused-not-kept", "400, 401: what is refused is not added", after, _nothing_stays
+        yield f"{creating.section}-listed", "Lists show a created animal", after, _is_listed
 
-CLAUSES: Final = (
-    # §1
-    Clause("1-http", "The service is an HTTP API", _ANY, _readable),
-    Clause("1-json-body", "Response bodies are JSON", _ANY, _json),
-    Clause("1-media-type", "Response bodies are application/json", _ANY, _media_type),
-    Clause(
-        "1-base-address",
-        "The base address includes the version path segment /v1",
-        ("list", "create-available"),
-        _found_at,
-    ),
-    # §2
-    Clause("2-pets-array", "Pets: a JSON array", _LISTS, _array),
-    Clause("2-pet-object", "Pets: an array of Pet objects", _ANY, _objects),
-    Clause("2-pet-id", "Pet: id, integer, int64, required", _ANY, _field("id", _is_int64, _NUMBER, required=True)),
-    Clause("2-pet-name", "Pet: name, string, required", _ANY, _field("name", _is_text, _TEXT, required=True)),
-    Clause(
-        "2-pet-category",
-        "Pet: categoryId, integer, int64, required",
-        _ANY,
-        _field("categoryId", _is_int64, _NUMBER, required=True),
-    ),
-    Clause(
-        "2-pet-status",
-        "Pet: status is one of available, pending, sold",
-        _ANY,
-        _field("status", _is_status, "one of available, pending, sold", required=False),
-    ),
-    Clause("2-id-unique", "id: unique identifier", _LISTS, _distinct),
-    Clause("2-id-assigned", "id: assigned by the service on creation, unique", _MADE, _new_id),
-    Clause("2-error-code", "Error: code, string, required", _ANY, _error("code", _is_text, _TEXT)),
-    Clause("2-error-message", "Error: message, string, required", _ANY, _error("message", _is_text, _TEXT)),
-    Clause("2-error-status", "Error: status, integer, required", _ANY, _error("status", is_integer, "an integer")),
-    Clause("2-name-echoed", "Pet has all fields of NewPet: name", _MADE, _echoed("name")),
-    Clause("2-category-echoed", "Pet has all fields of NewPet: categoryId", _MADE, _echoed("categoryId")),
-    Clause("2-status-echoed", "Pet has all fields of NewPet: status", _MADE, _echoed("status")),
-    Clause(
-        "2-category-int64",
-        "categoryId: format int64, beyond 2^53 too",
-        ("create-category-large",),
-        _echoed_unless_refused("categoryId", "the category is refused, and which exist is not shown (§2)"),
-    ),
-    Clause(
-        "2-name-text",
-        "name: string, letters beyond ASCII too",
-        ("create-beyond-ascii",),
-        _echoed_unless_refused("name", "the name is refused, and which characters it may hold is not shown (§2)"),
-    ),
-    Clause("2-status-optional", "NewPet: status is not required", ("create-without-status",), _created),
-    Clause("2-status-available", "PetStatus: available is allowed", ("create-available",), _created),
-    Clause("2-status-pending", "PetStatus: pending is allowed", ("create-pending",), _created),
-    Clause("2-status-sold", "PetStatus: sold is allowed", ("create-sold",), _created),
-    # §4.1
-    Clause("4.1-list", "GET /pets answers 200: body is Pets", ("list", "list-default-after"), _status(200)),
-    Clause("4.1-limit-minimum", "limit: minimum 1", ("list-limit-1", "list-limit-1-after"), _accepted),
-    Clause("4.1-limit-maximum", "limit: maximum 100", ("list-100", "list-after", "list-last"), _accepted),
-    Clause(
-        "4.1-limit-within",
-        "limit: from 1 to 100",
-        ("list-limit-4*", "list-limit-20", "list-available-limit-1"),
-        _accepted,
-    ),
-    Clause("4.1-limit-counts", "limit: maximum number of animals to return", ("list-*",), _counts),
-    Clause(
-        "4.1-limit-default",
-        "limit: default 20",
-        ("list", "list-available", "list-pending", "list-sold", "list-default-after"),
-        _at_most,
-    ),
-    Clause("4.1-status-available", "status=available is allowed", ("list-available*",), _accepted),
-    Clause("4.1-status-pending", "status=pending is allowed", ("list-pending*",), _accepted),
-    Clause("4.1-status-sold", "status=sold is allowed", ("list-sold*",), _accepted),
-    Clause(
-        "4.1-status-filter",
-        "status: returns only animals with this status",
-        ("list-available*", "list-pending*", "list-sold*"),
-        _only,
-    ),
-    Clause(
-        "4.1-status-finds",
-        "status: returns animals with this status",
-        ("list-available*", "list-pending*", "list-sold*"),
-        _finds,
-    ),
-    Clause(
-        "4.1-list-finds",
-        "Body is Pets, the array of Pet objects",
-        ("list", "list-100", "list-limit-1", "list-limit-4*", "list-default-after", "list-after*", "list-last"),
-        _finds,
-    ),
-    # §4.2
-    Clause(
-        "4.2-created",
-        "POST /pets answers 201",
-        ("create-available", "create-pending", "create-sold", "create-without-status"),
-        _created,
-    ),
-    Clause("4.2-kept", "201: body is the created Pet, which is in the catalogue from then on", ("get-made*",), _kept),
-    *(Clause(f"4.2-{name}", f"{words}; else 400", (probe,), _refused) for name, words, probe in _REFUSED),
-    Clause(
-        "4.2-refused-not-kept",
-        "400, 401: what is refused is not added",
-        ("list*after*", "list-last"),
-        _refused_left_nothing,
-    ),
-    # §4.3
-    Clause("4.3-get", "GET /pets/{petId} answers 200: body is the Pet", ("get-known", "get-known-after"), _got),
-    Clause("4.3-asked-for", "petId: the identifier of the animal", _GOT, _asked_for),
-    Clause(
-        "4.3-same-animal", "The Pet is the one that the list shows", ("get-known", "get-known-after"), _same_as_listed
-    ),
-    Clause("4.3-absent", "404: the requested resource could not be found", ("get-absent",), _absent),
-    Clause("4.3-int64", "petId: integer, format int64", ("get-largest",), _largest),
-    # §5
-    Clause(
-        "5-key",
-        "The API key is sent as Authorization: Bearer <API_KEY>",
-        ("list", "get-absent", "create-available"),
-        _not_refused,
-    ),
-    Clause("5-missing-key", "Key missing: 401, on listPets", _KEYLESS, _status(401)),
-    Clause("5-unknown-key", "Key invalid: 401, on listPets", ("list-unknown-key",), _status(401)),
-    Clause("5-missing-key-get", "Key missing: 401, on getPet", ("get-no-key",), _refused_get),
-    Clause(
-        "5-unknown-key-get", "Key invalid: 401, on getPet", ("get-unknown-key", "get-absent-unknown-key"), _refused_get
-    ),
-    Clause("5-missing-key-create", "Key missing: 401, on createPet", ("create-no-key",), _status(401)),
-    Clause("5-unknown-key-create", "Key invalid: 401, on createPet", ("create-unknown-key",), _status(401)),
-    Clause(
-        "5-scheme",
-        "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>",
-        ("list-key-without-scheme", "list-key-other-scheme", "list-empty-key"),
-        _status(401),
-    ),
-    # §7
-    Clause("7-status", "The status field of the Error body carries the HTTP status", _ANY, _status_carried),
-    Clause("7-401-error", "401: Error body, as application/json", ("*-no-key", "*-unknown-key"), _error_of(401)),
-    Clause("7-404-error", "404: Error body, as application/json", ("get-absent", "get-largest"), _error_of(404)),
-    Clause("7-400-error", "400: Error body, as application/json", ("create-*",), _error_of(400)),
-)
+
+def _of_create(operation: Operation) -> Iterator[_Row]:
+    body, verb = str(operation.body), verb_of(operation)
+    required = schema(body)["required"]
+    made = [one.name.removeprefix(f"{verb}-") for one in PROBES if one.operation is operation and one.creates != "no"]
+    for name, rules in properties(body).items():
+        clause, odd = f"2-{short(name)}", (f"{short(name)}-large", f"{short(name)}-text")  # with clauses of their own
+        echoed = tuple(one for one in made if one not in odd)
+        yield f"{clause}-echoed", f"Pet has all fields of NewPet: {name}", echoed, _is_echoed(name)
+        if kind_of(rules) == "integer":
+            yield f"{clause}-int64", f"{name}: format int64, beyond 2^53 too", odd[:1], _is_echoed(name)
+        if kind_of(rules) == "string":
+            yield f"{clause}-text", f"{name}: string, letters beyond ASCII too", odd[1:], _is_echoed(name)
+        if name not in required:
+            yield f"{clause}-optional", f"NewPet: {name} is not required", (f"without-{short(name)}",), _is_created
+        for value in rules.get("enum", ()):
+            yield f"{clause}-{value}", f"{name}: {value} is allowed", (value,), _is_created
+    yield "same-animal", "The created Pet stays the same in every response", (*made,), _is_same
+    rows = [(f"{short(name)}-required", f"{name} is required", f"without-{short(name)}") for name in required]
+    rows += [("both-required", f"{' and '.join(required)} are required", "empty-object")]
+    rows += [(f"{short(name)}-{end}", words, f"{short(name)}-{end}") for name, end, words, _ in wrong_values(body)]
+    rows += [("body-object", f"Request body: {body}, and an array is none", "array")]
+    rows += [("body-json", "Request body is JSON", "malformed"), ("body-required", "Request body: required", "no-body")]
+    yield from ((end, f"{words}; else 400", (probe,), _is_refused) for end, words, probe in rows)
+
+
+def _of_get(_: Operation) -> Iterator[_Row]:
+    got = ("known*", "odd-*", "made")
+    yield "asked-for", "petId: the identifier of the animal", got, _is_asked_for
+    yield "same-animal", "The Pet is the one that the list shows", got, _is_same
+    yield "absent", "404: the requested resource could not be found", ("absent",), _is_unknown
+    yield "int64", "petId: integer, format int64", ("largest",), _is_unknown_or_there
+
+
+def _clauses() -> Iterator[Clause]:
+    yield from _of_messages()
+    for operation in OPERATIONS.values():
+        yield from _of_operation(operation)
+    words = "201: body is the created Pet, which is in the catalogue from then on"
+    yield from (Clause(f"{one.section}-kept", words, ("*-made",), _is_kept) for one in with_effect("creates"))
+
+
+def _section(clause: Clause) -> list[int]:
+    return [int(part) for part in clause.section.split(".")]
+
+
+CLAUSES: Final = tuple(sorted(_clauses(), key=_section))

@@ -1,42 +1,27 @@
-"""What a run says: of each clause, of each gap, of the drift from a recorded behaviour; and as which exit code."""
+"""What a run found, and its forms for people and programs: text, JSON, JUnit's XML."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, Literal
+from xml.etree import ElementTree as ET
 
-from petstore_mock.common.wording import counted
-from petstore_mock.verify.clauses import CLAUSES, Breach, Silent
-from petstore_mock.verify.exchange import shown
-from petstore_mock.verify.facts import Facts
-from petstore_mock.verify.gap_evidence import findings
+from petstore_mock.common.values import counted
+from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from petstore_mock.verify.checking import Checking
-    from petstore_mock.verify.clauses import Clause
-    from petstore_mock.verify.exchange import Exchange
-    from petstore_mock.verify.gap_evidence import Finding
-
-__all__ = [
-    "BROKEN",
-    "COULD_NOT_CHECK",
-    "HOLDS",
-    "ClauseResult",
-    "Drift",
-    "Result",
-    "Verdict",
-    "reach_verdict",
-]
+    from petstore_mock.verify.evidence import Finding
 
 Result = Literal["holds", "broken", "not_observable", "could_not_check"]
 
-# Exit codes of ``petstore-mock verify`` and ``learn``.
 HOLDS: Final = 0
 BROKEN: Final = 1
 COULD_NOT_CHECK: Final = 3
-_OUTAGES: Final = frozenset({502, 503, 504})  # statuses of a service that is not there, rather than of what was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +34,8 @@ class ClauseResult:
         words: what it says.
         result: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``.
         detail: what showed it, what broke it, or why it could not be seen; keys are left out.
-        request: the request that broke it, and the answer.
-        curl: a line of shell that sends that request again; the key stands in ``$PETSTORE_KEY``.
+        request: the request that broke it, and the response.
+        curl: a shell line that sends that request again; the key stands in ``$PETSTORE_KEY``.
     """
 
     id: str
@@ -91,8 +76,9 @@ class Verdict:
         gaps: what is known of every gap, by name.
         drift: the gaps that are no longer as recorded.
         requests: how many were sent.
-        created: how many animals were, or may have been, left behind.
+        left: the animals that were, or may have been, left behind: id (None if its response was lost) and name.
         stopped: why it ended early, or None.
+        notes: what else the run noticed; none of it breaks the contract.
     """
 
     url: str
@@ -101,8 +87,14 @@ class Verdict:
     gaps: Mapping[str, Finding]
     drift: tuple[Drift, ...]
     requests: int
-    created: int
+    left: tuple[tuple[int | None, str], ...]
     stopped: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def created(self) -> int:
+        """How many animals were, or may have been, left behind."""
+        return len(self.left)
 
     @property
     def broken(self) -> tuple[ClauseResult, ...]:
@@ -117,118 +109,125 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 3 if it can't be said."""
-        if self.broken or self.drift:
-            return BROKEN
         results = {clause.result for clause in self.clauses}
-        return (
-            HOLDS if "holds" in results and "could_not_check" not in results and not self.stopped else COULD_NOT_CHECK
-        )
+        if "broken" in results or self.drift:
+            return BROKEN
+        is_seen = "holds" in results and "could_not_check" not in results and not self.stopped
+        return HOLDS if is_seen else COULD_NOT_CHECK
 
     def __str__(self) -> str:
-        from petstore_mock.verify.reports import as_text  # noqa: PLC0415  # the reports know the verdict
-
         return as_text(self)
 
 
-def reach_verdict(
-    checking: Checking, *, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]
-) -> Verdict:
-    """Hold a run against every clause, and against the recorded choices."""
-    guest = checking.guest
-    facts = Facts(guest.exchanges)
-    clauses = tuple(_clause(clause, checking, facts, url, keys) for clause in CLAUSES)
-    gaps = findings(Facts([]) if guest.never_served else facts, keys)
-    return Verdict(
-        url=shown(url, keys),
-        began=date,
-        clauses=clauses,
-        gaps=gaps,
-        drift=tuple(_drift(gaps, recorded)),
-        requests=len(guest.exchanges),
-        created=guest.spent,
-        stopped=None if guest.stopped is None else shown(guest.stopped, keys),
-    )
+_MARKS: Final[Mapping[str, str]] = {
+    "broken": "BROKEN",
+    "could_not_check": "could not check",
+    "not_observable": "not observable",
+    "holds": "holds",
+}
+_SECTIONS: Final[Mapping[str, str]] = {
+    "1": "What the service does",
+    "2": "Resources and their fields",
+    **{operation.section: operation.summary for operation in OPERATIONS.values()},
+    "5": "Authentication",
+    "7": "Errors",
+}
+_MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # the first part of the section
+_INDENT: Final = " " * 16
 
 
-def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
-    for name, expected in recorded.items():
-        finding = gaps[name]
-        if finding.kind not in {"not_observable", "not_looked_at"} and finding.choice != expected:
-            came = f"{finding.choice} ({finding.evidence})" if finding.choice else finding.evidence
-            yield Drift(name, expected, came)
+def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
+    """Return the findings, most serious first, then the summary; ``verbose`` adds every clause and gap."""
+    lines = [f"{verdict.url}, {verdict.began}"]
+    for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
+        lines += _clause(clause)
+    lines += [f"{'DRIFT':<15} {drift}" for drift in verdict.drift]
+    lines += [f"{'note':<15} {note}" for note in verdict.notes]
+    lines += _not_seen(verdict)
+    if verbose:
+        for section, clauses in groupby(verdict.clauses, key=lambda clause: clause.section):
+            lines += ["", f"§{section} {_SECTIONS.get(section, '')}"]
+            lines += [line for clause in clauses if clause.result != "broken" for line in _clause(clause)]
+        lines += ["", "Where the interface shows nothing"]
+        lines += [f"{name}: {_choice(finding)}" for name, finding in verdict.gaps.items()]
+    lines += [*_left(verdict), _summary(verdict)]
+    if verdict.broken and not verdict.url.endswith(BASE_PATH):
+        lines.append(f"The interface's base address ends in {BASE_PATH}, and this one does not: is it the right one?")
+    return "\n".join(lines) + "\n"
 
 
-def _clause(clause: Clause, checking: Checking, facts: Facts, url: str, keys: tuple[str, ...]) -> ClauseResult:
-    def result(how: Result, detail: str, exchange: Exchange | None = None) -> ClauseResult:
-        request = "" if exchange is None else shown(f"{exchange.line} -> {exchange.came}", keys)
-        curl = "" if exchange is None else shown(exchange.curl(url), keys)
-        return ClauseResult(clause.id, clause.section, clause.words, how, shown(detail, keys), request, curl)
-
-    guest = checking.guest
-    if guest.never_served:
-        return result("could_not_check", guest.stopped or "nothing was served")
-    seen = 0
-    silent: list[str] = []
-    outages: list[str] = []
-    exchanges = [one for probe, found in checking.checked.items() if clause.is_shown_by(probe) for one in found]
-    for exchange in exchanges:
-        outcome = _outcome(clause, exchange, facts)
-        if isinstance(outcome, Breach):
-            came = outcome.came or exchange.came
-            return result("broken", f"{exchange.line}: {outcome.expected}; came {came}", exchange)
-        if outcome is None:
-            seen += 1
-        else:
-            (outages if (exchange.status or 0) >= 500 else silent).append(outcome.why)
-    if seen:
-        return result("holds", counted(seen, "answer"))
-    skipped = [why for probe, why in checking.skipped.items() if clause.is_shown_by(probe)]
-    if outages or (guest.stopped is not None and not skipped):
-        return result("could_not_check", (outages or [guest.stopped or ""])[0])
-    return result("not_observable", (silent + skipped or ["nothing that shows it was answered"])[0])
+def _clause(clause: ClauseResult) -> list[str]:
+    further = [clause.detail, clause.curl] if clause.result != "holds" else []
+    return [f"{_MARKS[clause.result]:<15} {clause.id}: {clause.words}", *(_INDENT + line for line in further if line)]
 
 
-def _outcome(clause: Clause, exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Return what an exchange shows of a clause, whether it was answered or not."""
-    if exchange.failure is not None:
-        if exchange.confirmed and (exchange.probe in clause.probes or clause.id == "1-http"):
-            outcome = clause.check(exchange, facts) if clause.id == "1-http" else None
-            return outcome or Breach("expected an answer", exchange.failure.words)
-        return Silent(exchange.failure.words)
-    if (
-        exchange.status is not None
-        and exchange.status >= 500
-        and (exchange.status in _OUTAGES or not exchange.confirmed)
-    ):
-        return Silent(f"{exchange.line} was answered {exchange.status}, as by a service that is not there")
-    if exchange.status in {401, 429} and exchange.key is not None and exchange.key >= 0 and not _is_of_keys(clause):
-        return (
-            Breach("expected the key to be let in, as it is elsewhere")
-            if exchange.probe in clause.probes
-            else Silent("the key was refused")
-        )
-    return clause.check(exchange, facts)
+def _not_seen(verdict: Verdict) -> Iterator[str]:
+    """Yield the clauses that were not seen, by the reason."""
+    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for clause in verdict.clauses:
+        if clause.result in {"could_not_check", "not_observable"} and clause.detail != verdict.stopped:
+            reasons[clause.result, clause.detail].append(clause.id)
+    for (result, reason), clauses in reasons.items():
+        yield f"{_MARKS[result]:<15} {', '.join(clauses)}"
+        yield _INDENT + reason
 
 
-def _is_of_keys(clause: Clause) -> bool:
-    return clause.section in {"5", "7"} or clause.id.startswith(("1-", "2-error"))
+def _choice(finding: Finding) -> str:
+    return finding.evidence if finding.choice is None else f"{finding.choice} ({finding.evidence})"
 
 
-def as_json(verdict: Verdict) -> dict[str, Any]:
-    """Return the verdict as the record that programs read."""
-    return {
+def _left(verdict: Verdict) -> list[str]:
+    if not verdict.left:
+        return []
+    ids = [str(pet_id) for pet_id, _ in verdict.left if pet_id is not None]
+    starts = {name[: len("Verify") + 6] for _, name in verdict.left if name.startswith("Verify")}
+    names = f"their names begin with {', '.join(sorted(starts))}" if starts else "none has a name of this tool"
+    count = counted(len(verdict.left), "animal")
+    return [f"{'left behind':<15} at most {count}: {names}; their ids are {', '.join(ids) or 'lost'}"]
+
+
+def _summary(verdict: Verdict) -> str:
+    results: Counter[str] = Counter(clause.result for clause in verdict.clauses)
+    parts = [f"{results[result]} {words.lower()}" for result, words in _MARKS.items() if results[result]]
+    parts += [f"{len(verdict.drift)} drifted"] if verdict.drift else []
+    stopped = f"; stopped: {verdict.stopped}" if verdict.stopped else ""
+    return f"{', '.join(parts)}; {counted(verdict.requests, 'request')}{stopped}"
+
+
+def json_text(verdict: Verdict) -> str:
+    """Return the record that programs read."""
+    clauses = [{name: value for name, value in asdict(clause).items() if value != ""} for clause in verdict.clauses]
+    gaps = {name: {"choice": one.choice, "evidence": one.evidence} for name, one in verdict.gaps.items()}
+    record = {
         "url": verdict.url,
         "date": verdict.began,
         "exit_code": verdict.exit_code,
         "requests": verdict.requests,
         "created": verdict.created,
+        "left": [{"id": pet_id, "name": name} for pet_id, name in verdict.left],
         "stopped": verdict.stopped,
-        "clauses": [
-            {name: value for name, value in asdict(clause).items() if value or name not in {"request", "curl"}}
-            for clause in verdict.clauses
-        ],
-        "gaps": {
-            name: {"choice": finding.choice, "evidence": finding.evidence} for name, finding in verdict.gaps.items()
-        },
+        "notes": verdict.notes,
+        "clauses": clauses,
+        "gaps": gaps,
         "drift": [asdict(drift) for drift in verdict.drift],
     }
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_junit(verdict: Verdict) -> str:
+    """Return JUnit's XML: a test a clause and a drifted gap; what could not be checked is an error."""
+    suite = ET.Element("testsuite", name="petstore-mock verify", timestamp=verdict.began[:19], hostname=verdict.url)
+    cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
+    cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
+    tags: Counter[str] = Counter(tests=len(cases), failures=0, errors=0, skipped=0)
+    marks = {"broken": "failures", "could_not_check": "errors", "not_observable": "skipped"}
+    for kind, name, result, detail in cases:
+        case = ET.SubElement(suite, "testcase", classname=f"petstore.{kind}", name=name, time="0")
+        if result in marks:
+            ET.SubElement(case, marks[result].removesuffix("s"), message=detail)
+            tags[marks[result]] += 1
+    for tag, count in tags.items():
+        suite.set(tag, str(count))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.client import JSON, REX
-from tests.marks import not_in_the_old_tree
 
 if TYPE_CHECKING:
     from tests.client import Client
@@ -198,7 +197,6 @@ def test_file_that_browsers_ask_for_is_404(client: Client, target: str) -> None:
     assert client.send("GET", target).status == 404
 
 
-@not_in_the_old_tree("04.1")
 @pytest.mark.parametrize("target", ["/favicon.ico", "/robots.txt"])
 def test_file_that_browsers_ask_for_is_no_violation(client: Client, target: str) -> None:
     client.send("GET", target)

@@ -20,7 +20,6 @@ import yaml
 
 from petstore_mock import PetStoreMock
 from tests.live.stub import COMMAND, stub
-from tests.marks import not_in_the_old_tree
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
 from tools.documents import charts
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
@@ -308,7 +307,6 @@ def test_the_page_of_the_door_names_what_is_internal() -> None:
     assert {name for name in marked if not re.search(rf"`\??{name}\b", told)} == set()
 
 
-@not_in_the_old_tree("control.md, Decided after the first use")
 def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
     page = (ROOT / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
     forms = [json.loads(form) for form in re.findall(r'`(\{"kind": "(?!tls)[^`]*)`', page)]
@@ -328,13 +326,7 @@ def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(
-            name,
-            marks=[
-                *([getattr(pytest.mark, part.mark)] if part.mark else ()),
-                *([not_in_the_old_tree("41.4")] if name in OF_THE_NEW_TREE else ()),
-            ],
-        )
+        pytest.param(name, marks=[getattr(pytest.mark, part.mark)] if part.mark else ())
         for name, part in PARTS.items()
     ],
 )

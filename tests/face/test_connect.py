@@ -12,7 +12,6 @@ import pytest
 from petstore_mock import ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, connect, faults
 from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
-from tests.marks import not_in_the_old_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +189,6 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses(evicted: An
         journal.assert_not_called("listPets")
 
 
-@not_in_the_old_tree("04.1")
 def test_counts_by_operation_outlive_the_requests(evicted: Any) -> None:  # noqa: ANN401
     evicted.journal.assert_called("listPets", times=5)
     evicted.journal.assert_not_called("getPet")
@@ -200,7 +198,6 @@ def test_counts_by_operation_outlive_the_requests(evicted: Any) -> None:  # noqa
         evicted.journal.assert_called("listPets", times=3)
 
 
-@not_in_the_old_tree("04.1")
 def test_a_failure_does_not_count_only_the_requests_that_are_left(evicted: Any) -> None:  # noqa: ANN401
     with pytest.raises(VerificationError) as failure:
         evicted.journal.assert_called("listPets", times=1)
@@ -245,7 +242,6 @@ def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
             assert repr(elsewhere) == repr(home)
 
 
-@not_in_the_old_tree("a known bug")
 def test_a_deeply_nested_body_is_seen_as_text(stub: PetStoreMock) -> None:
     with connect(stub.url, world="default") as petstore, Client(stub) as client:
         body = b'{"name": ' + b"[" * 500 + b"]" * 500 + b"}"

@@ -9,7 +9,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import not_in_the_old_tree, on_a_socket
+from tests.marks import on_a_socket
 
 if TYPE_CHECKING:
     Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
@@ -294,7 +294,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
 
 @pytest.mark.parametrize(
     ("at", "kept"),
-    [("before_commit", 0), pytest.param("after_commit", 1, marks=not_in_the_old_tree("04.1, the final status"))],
+    [("before_commit", 0), ("after_commit", 1)],
 )
 def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str, kept: int) -> None:
     petstore.inject(faults.delay(600), on="createPet", at=at)

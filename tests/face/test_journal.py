@@ -16,7 +16,7 @@ import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from tests.client import JSON, Client
-from tests.marks import not_in_the_old_tree, on_a_socket
+from tests.marks import on_a_socket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,6 @@ def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client
     assert (made.duration > 0, made.connection > 0, made.exchange) == (True, True, 2)
 
 
-@not_in_the_old_tree("house, journal")
 def test_of_a_long_body_the_first_64_kib_are_kept(petstore: Face, client: Client) -> None:
     client.create(name="x" * 100_000, categoryId=1)
     entry = petstore.journal.last
@@ -155,7 +154,6 @@ def test_foreign_credentials_are_masked(petstore: Face, client: Client, tmp_path
     assert "sk-live" not in repr(borders(petstore.journal, tmp_path / "journal.har"))
 
 
-@not_in_the_old_tree("house: a request is one value")
 def test_a_request_is_raw_in_its_process_and_masked_in_a_pickle() -> None:
     with PetStoreMock() as petstore, Client(petstore) as client:
         client.authed("GET", f"/v1/pets?limit={petstore.api_key}")

@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import not_in_the_old_tree, on_a_socket
+from tests.marks import on_a_socket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,7 +194,6 @@ def test_reset_returns_to_the_starting_state(petstore: Face) -> None:
             inner.reset()
 
 
-@not_in_the_old_tree("04.1")
 def test_a_key_that_a_reset_revoked_is_reported_as_revoked(petstore: Face, client: Client) -> None:
     key = petstore.issue_key()
     petstore.reset()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMockError, faults
-from tests.marks import not_in_the_old_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +46,6 @@ def test_a_fault_reads_as_it_was_written_and_shows_no_body(fault: faults.Fault, 
     assert repr(fault).startswith(f"faults.{text.partition('(')[0]}(")
 
 
-@not_in_the_old_tree("house: a fault is a value")
 def test_the_repr_of_a_fault_is_the_call_that_makes_it() -> None:
     calls = [repr(fault) for fault, _ in TEXTS]
     assert [eval(call, {"faults": faults}) for call in calls] == [fault for fault, _ in TEXTS]

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
-from tests.marks import not_in_the_old_tree
 from tests.platforms import POSIX_SIGNALS
 from tests.wire.raw import KEY, OTHER, Raw, address_of, eventually, get, open_descriptors, post
 
@@ -325,14 +324,12 @@ def test_fork_leaves_the_parent_serving_and_the_child_free_to_start_its_own() ->
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-@not_in_the_old_tree("house: what goes, fork")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_child_of_a_fork_is_told_to_spawn() -> None:
     done = run(FORK.replace("CHILD", "spawn"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-@not_in_the_old_tree("house: nothing that tests replace")
 def test_listener_whose_thread_has_died_can_start_again() -> None:
     done = run("""
         import ctypes

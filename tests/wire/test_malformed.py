@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.marks import not_in_the_old_tree
 from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
 
 if TYPE_CHECKING:
@@ -150,7 +149,6 @@ def test_form_of_target_that_the_method_has_not_is_400(client: Raw, petstore: Pe
     assert (entry.condition.name, entry.executed, entry.is_violation) == ("malformed_target", False, True)
 
 
-@not_in_the_old_tree("39: the router judges the form of a target")
 @pytest.mark.parametrize("line", [line for line in ODD_TARGETS if not line.startswith(b"CONNECT")])
 def test_form_of_target_that_the_method_has_not_keeps_the_connection(client: Raw, line: bytes) -> None:
     assert "connection" not in client.call(line + b" HTTP/1.1" + HOST).fields

@@ -19,7 +19,6 @@ import requests
 
 from petstore_mock import PetStoreMock, PetStoreMockError, RemotePetStore, connect, faults
 from tests.live.stub import stub
-from tests.marks import not_in_the_old_tree
 from tests.wire.raw import KEY, PATIENCE, address_of, eventually, get, post
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ def test_only_its_own_authority_makes_it_trusted(petstore: PetStoreMock) -> None
         shake(petstore, ssl.create_default_context())
 
 
-@not_in_the_old_tree("house: handshakes as a record")
 def test_failing_test_shows_that_a_client_does_not_trust() -> None:
     def fail() -> None:
         with PetStoreMock(tls=True, api_key=KEY) as petstore:

@@ -49,10 +49,6 @@ export async function attempt(work, done = "") {
 
 export const count = (number) => number.toLocaleString("en");
 
-export function pretty(value) {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
-}
-
 /** Show characters that turn the writing around or can't be seen by their numbers. */
 export function visible(text) {
   return String(text).replace(

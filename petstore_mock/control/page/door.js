@@ -38,6 +38,11 @@ export function whenRefused(callback) {
   onRefused = callback;
 }
 
+// Identifiers have 64 bits, and numbers of JavaScript only 53: larger integers become BigInt, and are written as digits.
+const read = (_, value, context) =>
+  (typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value);
+const written = (_, value) => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value);
+
 async function open(method, path, { body, at = HERE, signal } = {}) {
   let answer;
   try {
@@ -46,7 +51,7 @@ async function open(method, path, { body, at = HERE, signal } = {}) {
       signal,
       cache: "no-store",
       headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : JSON.stringify(body, written),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -62,7 +67,7 @@ async function open(method, path, { body, at = HERE, signal } = {}) {
 /** Ask the door; gives the JSON value of its answer, undefined where there is nothing to say. */
 export async function ask(method, path, body, options = {}) {
   const answer = await open(method, path, { ...options, body });
-  return answer.status === 204 ? undefined : answer.json();
+  return answer.status === 204 ? undefined : JSON.parse(await answer.text(), read);
 }
 
 export const text = async (path) => (await open("GET", path)).text();
@@ -80,7 +85,7 @@ export async function readEvents(signal, opened, told) {
     rest = events.pop();
     for (const event of events) {
       const data = /^event: (\w+)\ndata: (.*)$/s.exec(event);
-      if (data) told(data[1], JSON.parse(data[2]));
+      if (data) told(data[1], JSON.parse(data[2], read));
     }
   }
 }

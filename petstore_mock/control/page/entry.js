@@ -1,18 +1,18 @@
-// One request: why it was answered as it was, what was sent, what came back, and how to do it again.
+// One request: the reason of its response, the request and the response as sent, and a way to repeat it.
 
-import { $, attempt, make, notice, pretty, visible } from "./dom.js";
+import { $, attempt, make, notice, visible } from "./dom.js";
 import { curlOf } from "./copies.js";
 import { isLost, isPending, kindOf, reason, result, target } from "./words.js";
 
 export function showEntry(entry, number) {
   const pane = $("entry");
   if (entry === null) {
-    pane.replaceChildren(make("p", { class: "faint" }, "Choose a request to see what was sent, what was answered, and why."));
+    pane.replaceChildren(make("p", { class: "faint" }, "Choose a request to see the request, the response, and the reason."));
     return;
   }
   const close = make("a", { href: "#/requests", class: "close" }, "Close");
   if (entry === undefined) {
-    pane.replaceChildren(close, make("p", {}, `Request ${number} is not in the journal: it was forgotten, or never came.`));
+    pane.replaceChildren(close, make("p", {}, `Request ${number} is not in the journal: it was cleared or evicted, or it never arrived.`));
     return;
   }
   pane.replaceChildren(...[
@@ -22,23 +22,23 @@ export function showEntry(entry, number) {
     facts(entry),
     why(entry),
     copies(entry),
-    make("h3", {}, "Sent"),
+    make("h3", {}, "Request"),
     query(entry),
     body(entry),
     fields("Header fields sent", entry.headers, at(entry, "Authorization"), entry),
-    make("h3", {}, "Answered"),
+    make("h3", {}, "Response"),
     answer(entry),
-    fields("Header fields answered", entry.response_headers, [], entry),
+    fields("Header fields of the response", entry.response_headers, [], entry),
   ].filter((part) => part !== null));
   pane.scrollTop = 0;
 }
 
 function facts(entry) {
   const told = [
-    ["Answer", result(entry) + (entry.outcome && entry.status !== null ? ` (${entry.outcome})` : "")],
+    ["Response", result(entry) + (entry.outcome && entry.status !== null ? ` (${entry.outcome})` : "")],
     ["Took", `${entry.duration_ms.toFixed(1)} ms`],
     ["Operation", entry.operation ?? "none"],
-    ["Carried out", entry.executed ? "yes" : "no"],
+    ["Executed", entry.executed ? "yes" : "no"],
     ["At", entry.at],
   ];
   if (entry.fault !== null) told.push(["Fault", entry.fault]);
@@ -72,10 +72,10 @@ function why(entry) {
 function consequence(entry) {
   if (entry.fault === null) return null;
   if (isLost(entry)) {
-    return make("p", {}, "The animal was created all the same: only the answer was lost. A client that tries again makes a second one.");
+    return make("p", {}, "The animal was created, and only the response was lost. A client that retries creates a second animal.");
   }
-  if (entry.status === null && !isPending(entry)) return make("p", {}, "The client got no answer.");
-  return make("p", {}, entry.executed ? "The request was carried out." : "The request was not carried out.");
+  if (entry.status === null && !isPending(entry)) return make("p", {}, "The client got no response.");
+  return make("p", {}, entry.executed ? "The request was executed." : "The request was not executed.");
 }
 
 /** The words of a violation, with its field as code, which most begin with. */
@@ -98,24 +98,16 @@ function query(entry) {
 }
 
 function body(entry) {
-  if (entry.body_base64 !== undefined) return block(`binary, in base64: ${entry.body_base64}`, "Body");
-  if (entry.body_text !== undefined) return block(entry.body_text, "Body", at(entry, "body"));
-  const value = entry.body;
-  if (value === null) return make("p", { class: "faint" }, "no body");
-  const members = typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : null;
-  if (members === null) return block(pretty(value), "Body", at(entry, "body"));
-  const missing = entry.violations.filter((one) => one.field.startsWith("body.") && !Object.hasOwn(value, one.field.slice(5).split(/[.[]/)[0]));
-  const lines = members.map(([name, part], index) => make("span", { class: "line" },
-    `  ${visible(JSON.stringify(name))}: ${visible(JSON.stringify(part))}${index + 1 < members.length ? "," : ""}`,
-    broken(entry.violations.filter((one) => one.field === `body.${name}` || one.field.startsWith(`body.${name}.`) || one.field.startsWith(`body.${name}[`)))));
-  const absent = missing.map((one) => make("span", { class: "line" }, `  ${one.field.slice(5)}: `, broken([one])));
-  return make("pre", { tabindex: "0", "aria-label": "Body", role: "region" },
-    make("span", { class: "line" }, "{", broken(at(entry, "body"))), lines, absent, make("span", { class: "line" }, "}"));
+  const violations = entry.violations.filter((one) => /^body\b/.test(one.field));
+  if (entry.body_base64 !== null) return block(`binary, in base64: ${entry.body_base64}`, "Body", violations);
+  if (!entry.body_text && violations.length === 0) return make("p", { class: "faint" }, "no body");
+  return block(entry.body_text, "Body", violations);
 }
 
 function answer(entry) {
   if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "nothing yet" : `nothing: ${result(entry)}`);
-  return entry.response_body === null ? make("p", { class: "faint" }, "no body") : block(pretty(entry.response_body), "Body of the answer");
+  if (entry.response_body_base64 !== null) return block(`binary, in base64: ${entry.response_body_base64}`, "Body of the response");
+  return entry.response_body_text ? block(entry.response_body_text, "Body of the response") : make("p", { class: "faint" }, "no body");
 }
 
 function block(text, label, violations = []) {

@@ -1,6 +1,6 @@
 // Which pane is shown, by the address: #/requests/12 and the like can be linked to.
 
-import { ask, ROOT, setToken, takeToken, whenRefused, WORLD } from "./door.js";
+import { ask, setToken, takeToken, whenRefused, WORLD } from "./door.js";
 import { $, attempt, count, notice } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as overview from "./overview.js";
@@ -49,13 +49,11 @@ function route() {
 const isTyping = () => Boolean(document.activeElement?.closest("input, select"));
 
 async function showWorld() {
-  const [world, { worlds }] = await Promise.all([ask("GET", "world"), ask("GET", "health", undefined, { at: ROOT })]);
+  const world = await ask("GET", "world");
   $("world-name").textContent = world.name === "default" ? "" : `world ${world.name}`;
   $("service-url").textContent = world.url;
   $("count-faults").textContent = world.faults ? count(world.faults) : "";
   $("count-animals").textContent = world.pets ? count(world.pets) : "";
-  $("count-worlds").textContent = worlds > 1 ? count(worlds) : "";
-  requests.tellOfOthers(worlds - 1);
 }
 
 async function begin() {

@@ -3,17 +3,14 @@
 import { ask, readEvents, WORLD } from "./door.js";
 import { $, attempt, count, make, notice, visible } from "./dom.js";
 import { showEntry } from "./entry.js";
-import { isPending, isTrouble, kindOf, reason, result, target } from "./words.js";
+import { isTrouble, kindOf, reason, result, target } from "./words.js";
 
 const ROWS = 500;
 const DRAWING = 500; // milliseconds
-const PATIENCE = 60_000; // milliseconds that an answer which is held back is asked for
 
 const entries = new Map(); // by number, oldest first
 const rows = new Map(); // what stands in the list
-const unsettled = new Map(); // by number: since when; their answers, or what came in their stead, are still to come
 let total = 0;
-let others = 0; // worlds
 let chosen = null;
 let paused = false;
 let dirty = false;
@@ -25,16 +22,13 @@ let early = []; // requests that the stream told of meanwhile
 
 function take(entry) {
   if (entry.number <= total && !entries.has(entry.number)) return; // it was left out in the meantime
+  refiltered ||= entries.has(entry.number); // it has ended
   entries.set(entry.number, entry);
+  if (chosen === entry.number && refiltered) showEntry(entry);
   total = Math.max(total, entry.number);
   if (entries.size > ROWS) {
-    const oldest = entries.keys().next().value;
-    entries.delete(oldest);
-    unsettled.delete(oldest);
+    entries.delete(entries.keys().next().value);
   }
-  if (isPending(entry) || (entry.fault !== null && entry.outcome === null)) {
-    if (!unsettled.has(entry.number)) unsettled.set(entry.number, performance.now());
-  } else unsettled.delete(entry.number);
   dirty = true;
 }
 
@@ -45,7 +39,6 @@ async function load() {
     const answer = await ask("GET", `requests?last=${ROWS}`);
     if (stale) continue;
     entries.clear();
-    unsettled.clear();
     total = 0;
     for (const entry of answer.requests) take(entry);
     total = answer.total;
@@ -98,24 +91,6 @@ export async function follow(changed, onEnd) {
       state("over", "not connected");
     }
     await new Promise((resolve) => { setTimeout(resolve, wait); });
-  }
-}
-
-/** Ask again for answers that were held back when they were told of. */
-async function settle() {
-  const now = performance.now();
-  for (const [number, since] of [...unsettled].slice(-5)) {
-    const found = await ask("GET", `requests?after=${number - 1}&limit=1`);
-    const entry = found.requests[0];
-    if (entry?.number !== number) unsettled.delete(number);
-    else if (JSON.stringify(entry) !== JSON.stringify(entries.get(number))) {
-      rows.get(number)?.remove();
-      rows.delete(number);
-      take(entry);
-      refiltered = true;
-      if (chosen === number) show(number);
-    }
-    if (!isPending(entries.get(number) ?? {}) || now - since > PATIENCE) unsettled.delete(number);
   }
 }
 
@@ -185,9 +160,8 @@ function tell() {
   const left = total - entries.size;
   const parts = [entries.size === rows.size ? `${count(rows.size)} shown` : `${count(rows.size)} of ${count(entries.size)} match`];
   if (left > 0) parts.push(`${count(left)} earlier left out`);
-  const elsewhere = others ? ` Other worlds have their own: ${count(others)} under Worlds.` : "";
   $("requests-told").textContent = total ? `${parts.join(", ")}.`
-    : `No request came yet. Send one to ${$("service-url").textContent}.${elsewhere}`;
+    : `No request arrived yet. Send one to ${$("service-url").textContent}. Other worlds have their own requests.`;
 }
 
 // Choosing one
@@ -218,13 +192,6 @@ export function show(number) {
 }
 
 export const latestNumber = () => total;
-
-/** Say where else requests may have come to: a client that has another world's address is not seen here. */
-export function tellOfOthers(worlds) {
-  if (others === worlds) return;
-  others = worlds;
-  tell();
-}
 
 /** The number of the newest request, once there is one. */
 export async function latest() {
@@ -285,5 +252,4 @@ export function start() {
     addEventListener(kind, () => setTimeout(() => { pressed = false; })); // once the click is through
   }
   setInterval(draw, DRAWING);
-  setInterval(() => { if (unsettled.size) void settle().catch(() => {}); }, 2 * DRAWING);
 }

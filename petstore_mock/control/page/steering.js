@@ -42,7 +42,7 @@ async function saveAnimal() {
   const id = $("animal-id").value;
   const fields = {};
   if ($("animal-name").value || id) fields.name = $("animal-name").value;
-  if ($("animal-category").value) fields.categoryId = Number($("animal-category").value);
+  if ($("animal-category").value) fields.categoryId = BigInt($("animal-category").value);
   if ($("animal-status").value || id) fields.status = $("animal-status").value || null;
   if (!id && fields.status === null) delete fields.status;
   await ask(id ? "PATCH" : "POST", id ? `pets/${id}` : "pets", fields);

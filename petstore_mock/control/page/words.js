@@ -1,25 +1,21 @@
 // What an entry of the journal is called, in a row, a heading or a table.
 
-export const isPending = (entry) => entry.status === null && (entry.outcome === null || entry.outcome === "delayed");
+export const isPending = (entry) => entry.state === "in flight";
 export const isTrouble = (entry) => entry.status === null || entry.status >= 400 || entry.fault !== null;
 
-export function target(entry) {
-  const query = new URLSearchParams(Object.entries(entry.query).flatMap(([name, values]) =>
-    values.map((value) => [name, value])));
-  return query.size ? `${entry.path}?${query}` : entry.path;
-}
+export const target = (entry) => entry.target; // as sent
 
 export function result(entry) {
-  return entry.status === null ? (isPending(entry) ? "waiting" : entry.outcome) : String(entry.status);
+  return entry.status === null ? (isPending(entry) ? "in flight" : entry.outcome ?? "no response") : String(entry.status);
 }
 
-/** Whether the service did what it was asked for, though no answer says so. */
+/** Whether the change was made although the response was lost. */
 export const isLost = (entry) => entry.status === null && !isPending(entry) && entry.executed && entry.operation === "createPet";
 
 export function reason(entry) {
   const fault = entry.fault === null ? "" : `fault ${entry.fault}`;
   const told = entry.reason && entry.reason !== fault ? [fault, entry.reason] : [fault];
-  if (isLost(entry)) told.unshift("answer lost, animal created");
+  if (isLost(entry)) told.unshift("response lost, animal created");
   return told.filter(Boolean).join("; ");
 }
 

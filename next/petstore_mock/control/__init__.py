@@ -1,1 +1,0 @@
-"""The control door: steers the fake over HTTP, from any language."""

@@ -1,1 +1,0 @@
-"""What people hold: ``PetStoreMock``, and the face that it shares with a world elsewhere."""

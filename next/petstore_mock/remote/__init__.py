@@ -1,1 +1,0 @@
-"""A world of a stub in another process: the same face, whose verbs go over HTTP."""

@@ -1,1 +1,0 @@
-"""The ways in: adapters between bytes, environs and the core."""
