@@ -36,6 +36,9 @@ class Limits:
     patience: float = 2.0  # for a response that never comes
     longest_wait: float | None = None  # that the client grants a Retry-After
     standstill: float = STANDSTILL  # without a request, and without a response that is due
+    # What is known of the client meanwhile.
+    sends_by_itself: bool = False  # whether it sends requests that no call asked for
+    lasting_threads: int = 0  # how often its threads outlasted their call
 
 
 class UnderWay:

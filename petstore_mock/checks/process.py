@@ -150,6 +150,10 @@ class Watch:
         self._replaced.append((owner, name, getattr(owner, name), value))
         setattr(owner, name, value)
 
+    def excuse_environment(self) -> None:
+        """Take the variables as they are now for the test's own."""
+        self._before["os.environ"] = _environment()
+
     def take(self) -> list[tuple[str, str]]:
         """Return the texts since the last look, each behind its verb."""
         texts = self._texts[:]

@@ -35,8 +35,8 @@ from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.stateful.actor import spoil
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment, time_zone
+from petstore_mock.stateful.example import spoil
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.report import ClientBugError
 from petstore_mock.stateful.run import Options, Run

@@ -40,7 +40,7 @@ ENVIRONMENTS: Final[Mapping[str, str]] = {
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
 ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
-_BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
+BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
 _LOCALES: Final = tuple(
     f"{name}{coding}"
     for coding in (".UTF-8", "")
@@ -94,7 +94,7 @@ def environment(*names: str) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for name in names:
-            one_of(name, _BLOCKS, "environment")
+            one_of(name, BLOCKS, "environment")
             if name == "proxies":
                 variables = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
                 values = {case(variable): _NO_PROXY_HERE for variable in variables for case in (str.lower, str.upper)}
