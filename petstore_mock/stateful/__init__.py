@@ -17,9 +17,6 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
-
-# isort: split
 from petstore_mock.checks import (
     Check,
     Kind,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.refusing import one_of, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
 # Each with the reason why a client fails in it.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
@@ -82,7 +82,7 @@ def _other_locale() -> str:
 
 
 @contextmanager
-def environment(*names: str) -> Iterator[None]:
+def environment(*names: str) -> Generator[None]:
     """Put the process into environments within a block.
 
     Args:
@@ -114,7 +114,7 @@ def environment(*names: str) -> Iterator[None]:
 
 
 @contextmanager
-def time_zone(name: str | None) -> Iterator[None]:
+def time_zone(name: str | None) -> Generator[None]:
     """Put the process into another time zone within a block; it stays in its own where the system can't.
 
     Args:
@@ -132,7 +132,7 @@ def time_zone(name: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def _variables(values: Mapping[str, str]) -> Iterator[None]:
+def _variables(values: Mapping[str, str]) -> Generator[None]:
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -10,12 +10,11 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import hypothesis
-
 from petstore_mock import faults
 from petstore_mock.checks import Call, Outcome
 from petstore_mock.checks.watched import Found, WatchedClient
 from petstore_mock.checks.wording import literal
+from petstore_mock.common.guards import is_array
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
@@ -34,11 +33,7 @@ if TYPE_CHECKING:
 _MOST_PETS: Final = 120  # from which on no other actor adds many
 _FRAMES: Final = 3  # of a traceback that are shown
 _FRAMES_OF_A_WAIT: Final = 8  # libraries have some of their own around a lock
-_LEFT_OUT: Final = (
-    threading.__file__,
-    __file__.rpartition("stateful")[0],
-    hypothesis.__file__.rpartition("__init__")[0],
-)
+_LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
 
 
@@ -266,7 +261,8 @@ class Example:
 
     def _led(self, step: PlannedFault) -> tuple[Fault, str]:
         """Return the fault of a step with the place that its Location leads to, and its code."""
-        template: str = (step.fault.arguments.get("headers") or {}).get("Location", "")
+        headers: Mapping[str, str] = step.fault.arguments.get("headers", {})
+        template = headers.get("Location", "")
         if "{" not in template:
             return step.fault, repr(step.fault)
         row, status = OPERATIONS[step.on], step.fault.status or 307
@@ -335,9 +331,9 @@ def spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
         result: an animal, or a list of them; an object that can't be changed stays as it is.
     """
     with suppress(Exception):  # an immutable result can't be spoilt
-        first = result if not isinstance(result, list) else result[0]
+        whole, first = result, result[0] if is_array(result) else result
         if isinstance(first, dict):
             first["name"] = "spoilt"
         else:
             first.name = "spoilt"
-        result.clear()
+        whole.clear()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock import faults as kinds
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.strategies.plans import SLOW_FAULTS, PlannedFault, is_quick, planned
-from petstore_mock.strategies.scenario import Act, Pick, Scenario, Together
-from petstore_mock.strategies.scenarios import PLACES, Blocks, plain_ask, two_pets
+from petstore_mock.stateful.environments import is_there
+from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, PlannedFault, is_quick
+from petstore_mock.strategies.scenario import Act, Scenario, Together
+from petstore_mock.strategies.scenarios import PLACES, Blocks, two_pets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from petstore_mock.faults import Fault
+    from petstore_mock.stateful.run import Options
     from petstore_mock.strategies.scenarios import Block
 
 # Longer than any call may take, for clients that say how long that is.
@@ -33,51 +33,47 @@ _MORE_THAN_A_PAGE: Final = 25
 _LIMITED: Final = 7  # calls, so that the fifth request is refused
 
 
-def waits(blocks: Blocks, faults: Collection[Fault] | None, vary: Collection[str], *, long: bool) -> Iterator[Scenario]:
-    """Yield a scenario for each fault that takes real time, operation and commit point; and for the rate limit.
+def known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield the scenarios with each argument and each animal."""
+    values = [(ask,) for ask in blocks.plain] if options.arguments else blocks.values()
+    for kind in (values, blocks.seeds(), blocks.updates()):
+        yield Scenario(steps=tuple(chain(*kind)))
 
-    Args:
-        blocks: those of the client.
-        faults: the faults to choose from; None for the machine's own.
-        vary: the gaps that may differ.
-        long: whether the client grants a ``Retry-After`` so many seconds at most.
-    """
-    own = (*SLOW_FAULTS, *(_LONG if long else ()))
-    chosen = own if faults is None else [fault for fault in faults if not is_quick(fault)]
-    for fault in planned(chosen, blocks.rows):
-        ask = plain_ask(OPERATIONS[fault.on])
+
+def waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield a scenario for each fault that takes real time, operation and commit point; and for the rate limit."""
+    is_long = options.longest_wait is not None
+    own = (*SLOW_FAULTS, *(_LONG if is_long else ()))
+    chosen = own if options.faults is None else [fault for fault in options.faults if not is_quick(fault)]
+    for fault, ask in blocks.meetings(chosen):
         yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
-    limits = list(GAPS["rate_limit"].alternatives)[1:] if "rate_limit" in vary else []
-    for limit, hours, ask in product(limits, (0, 1, -1) if long else (0,), blocks.plain):
-        yield Scenario(Behaviour().replace({"rate_limit": limit}), (Act("seed"), *[ask] * _LIMITED), hours_ahead=hours)
+    limits = list(GAPS["rate_limit"].alternatives)[1:] if "rate_limit" in options.vary else []
+    for limit, hours, ask in product(limits, (0, 1, -1) if is_long else (0,), blocks.plain):
+        behaviour = Behaviour().replace({"rate_limit": limit})
+        yield Scenario(behaviour, (Act("seed"), *[ask] * _LIMITED), hours_ahead=hours)
 
 
-def surrounded(blocks: Blocks, environments: Iterable[str], faults: Collection[Fault] | None) -> Iterator[Scenario]:
-    """Yield a scenario for each environment."""
-    dated: list[Block] = [(fault, plain_ask(OPERATIONS[fault.on])) for fault in planned(_NO_WAITS, blocks.rows)]
-    for name in environments:
-        steps: Block = (Act("seed_many", {"count": 3}), *blocks.plain, *blocks.plain)
-        if name == "time_zone" and faults is None:
-            yield Scenario(Behaviour(rate_limit="retry_after_date"), (*steps, *chain(*dated)), environment=name)
-        else:
-            yield Scenario(steps=(*steps, *chain(*blocks.values())), environment=name)
-
-
-def leaning(blocks: Blocks, vary: Collection[str]) -> Iterator[Scenario]:
-    """Yield a scenario for each alternative of a gap, so that each is shown at least once."""
-    many, remove = Act("seed_many", {"count": _MORE_THAN_A_PAGE}), Act("remove", {"pet": Pick()})
-    for name in vary:
+def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield scenarios for each environment, each quick fault, each alternative of a gap, and each two calls at once."""
+    is_own = options.faults is None
+    quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
+    steps: Block = (Act("seed_many", {"count": 3}), *blocks.plain, *blocks.plain)
+    for name in options.environments:
+        if is_there(name) and not (name == "ipv6" and options.tls):
+            dated = name == "time_zone" and is_own
+            limit = {"rate_limit": "retry_after_date"} if dated else {}
+            met = blocks.meetings(_NO_WAITS) if dated else blocks.values()
+            yield Scenario(Behaviour().replace(limit), (*steps, *chain(*met)), environment=name)
+    yield Scenario(steps=tuple(chain(*blocks.meetings(quick))))
+    yield Scenario(steps=tuple(chain(*(blocks.redirections() if is_own else ()))))
+    steps = (Act("seed_many", {"count": _MORE_THAN_A_PAGE}), *blocks.plain * _ROUNDS, blocks.remove, *blocks.gone)
+    for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
-            steps: Block = (many, *blocks.plain * _ROUNDS, remove, *blocks.gone)
             yield Scenario(Behaviour().replace({name: alternative}), steps)
-
-
-def meeting(blocks: Blocks) -> Iterator[Scenario]:
-    """Yield a scenario for each two calls that are made at once: the first is held before each of its lines in turn."""
-    places: Sequence[tuple[int, int | None]] = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
-    for first, second in blocks.pairs():
-        together = [Together(first, second, *held) for held in places]
-        yield Scenario(steps=(*two_pets(), *blocks.plain, *together))
+    # The first call is held before each of its lines in turn.
+    places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
+    for first, second in blocks.pairs() if options.concurrent else ():
+        yield Scenario(steps=(*two_pets(), *blocks.plain, *(Together(first, second, *held) for held in places)))
 
 
 def flawed(blocks: Blocks) -> Iterator[Scenario]:

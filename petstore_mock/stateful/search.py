@@ -16,7 +16,6 @@ from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful import plan
-from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
@@ -85,19 +84,10 @@ class Search:
         blocks = Blocks(run.operations)
         if chosen.tls and (bug := self._of_tls(blocks)) is not None:
             return bug
-        values = blocks.values() if not chosen.arguments else [(ask,) for ask in blocks.plain]
-        redirections = blocks.redirections() if chosen.faults is None else []
-        kinds = [values, blocks.seeds(), blocks.updates()]
-        quick = [one for one in chosen.faults if is_quick(one)] if chosen.faults is not None else None
-        after = [blocks.meetings(quick), redirections]
-        names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and chosen.tls)]
         return (
-            self._first(Scenario(steps=tuple(chain(*kind))) for kind in kinds)
-            or self._waiting(blocks)
-            or self._first(plan.surrounded(blocks, names, chosen.faults))
-            or self._first(Scenario(steps=tuple(chain(*kind))) for kind in after)
-            or self._first(plan.leaning(blocks, chosen.vary))
-            or self._first(plan.meeting(blocks) if chosen.concurrent else ())
+            self._first(plan.known(blocks, chosen))
+            or self._waiting(plan.waits(blocks, chosen))
+            or self._first(plan.shown_once(blocks, chosen))
         )
 
     def _first(self, directed: Iterable[Scenario]) -> ClientBugError | None:
@@ -116,15 +106,10 @@ class Search:
             )
         return self._first(plan.flawed(blocks))
 
-    def _waiting(self, blocks: Blocks) -> ClientBugError | None:
+    def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the scenarios that take real time side by side; what fails counts once it fails alone."""
-        chosen, began = self._chosen, monotonic()
-        waits = (
-            []
-            if self._is_over()
-            else plan.waits(blocks, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
-        )
-        examples = [Example(self._run, scenario, alone=False) for scenario in waits]
+        began = monotonic()
+        examples = [Example(self._run, scenario, alone=False) for scenario in waits if not self._is_over()]
         players = [Player() for _ in examples]
         played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
         for player, one in zip(players, played, strict=True):

@@ -126,7 +126,11 @@ def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_va
     drawn = st.sampled_from([*near, "offset", "page", "__proto__"]) | st.text(CHARACTERS, min_size=1, max_size=10)
     unknown = st.tuples(drawn.filter(lambda name: name not in wrong), any_value)
     one = [st.tuples(st.just(name), member) for name, member in wrong.items()]
-    return st.builds(lambda document, pair: {**document, pair[0]: pair[1]}, valid, st.one_of(*one, unknown))
+    return st.builds(_with, valid, st.one_of(*one, unknown))
+
+
+def _with(document: dict[str, Any], member: tuple[str, Any]) -> dict[str, Any]:
+    return {**document, member[0]: member[1]}
 
 
 def _without(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ SLOW_FAULTS: Final = (
     *(kinds.hang(), kinds.delay(0.05), kinds.dribble(10_000), kinds.rate_limited(1)),
     kinds.respond(503, headers={"Retry-After": "1"}),
 )
+_TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
@@ -134,11 +135,17 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
     return found
 
 
+def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
+    """Draw how faults may meet operations: which, when and how often."""
+    return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
+
+
+def _often(one: PlannedFault, times_and_after: tuple[int, int]) -> PlannedFault:
+    times, after = times_and_after
+    return replace(one, times=None if one.fault.kind == "sequence" else times, after=after)
+
+
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:
     """Draw plans of up to five faults that take no real time, each to be planned by ``fault.inject(petstore)``."""
-    plain = st.sampled_from(planned(filter(is_quick, QUICK_FAULTS), OPERATIONS.values()))
-    drawn = st.builds(lambda one, times, after: replace(one, times=times, after=after), plain, _TIMES, _AFTER)
-    return st.lists(drawn, max_size=5).map(tuple)
-
-
-_TIMES, _AFTER = st.integers(1, 3), st.integers(0, 3)
+    quick = filter(is_quick, QUICK_FAULTS)
+    return st.lists(planned_faults(quick, OPERATIONS.values()), max_size=5).map(tuple)

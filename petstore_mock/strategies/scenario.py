@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.faults.fault import Fault, from_data
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.strategies.plans import PlannedFault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -97,29 +100,30 @@ class Scenario:
             PetStoreMockError: a step can't be right.
         """
         steps = tuple(_value(step) for step in data["steps"])
-        return Scenario(**{**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps})
+        given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
+        return Scenario(**given)
 
 
 def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
     if isinstance(value, Fault):
         return value.to_data()
-    if isinstance(value, Mapping):
-        members: Mapping[str, Any] = value
-        return {name: _data(member) for name, member in members.items()}
+    if is_object(value):
+        return {name: _data(member) for name, member in value.items()}
     if type(value) not in _KINDS.values():
         return value
     return {type(value).__name__.lower(): {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
 
 
 def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
-    if not isinstance(data, Mapping):
+    if not is_object(data):
         return data
-    members: Mapping[str, Any] = data
-    given = {name: from_data(one) if name == "fault" else _value(one) for name, one in members.items()}
+    given: dict[str, Any] = {
+        name: from_data(member) if name == "fault" else _value(member) for name, member in data.items()
+    }
     kind = next(iter(given), "")
     if kind not in _KINDS:
         return given
     try:
-        return _KINDS[kind](**dict[str, Any](given[kind]))
+        return _KINDS[kind](**given[kind])
     except TypeError as error:
         return refuse(f"expected the fields of a step; got {kind} with {shown(given[kind])}: {error}")

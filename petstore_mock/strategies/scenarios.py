@@ -17,12 +17,12 @@ from petstore_mock import faults as kinds
 from petstore_mock.interface import schemas
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
-from petstore_mock.strategies.plans import QUICK_FAULTS, PlannedFault, behaviours, planned
+from petstore_mock.strategies.plans import QUICK_FAULTS, PlannedFault, behaviours, planned, planned_faults
 from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Switch, Together
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -40,13 +40,11 @@ _REDIRECTIONS: Final = [
     for location, status in product(_LOCATIONS, (307, 302, 301, 303, 308))
 ]
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
-_TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
 def argument_schemas(row: Operation) -> dict[str, Any]:
     """Return the schema of each argument of an operation, by the interface's names."""
-    body = {} if row.body is None else schemas.properties(row.body)
-    return {**schemas.parameters(row), **body}
+    return {**schemas.parameters(row), **(schemas.properties(row.body) if row.body else {})}
 
 
 def required_arguments(row: Operation) -> set[str]:
@@ -59,6 +57,11 @@ def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # noqa: B008  # it 
     """Return the plainest call of an operation."""
     given = {name: samples(argument_schemas(row)[name])[0] for name in required_arguments(row)}
     return Ask(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
+
+
+def met(fault: PlannedFault) -> tuple[PlannedFault, Ask]:
+    """Return the block in which the plainest call meets a fault."""
+    return fault, plain_ask(OPERATIONS[fault.on])
 
 
 class Blocks:
@@ -74,6 +77,7 @@ class Blocks:
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
         self.plain = [plain_ask(row) for row in self.rows]
         self.looks, self.gone = self._looks(Pick()), self._looks(Pick("vanished"))
+        self.remove = Act("remove", {"pet": Pick()})
 
     def _looks(self, pick: Pick) -> tuple[Ask, ...]:
         """Return the calls that may show an animal."""
@@ -103,30 +107,27 @@ class Blocks:
         removals = [OPERATIONS[ask.operation].removed_at for ask in self.plain]
         days = [(at + timedelta(days=1)).date().isoformat() for at in removals if at is not None]
         text = next(name for name, schema in _settable().items() if schema.get("type") == "string")
-        remove = Act("remove", {"pet": Pick()})
         return [
             [(Act("seed_many", {"count": count}), *self.looks) for count in _MANY],
-            [(*self.looks, remove, *self.gone)],
+            [(*self.looks, self.remove, *self.gone)],
             [(look, Act("spoil"), look) for look in (*self.looks, *self.plain)],
             [(ask, ask) for ask in self.plain],
             [(Switch(), ask) for ask in self.plain],
             [(Act("close_connections"), ask) for ask in self.plain],
             [(Act("revoke_key"), ask) for ask in self.plain],
             [(Act("travel_to", {"at": day}), *self.plain) for day in days],
-            [(Act("seed", {text: long}), *self.looks, remove) for long in _LONG],
+            [(Act("seed", {text: long}), *self.looks, self.remove) for long in _LONG],
         ]
 
-    def meetings(self, faults: Collection[Fault] | None) -> list[Block]:
-        """Return the blocks in which a call meets a fault: one of the machine's own for None."""
-        found = planned(QUICK_FAULTS if faults is None else faults, self.rows)
-        return [(one, plain_ask(OPERATIONS[one.on])) for one in found]
+    def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Ask]]:
+        """Return the blocks in which a call meets a fault."""
+        return [met(one) for one in planned(faults, self.rows)]
 
-    def redirections(self) -> list[Block]:
+    def redirections(self) -> list[tuple[PlannedFault, Ask]]:
         """Return the blocks in which a call is redirected, also in circles."""
-        pairs = product(_REDIRECTIONS, self.rows)
-        found = [PlannedFault(fault=fault, on=row.name) for fault, row in pairs]
+        found = [PlannedFault(fault=fault, on=row.name) for fault, row in product(_REDIRECTIONS, self.rows)]
         circles = [PlannedFault(fault=_REDIRECTIONS[5], on=row.name, times=_ROUNDS) for row in self.rows]
-        return [(one, plain_ask(OPERATIONS[one.on])) for one in (*found, *circles)]
+        return [met(one) for one in (*found, *circles)]
 
     def pairs(self) -> list[tuple[Ask, Ask]]:
         """Return pairs of calls that can be told apart."""
@@ -212,10 +213,12 @@ def scenarios(
     asks = [found.asks(row) if row.name not in given else _asks_with(row, given[row.name]) for row in found.rows]
     plain: SearchStrategy[Block] = st.sampled_from([(ask,) for ask in found.plain])  # the fewest choices: the simplest
     drawn = [*[plain] * 4, *[st.tuples(st.one_of(*asks))] * 6]
-    kinds = [found.seeds(), found.updates(), *found.others(), found.redirections() if faults is None else []]
+    kinds: list[Sequence[Block]] = [found.seeds(), found.updates(), *found.others()]
+    if faults is None:
+        kinds.append(found.redirections())
     drawn += [st.sampled_from(kind) for kind in kinds if kind]
-    meetings = found.meetings(faults)
-    drawn += [st.builds(_met, st.sampled_from(meetings), st.sampled_from(_TIMES_AND_AFTER))] * 4 if meetings else []
+    own = QUICK_FAULTS if faults is None else faults
+    drawn += [planned_faults(own, found.rows).map(met)] * 4 if own else []
     drawn += [st.just((Own(name),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)
@@ -228,14 +231,7 @@ def _asks_with(row: Operation, arguments: SearchStrategy[Any]) -> SearchStrategy
     return arguments.map(lambda drawn: Ask(row.name, drawn))
 
 
-def _met(block: Block, often: tuple[int, int]) -> Block:
-    first, *others = block
-    assert isinstance(first, PlannedFault)  # noqa: S101  # for the type checker
-    times = None if first.times is None else often[0]
-    return (replace(first, times=times, after=often[1]), *others)
-
-
 def _together(pairs: Sequence[tuple[Ask, Ask]]) -> SearchStrategy[Block]:
     places = st.integers(1, 12) | st.integers(1, PLACES)
-    drawn = st.builds(lambda pair, *held: Together(*pair, *held), st.sampled_from(pairs), places, st.none() | places)
-    return drawn.map(lambda together: (*two_pets(), together))
+    drawn = st.tuples(st.sampled_from(pairs), places, st.none() | places)
+    return drawn.map(lambda one: (*two_pets(), Together(*one[0], *one[1:])))

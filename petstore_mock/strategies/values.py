@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ def _others(schema: Schema) -> SearchStrategy[Any]:
     kind = schema.get("type")
     if kind == "string":
         text = st.text(CHARACTERS, max_size=8)
-        return st.builds(lambda unit, count: unit * count, text, st.sampled_from(_LENGTHS))
+        return st.builds(mul, text, st.sampled_from(_LENGTHS))
     if kind == "array":
         unique = repr if schema.get("uniqueItems") else None
         return st.lists(values(schema.get("items", {})), max_size=schema.get("maxItems"), unique_by=unique)
