@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import threading
 from concurrent.futures import Future, wait
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from math import ceil
 from queue import SimpleQueue
@@ -39,7 +40,7 @@ class Limits:
 
 
 class UnderWay:
-    """A call that is under way."""
+    """A call that is under way; ``release`` ends a hang."""
 
     def __init__(
         self, journal: Journal, limits: Limits, release: Callable[[], object] | None = None, *, handshake: bool = False
@@ -49,16 +50,16 @@ class UnderWay:
         self._journal, self._limits, self._release, self._handshake = journal, limits, release, handshake
         self._before, self._at = len(journal), 0
 
-    def look(self, tick: float) -> bool:
-        """Note that ``tick`` seconds went by; end a hang; return whether the call is lost."""
+    def is_lost(self, tick: float) -> bool:
+        """Note that ``tick`` seconds went by; end a hang; return whether the call has to be left behind."""
         requests = len(self._journal) - self._before
         last = self._journal.last if requests else None
         self.waited = 0.0 if requests != self._at else self.waited + tick
         self._at = requests
         if requests > _RUNAWAY:
             self.ended = "ran away"
-        elif self._hangs(last):
-            if self.waited >= self._limits.patience and self.ended is None:
+        elif self.ended is None and (self._handshake if last is None else last.outcome == "hang"):
+            if self.waited >= self._limits.patience:
                 self.ended = "hung"
                 if self._release is None:
                     return True
@@ -70,16 +71,12 @@ class UnderWay:
             self.ended = "stood still"
         return self.ended in {"ran away", "stood still"}
 
-    def _hangs(self, last: Exchange | None) -> bool:
-        return self.ended is None and (self._handshake if last is None else last.outcome == "hang")
-
     def _longest(self, last: Exchange | None) -> float:
         limit = self._limits.longest_wait
         told = None if last is None or limit is None else seconds_told(last)
         if told is None or limit is None or max(told) <= limit:
             return max(self._limits.standstill, 1.5 * self._limits.patience)
-        by_service = ceil(told[0]) if 0 < told[0] <= limit else 0  # dates have whole seconds
-        return by_service + limit
+        return limit + (ceil(told[0]) if 0 < told[0] <= limit else 0)  # dates have whole seconds
 
 
 def client_threads() -> int:
@@ -94,8 +91,10 @@ class RunawayError(BaseException):
 class Player:
     """A thread that does one thing after the other for another one, which can't wait for ever."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
+        self.future: Future[Any] = Future()  # of what it does now
+        self.under_way: UnderWay | None = None  # the call of a client in that, ...
+        self.lost: UnderWay | None = None  # ... and the call that never ended
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
         self._thread.start()
@@ -107,68 +106,48 @@ class Player:
 
     def play(self, work: Callable[[], Any]) -> Future[Any]:
         """Begin to do ``work`` and return the future of its result."""
-        future: Future[Any] = Future()
-        self._work.put((work, future))
-        return future
+        self.future = Future()
+        self._work.put((work, self.future))
+        return self.future
 
     def end(self) -> None:
         """End the thread once it is done."""
         self._work.put(None)
 
-    def interrupt(self, future: Future[Any]) -> None:
-        """End the Python code that the thread runs, if it does run code."""
-        for _ in range(_INTERRUPTS):
-            if future.done():
-                return
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
-            wait([future], timeout=_TICK)
+    def look(self, tick: float) -> bool:
+        """Note that ``tick`` seconds went by; return whether it is done, or its call lost."""
+        under_way = self.under_way
+        if under_way is None or self.future.done() or not under_way.is_lost(tick):
+            return self.future.done()
+        self.lost = under_way
+        for _ in range(_INTERRUPTS if under_way.ended == "ran away" else 0):  # ends the Python code that it runs
+            if not self.future.done():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+                wait([self.future], timeout=_TICK)
+        self.end()
+        return True
 
     def _run(self) -> None:
-        if self._loop is not None:
-            asyncio.set_event_loop(self._loop)
-        try:
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may come late
+            asyncio.set_event_loop(loop)  # for clients that ask for it
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
                 del todo  # it holds the result
-        except RunawayError:  # it came late
-            pass
-        finally:
-            if self._loop is not None:
-                self._loop.close()
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        result = work()
+        future.set_result(work())
     except BaseException as error:  # noqa: BLE001  # for the thread that waits
         future.set_exception(error)
-    else:
-        future.set_result(result)
     del future  # the error's traceback holds this frame
 
 
-class Job:
-    """Something that a player does, in which calls are under way."""
-
-    def __init__(self, player: Player) -> None:
-        self.player = player
-        self.future: Future[Any] = Future()
-        self.under_way: UnderWay | None = None
-        self.lost: UnderWay | None = None
-
-
-def attend(jobs: Sequence[Job]) -> None:
-    """Wait until each job is done or lost."""
-    waiting, before = list(jobs), perf_counter()
+def attend(players: Sequence[Player]) -> None:
+    """Wait until each player is done, or its call lost."""
+    waiting, before = list(players), perf_counter()
     while waiting:
-        wait([job.future for job in waiting], timeout=_TICK)
+        wait([player.future for player in waiting], timeout=_TICK)
         now = perf_counter()
         tick, before = min(now - before, _LONGEST_TICK), now
-        for job in waiting:
-            under_way = job.under_way
-            if under_way is not None and not job.future.done() and under_way.look(tick):
-                job.lost = under_way
-                if under_way.ended == "ran away":
-                    job.player.interrupt(job.future)
-                job.player.end()
-        waiting = [job for job in waiting if job.lost is None and not job.future.done()]
+        waiting = [player for player in waiting if not player.look(tick)]

@@ -1,4 +1,4 @@
-"""A client whose calls are checked one by one: for pasted tests, and for people's own."""
+"""A client whose calls are checked one by one: for the machine, for pasted tests, and for people's own."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend, client_threads
-from petstore_mock.checks.check import Check
+from petstore_mock.checks.attending import Limits, Player, UnderWay, attend, client_threads
+from petstore_mock.checks.check import Check, Finding
 from petstore_mock.checks.classify import classify_exception
 from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
 from petstore_mock.checks.together import halves, meet
 from petstore_mock.common.real import monotonic
-from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,12 +35,92 @@ CHECKS: Final[dict[str, Check]] = {
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
+_KEPT: Final = 2  # results that are compared with their copies
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # requests of other mocks, by mock
-_KEPT: Final = 2  # results that are compared with their copies
 
 
-class WatchedClient:
+class Checked:
+    """A client whose calls are values, each held against the checks.
+
+    A subclass makes the ``client``, and says how to wait for a call and what else there is to know.
+    """
+
+    client: AdaptedClient
+
+    def __init__(
+        self,
+        petstore: PetStore,
+        checks: Iterable[Check],
+        classify: Callable[[BaseException], Kind],
+        read_pet: ReadPet,
+        limits: Limits,
+    ) -> None:
+        self.petstore, self.limits = petstore, limits
+        self.seen = len(petstore.journal)  # requests that were looked at
+        self._checks, self._classify, self._read_pet = tuple(checks), classify, read_pet
+        self._keys = [petstore.api_key]
+        self._results: list[Kept] = []
+
+    # For subclasses
+
+    def attempt(self, function: Callable[[], Any]) -> Outcome:
+        """Call the client."""
+        return attempt(function, self._classify)
+
+    def facts(self) -> Process | None:
+        """Return what the process shows; None where nobody looks."""
+
+    def fail(self, finding: Finding, _: Outcome | None) -> None:
+        """Raise what is wrong."""
+        __tracebackhide__ = True
+        raise AssertionError(str(finding))
+
+    def observed(self, **given: Any) -> Observation:  # noqa: ANN401  # of an observation
+        """Return what happened since the last look."""
+        petstore, journal, before = self.petstore, self.petstore.journal, self.seen
+        exchanges = journal[before:]
+        self.seen += len(exchanges)
+        seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
+        seen.url = petstore.url if any(one.connection for one in exchanges) else ""
+        seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
+        return seen
+
+    # Calls
+
+    def judge(self, seen: Observation) -> None:
+        """Fail with the first finding of the checks."""
+        __tracebackhide__ = True
+        for one in self._checks:
+            found = one.find(seen)
+            if found is not None:
+                self.fail(found, seen.outcome)
+
+    def call(self, call: Call) -> Outcome:
+        """Make a call, and check it."""
+        __tracebackhide__ = True
+        outcome = self.attempt(partial(self.client.call, call))
+        if outcome.error is not None:
+            settled(lambda: len(self.petstore.journal) > self.seen, _UNDER_WAY)
+        self.judge(self.observed(call=call, outcome=outcome, earlier_results=self._results, process=self.facts()))
+        if outcome.error is None:
+            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
+        return outcome
+
+    def together(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
+        """Make two calls at once, and check both."""
+        __tracebackhide__ = True
+        whole = self.attempt(partial(meet, self.client, calls, hold, then, self._classify))
+        outcomes = [whole, whole] if whole.value is None else whole.value
+        if any(outcome.error is not None for outcome in outcomes):
+            settled(lambda: len(self.petstore.journal) > self.seen + 1, _UNDER_WAY)
+        for seen in halves(self.observed(process=self.facts()), calls, outcomes):
+            self.judge(seen)
+        for outcome in outcomes:
+            outcome.error = None
+
+
+class WatchedClient(Checked):
     """A client with the methods of the interface (``list_pets``, ``create_pet``, ``get_pet``), each call checked.
 
     ``close()``, or the end of a ``with`` block, closes the client and checks what it leaves behind.
@@ -77,17 +157,14 @@ class WatchedClient:
         others: Iterable[PetStore] = (),
     ) -> None:
         __tracebackhide__ = True
-        self._petstore, self._classify, self._read_pet = petstore, classify, read_pet
-        self._quiet, self._limits, self._keys = quiet, Limits(patience, longest_wait, _STANDSTILL), [petstore.api_key]
-        self._others = tuple(others)
+        limits = Limits(patience, longest_wait, _STANDSTILL)
+        super().__init__(petstore, CHECKS.values() if checks is None else checks, classify, read_pet, limits)
+        self._quiet, self._others, self._before = quiet, tuple(others), open_connections(petstore)
         _looked_at.update((other, len(other.journal)) for other in self._others)
-        self._checks = tuple(CHECKS.values() if checks is None else checks)
-        self._results: list[Kept] = []
-        self._seen, self._before = len(petstore.journal), open_connections(petstore)
-        self._job, self._watch = Job(Player()), Watch([PLAYER_THREAD])
+        self._player, self._watch = Player(), Watch()
         try:
-            self._client = AdaptedClient(make_client, petstore, methods=methods)
-            self._judge(self._process(), doing="make_client")
+            self.client = AdaptedClient(make_client, petstore, methods=methods)
+            self.judge(self.observed(doing="make_client", process=self.facts()))
         except BaseException:
             self._watch.end()
             raise
@@ -95,10 +172,21 @@ class WatchedClient:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
-        if row is None or row.name not in self._client.operations:
+        if row is None or row.name not in self.client.operations:
             message = f"the client has no method {name}"
             raise AttributeError(message)
-        return partial(self._call, row)
+
+        def method(*positional: Any, **given: Any) -> Any:  # noqa: ANN401
+            __tracebackhide__ = True
+            for kept in self._results:
+                kept.renew()  # their caller may have changed them since
+            outcome = self.call(Call.of(row, positional, given))
+            error, outcome.error = outcome.error, None  # its traceback holds the outcome, and a connection perhaps
+            if error is not None and not self._quiet:
+                raise error
+            return outcome.value
+
+        return method
 
     def __enter__(self) -> Self:
         return self
@@ -106,20 +194,6 @@ class WatchedClient:
     def __exit__(self, *_: object) -> None:
         __tracebackhide__ = True
         self.close()
-
-    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
-        __tracebackhide__ = True
-        call = Call.of(row, positional, given)
-        for kept in self._results:
-            kept.renew()  # their caller may have changed them since
-        outcome = self._attempt(partial(self._client.call, call))
-        self._judge(self._process(), call=call, outcome=outcome, earlier_results=self._results)
-        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
-        if error is None:
-            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
-        elif not self._quiet:
-            raise error
-        return outcome.value
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
         """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
@@ -134,30 +208,20 @@ class WatchedClient:
             AssertionError: one of the calls did wrong.
         """
         __tracebackhide__ = True
-        calls = (first, second)
-        whole = self._attempt(partial(meet, self._client, calls, hold, then, self._classify))
-        outcomes = [whole, whole] if whole.value is None else whole.value
-        both = self._observed(self._process())
-        for seen in halves(both, calls, outcomes):
-            self._find(seen)
-        for outcome in outcomes:
-            outcome.error = None
+        self.together((first, second), hold, then)
 
-    def _attempt(self, function: Callable[[], Any]) -> Outcome:
+    def attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
-        journal, job, context, began = self._petstore.journal, self._job, copy_context(), monotonic()
-        threads = client_threads()
-        job.under_way = under_way = UnderWay(journal, self._limits, handshake=_flaw(self._petstore) is not None)
-        job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
-        attend([job])
-        job.under_way = None
-        if job.lost is not None:
-            ended = "stood still" if under_way.ended == "ran away" else under_way.ended
+        player, context, began, threads = self._player, copy_context(), monotonic(), client_threads()
+        handshake = _flaw(self.petstore) is not None
+        player.under_way = under_way = UnderWay(self.petstore.journal, self.limits, handshake=handshake)
+        future = player.play(lambda: context.run(attempt, function, self._classify))
+        attend([player])
+        if player.lost is not None:
+            ended = "hung" if under_way.ended == "hung" else "stood still"
             return Outcome(seconds=monotonic() - began, ended=ended)
-        outcome: Outcome = job.future.result()
         settled(lambda: client_threads() <= threads, _UNDER_WAY)  # threads may send requests of the call, too
-        if outcome.error is not None:
-            settled(lambda: len(journal) > self._seen, _UNDER_WAY)
+        outcome: Outcome = future.result()
         return outcome
 
     def close(self) -> None:
@@ -168,53 +232,33 @@ class WatchedClient:
         """
         __tracebackhide__ = True
         _open.discard(self)
-        if self._job.lost is not None:
+        if self._player.lost is not None:
             self._watch.end()
             return
-        self._job.player.end()
-        closed = self._client.closing is not None
-        outcome = attempt(self._client.close, self._classify)
+        self._player.end()
+        closed = self.client.closing is not None
+        outcome = attempt(self.client.close, self._classify)
         most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
-        facts = Process(shown=self._watch.take(), allowed_connections=most, tasks=self._client.tasks_left)
+        facts = Process(shown=self._watch.take(), allowed_connections=most, tasks=self.client.tasks_left)
         self._results.clear()
-        facts.threads = self._watch.threads_left(partial(vars(self).pop, "_client"), closed=closed)
-        settled(lambda: open_connections(self._petstore) <= most)
-        facts.connections = open_connections(self._petstore)
-        facts.settings = self._watch.end()
-        self._judge(facts, doing="close()", outcome=outcome)
+        facts.threads = self._watch.threads_left(partial(vars(self).pop, "client"), closed=closed)
+        settled(lambda: open_connections(self.petstore) <= most)
+        facts.connections, facts.settings = open_connections(self.petstore), self._watch.end()
+        self.judge(self.observed(doing="close()", outcome=outcome, process=facts))
 
-    def _process(self) -> Process:
+    def facts(self) -> Process:
+        """Return what the process shows."""
         most = self._before + MOST_CONNECTIONS * max(1, len(_open))
-        settled(lambda: open_connections(self._petstore) <= most, _UNDER_WAY)
-        return Process(self._client.client, self._watch.take(), open_connections(self._petstore), most)
+        settled(lambda: open_connections(self.petstore) <= most, _UNDER_WAY)
+        return Process(self.client.client, self._watch.take(), open_connections(self.petstore), most)
 
-    def _judge(self, facts: Process, **given: Any) -> None:  # noqa: ANN401  # of an observation
-        """Look with every check at what happened since the last look."""
-        __tracebackhide__ = True
-        self._find(self._observed(facts, **given))
-
-    def _observed(self, facts: Process, **given: Any) -> Observation:  # noqa: ANN401
-        petstore, journal, before = self._petstore, self._petstore.journal, self._seen
-        self._seen = len(journal)
-        seen = Observation(journal[before:], process=facts, earlier=journal[:before], keys=self._keys, **given)
-        seen.url, seen.flaw = _url(petstore), _flaw(petstore)
-        seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.unsettled = seen.pets if petstore.behaviour.visibility == "delayed" else ()
-        seen.patience, seen.longest_wait, seen.read_pet = (
-            self._limits.patience,
-            self._limits.longest_wait,
-            self._read_pet,
-        )
+    def observed(self, **given: Any) -> Observation:  # noqa: ANN401
+        """Return what happened since the last look."""
+        seen = super().observed(**given)
+        seen.pets, seen.flaw = {pet["id"]: pet for pet in self.petstore.pets}, _flaw(self.petstore)
         seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
         _looked_at.update((other, len(other.journal)) for other in self._others)
         return seen
-
-    def _find(self, seen: Observation) -> None:
-        __tracebackhide__ = True
-        for one in self._checks:
-            found = one.find(seen)
-            if found is not None:
-                raise AssertionError(str(found))
 
 
 watched = WatchedClient
@@ -227,11 +271,6 @@ def open_connections(petstore: Any) -> int:  # noqa: ANN401
     """Return how many connections are open to the listener of a mock; 0 where it has none here."""
     service = getattr(petstore, "service", None)
     return service.server.open_connections if service is not None and service.is_listening else 0
-
-
-def _url(petstore: Any) -> str:  # noqa: ANN401
-    service = getattr(petstore, "service", None)
-    return petstore.url if service is None or service.is_listening else ""
 
 
 def _flaw(petstore: Any) -> Fault | None:  # noqa: ANN401

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks import Call, Finding, Kept, Observation, Outcome, Process
+from petstore_mock.checks import Call, Finding, Observation, Outcome, Process
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, UnderWay, client_threads
-from petstore_mock.checks.observation import attempt
+from petstore_mock.checks.attending import Player, UnderWay, client_threads
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.together import halves, meet
-from petstore_mock.checks.watched import open_connections
+from petstore_mock.checks.watched import Checked, open_connections
 from petstore_mock.strategies.plans import PlannedFault
 
 if TYPE_CHECKING:
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
 _ARRIVES: Final = 0.05  # seconds that the request of a failed call may be under way
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
-_KEPT: Final = 2  # results that are compared with their copies
-_LARGEST_KEPT: Final = 50  # animals
 _PAIR_STANDSTILL: Final = 3.0  # seconds; two calls at once meet nothing that a client pauses for
 
 
@@ -68,7 +62,7 @@ class Scene:
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self.run, self.scenario = run, scenario
-        self.job = Job(Player(asyncio.new_event_loop()))
+        self.player = Player()
         self.actors: list[Actor] = []  # each in a world of its own
         self.calling: tuple[Actor, Call | None] | None = None
         self.flaw: Fault | None = None  # that connections meet in their handshake
@@ -77,7 +71,7 @@ class Scene:
         self._seen_elsewhere = 0
         # Its thread is none of the client's: it begins before the process is observed.
         self.other_mock = run.mock("elsewhere") if any(map(_leads_elsewhere, scenario.steps)) else None
-        self.watch = Watch([PLAYER_THREAD]) if alone else None  # the process can't be observed beside other examples
+        self.watch = Watch() if alone else None  # the process can't be observed beside other examples
         self.before = self.connections()
 
     @property
@@ -106,20 +100,16 @@ def _leads_elsewhere(step: Step) -> bool:
     return isinstance(step, PlannedFault) and "{elsewhere}" in str((step.fault.arguments.get("headers") or {}).values())
 
 
-class Actor:
-    """A client and its world."""
-
-    client: AdaptedClient
+class Actor(Checked):
+    """A client in a world of its own, as an example plays it."""
 
     def __init__(self, scene: Scene, name: str, world: str, petstore: PetStoreMock) -> None:
-        self.name, self.world, self.petstore = name, world, petstore
+        run = scene.run
+        super().__init__(petstore, run.checks, run.options.classify, run.options.read_pet, run.limits)
+        self.name, self.world = name, world
         self.model = Model()
-        self.seen = len(petstore.journal)  # requests that were looked at
-        self._scene, self._run = scene, scene.run
-        self._url = petstore.url
-        self._key = petstore.api_key
-        self._earlier: list[Exchange] = []
-        self._results: list[Kept] = []
+        self._scene, self._run = scene, run
+        self._call: Call | None = None
 
     def begin(self) -> None:
         """Make the client."""
@@ -131,53 +121,44 @@ class Actor:
 
     def call(self, call: Call) -> Outcome:
         """Make a call, and check it."""
-        self._leave_out_earlier()
-        connections, threads = self._scene.connections(), client_threads()
-        outcome = self._attempt(partial(self.client.call, call), call)
-        if (
-            client_threads() > threads and self._run.lasting_threads < _MOST_LASTING
-        ):  # they may send requests of the call
-            self._run.lasting_threads += not settled(lambda: client_threads() <= threads, _ARRIVES)
+        self._begin(call)
+        connections = self._scene.connections()
+        outcome = super().call(call)
         if outcome.error is not None:
-            settled(lambda: len(self.petstore.journal) > self.seen, _ARRIVES)
-        seen = self.observed(call=call, outcome=outcome, earlier_results=self._results, process=self.facts())
-        self._run.report.count(seen.exchanges)
-        if outcome.error is not None and any(
-            one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges
-        ):
             settled(lambda: self._scene.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
-        self.judge(seen)
-        self._keep(call, outcome)
         return outcome
 
-    def _attempt(self, function: Callable[[], Any], call: Call | None, standstill: float | None = None) -> Outcome:
-        scene, limits = self._scene, self._run.limits
-        if standstill is not None:
-            limits = replace(limits, standstill=min(standstill, limits.standstill))
+    def together(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
+        """Make two calls at once, and check both; of two alike, nobody could tell which response belongs to which."""
+        self._begin(calls[0])
+        if calls[0] != calls[1]:
+            limits = self.limits
+            self.limits = replace(limits, standstill=min(_PAIR_STANDSTILL, limits.standstill))
+            super().together(calls, hold, then)
+            self.limits = limits
+
+    def _begin(self, call: Call) -> None:
+        """Leave out what the client sent between two calls: nobody knows what for."""
+        self._call, sent = call, len(self.petstore.journal)
+        self._run.sends_by_itself |= sent > self.seen
+        self.seen = sent
+
+    def attempt(self, function: Callable[[], Any]) -> Outcome:
+        """Call the client; the thread that looks after the example ends a hang."""
+        scene, run, threads = self._scene, self._run, client_threads()
         end_hang = self.petstore.stop  # held responses of its world end
-        under_way = UnderWay(self.petstore.journal, limits, end_hang, handshake=scene.flaw is not None)
-        scene.calling = (self, call)
-        scene.job.under_way = under_way
+        under_way = UnderWay(self.petstore.journal, self.limits, end_hang, handshake=scene.flaw is not None)
+        scene.calling = (self, self._call)
+        scene.player.under_way = under_way
         try:
-            outcome = attempt(function, self._run.options.classify)
+            outcome = super().attempt(function)
         finally:
-            scene.job.under_way = None
+            scene.player.under_way = None
         if under_way.ended == "hung":
             outcome.ended = "hung"
+        if client_threads() > threads and run.lasting_threads < _MOST_LASTING:  # they may send requests of the call
+            run.lasting_threads += not settled(lambda: client_threads() <= threads, _ARRIVES)
         return outcome
-
-    def _leave_out_earlier(self) -> None:
-        """Leave out what the client sent between two calls: nobody knows what for."""
-        sent = len(self.petstore.journal)
-        if sent > self.seen:
-            self._run.sends_by_itself = True
-            self.seen = sent
-
-    def _keep(self, call: Call, outcome: Outcome) -> None:
-        value: Any = outcome.value
-        size = len(value) if isinstance(value, (list, dict)) else 0
-        if value is not None and size <= _LARGEST_KEPT:
-            self._results = [*self._results[1 - _KEPT :], Kept(call, value, self._run.options.read_pet)]
 
     def spoil(self) -> bool:
         """Change the latest result, as its owner may; return whether there is one."""
@@ -185,23 +166,6 @@ class Actor:
         if results:
             spoil(results[-1].value)
         return bool(results)
-
-    def together(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
-        """Make two calls at once, and check both."""
-        self._leave_out_earlier()
-        if calls[0] == calls[1]:  # nobody could tell which response belongs to which call
-            return
-        classify = self._run.options.classify
-        whole = self._attempt(partial(meet, self.client, calls, hold, then, classify), calls[0], _PAIR_STANDSTILL)
-        outcomes: list[Outcome] = [whole, whole] if whole.value is None else whole.value
-        if any(outcome.error is not None for outcome in outcomes):
-            settled(lambda: len(self.petstore.journal) > self.seen + 1, _ARRIVES)
-        both = self.observed(process=self.facts())
-        self._run.report.count(both.exchanges)
-        for seen in halves(both, calls, outcomes):
-            self.judge(seen)
-        for outcome in outcomes:
-            outcome.error = None
 
     # What is seen
 
@@ -211,42 +175,23 @@ class Actor:
         if watch is None:
             return None
         settled(lambda: self._scene.connections() <= most, _ARRIVES)
-        client = self.client.client if hasattr(self, "client") else None
-        return Process(client, watch.take(), self._scene.connections(), most)
+        return Process(self.client.client, watch.take(), self._scene.connections(), most)
 
     def observed(self, **given: Any) -> Observation:  # noqa: ANN401  # of an observation
         """Return what happened since the last look."""
-        limits, options = self._run.limits, self._run.options
-        exchanges: Sequence[Exchange] = ()
-        if len(self.petstore.journal) > self.seen:
-            exchanges = self.petstore.journal[self.seen :]
-            self.seen += len(exchanges)
-        if any(exchange.executed for exchange in exchanges):
+        seen = super().observed(**given)
+        if any(exchange.executed for exchange in seen.exchanges):
             self.model.apply(self.petstore.pets)
-        seen = Observation(
-            exchanges,
-            earlier=self._earlier[:],
-            foreign=self._scene.foreign(self),
-            shared=self._run.sends_by_itself or (hasattr(self, "client") and self.client.tasks_go_on),
-            url=self._url,
-            keys=(self._key,),
-            pets=self.model.pets,
-            unsettled=self.model.pets if self._scene.scenario.behaviour.visibility == "delayed" else (),
-            flaw=self._scene.flaw,
-            patience=limits.patience,
-            longest_wait=limits.longest_wait,
-            read_pet=options.read_pet,
-            **given,
-        )
-        self._earlier += exchanges
+        if "doing" not in given:
+            self._run.report.count(seen.exchanges)
+        tasks_go_on = hasattr(self, "client") and self.client.tasks_go_on
+        seen.pets, seen.flaw, seen.foreign = self.model.pets, self._scene.flaw, self._scene.foreign(self)
+        seen.shared = self._run.sends_by_itself or tasks_go_on
         return seen
 
-    def judge(self, seen: Observation) -> None:
-        """Raise the first finding of the checks."""
-        for one in self._run.checks:
-            finding = one.find(seen)
-            if finding is not None:
-                raise Found(finding, seen.outcome)
+    def fail(self, finding: Finding, outcome: Outcome | None) -> None:
+        """Raise what is wrong."""
+        raise Found(finding, outcome)
 
     def lost(self, under_way: UnderWay, call: Call | None, seconds: float) -> Found | None:
         """Return what is wrong with a call whose thread was left behind."""
@@ -261,7 +206,8 @@ class Actor:
     def close(self) -> None:
         """Close the client, and check how it does so."""
         self._results.clear()
-        outcome = self._attempt(self.client.close, None)
+        self._call = None
+        outcome = self.attempt(self.client.close)
         process = self.facts()
         if process is not None:
             process.tasks, process.connections = self.client.tasks_left, 0

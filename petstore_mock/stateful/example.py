@@ -61,25 +61,25 @@ class Example(Scene):
             self.elsewhere = self._worlds.enter_context(self.other_mock.fresh())
         play = partial(self._play, first)
         if here:
-            self.job.future.set_result(play())
+            self.player.future.set_result(play())
         else:
-            self.job.future = self.job.player.play(play)
+            self.player.play(play)
 
     @property
     def waits(self) -> bool:
         """Whether a call had to be ended."""
         outcome = None if self.found is None else self.found.outcome
-        return self.job.lost is not None or (outcome is not None and outcome.ended is not None)
+        return self.player.lost is not None or (outcome is not None and outcome.ended is not None)
 
     def finish(self) -> None:
         """Look at what is left once it is done or lost; errors of the mock and of ``make_client`` pass through."""
-        lost, calling, settings = self.job.lost, self.calling, self.leave()
+        lost, calling, settings = self.player.lost, self.calling, self.leave()
         if lost is not None and calling is not None:
             if lost.ended == "stood still":
                 self.run.note_standstill()
             self.found = calling[0].lost(lost, calling[1], lost.waited)
         elif lost is None:
-            self.job.future.result()
+            self.player.future.result()
         if not self.scenario.steps:  # a test may set variables in make_client
             self.run.sets_variables |= "os.environ" in settings
         changed = [name for name in settings if name != "os.environ" or not self.run.sets_variables]
@@ -88,7 +88,7 @@ class Example(Scene):
 
     def leave(self) -> list[str]:
         """End its worlds and its thread; return the changed settings of the program."""
-        self.job.player.end()
+        self.player.end()
         settings = [] if self.watch is None else self.watch.end()
         for actor in self.actors:
             actor.petstore.cancel_faults()  # none of them need have fired
@@ -314,7 +314,7 @@ def play_all(run: Run, scenarios: Sequence[Scenario], *, alone: bool = True, her
     try:
         for example in examples:
             example.start(here=here)
-        attend([example.job for example in examples])
+        attend([example.player for example in examples])
     except BaseException:
         for example in examples:
             example.leave()

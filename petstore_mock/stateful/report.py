@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import hypothesis
 
 from petstore_mock.checks import classify_exception, read_pet
-from petstore_mock.checks.keys import without_keys
+from petstore_mock.checks.wording import without_keys
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
 from petstore_mock.stateful.environments import ANOTHER_ZONE, ENVIRONMENTS, IPV6_HOST
@@ -115,8 +115,8 @@ def _reasons(scenario: Scenario) -> list[str]:
 def _raised(example: Example, found: Found) -> str:
     """Return the client's lines behind an exception that says nothing, or behind a call that stands still."""
     error = None if found.outcome is None else found.outcome.error
-    if example.job.lost is not None:
-        frame = sys._current_frames().get(example.job.player.ident)  # noqa: SLF001  # public by its documentation
+    if example.player.lost is not None:
+        frame = sys._current_frames().get(example.player.ident)  # noqa: SLF001  # public by its documentation
         stack = traceback.extract_stack(frame) if frame is not None else traceback.StackSummary()
         own = [line for line in stack if not line.filename.startswith(_LEFT_OUT)]
         return "".join(traceback.StackSummary.from_list(own[-_FRAMES_OF_A_WAIT:]).format()).rstrip()
