@@ -53,7 +53,8 @@ class Finding:
 class Check:
     """One rule for clients, as a function over an observation.
 
-    Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``.
+    Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``. It
+    raises AssertionError with what is wrong, and PetStoreMockError if it needs more than requests.
 
     Attributes:
         name: the name of the function.
@@ -77,12 +78,6 @@ class Check:
         return None if found is None else Finding(self, seen.subject, found)
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
-        """Look at an observation, or at a journal as at the requests of one call.
-
-        Raises:
-            AssertionError: says what is wrong.
-            PetStoreMockError: the check needs more than requests, such as the outcome of a call.
-        """
         __tracebackhide__ = True
         if not isinstance(seen, Observation):
             seen = Observation(list(seen))
@@ -109,7 +104,7 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     Raises:
         PetStoreMockError: there is no such need.
     """
-    chosen = list(needs)
+    chosen = frozenset(needs)
     for need in chosen:
         one_of(need, _NEEDS, "need of a check")
-    return lambda look: Check(look.__name__, section, words, frozenset(chosen), look)
+    return lambda look: Check(look.__name__, section, words, chosen, look)

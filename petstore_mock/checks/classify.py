@@ -6,35 +6,37 @@ Libraries are recognised by the names of their classes, so none of them is impor
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+import sys
+from typing import Any, Final, Literal
 
 from petstore_mock.common.values import is_integer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Kind = int | Literal["transport", "timeout", "protocol", "argument"]
 """The meaning of an exception: an HTTP status, how the response was lost, or that the client refused an argument."""
 
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
-REDIRECTS: Final = range(300, 400)  # §15.4
-CLIENT_ERRORS: Final = range(400, 500)  # §15.5
+
+# Modules that are no client's own: the standard library, and those that clients are built on.
+LIBRARIES: Final = sys.stdlib_module_names | frozenset(
+    {
+        "aiohttp", "anyio", "attr", "attrs", "certifi", "charset_normalizer", "h11", "h2", "httpcore", "httpx",
+        "hypothesis", "idna", "multidict", "petstore_mock", "pydantic", "pydantic_core", "requests", "sniffio",
+        "urllib3", "yarl",
+    }
+)  # fmt: skip
 
 # Names of classes along the MRO. The first kind that fits counts: most libraries derive a timeout from a transport
 # error, and requests derives everything from OSError, its JSONDecodeError too.
-_NAMES: Final[tuple[tuple[Kind, str], ...]] = (
-    ("timeout", "TimeoutError Timeout TimeoutException ServerTimeoutError"),
-    (
-        "protocol",
-        (
-            "JSONDecodeError UnicodeDecodeError HTTPException ProtocolError IncompleteReadError DecodingError "
-            "DecodeError ChunkedEncodingError ContentDecodingError TooManyRedirects ClientPayloadError ContentTypeError"
-        ),
-    ),
+_NAMES: Final[dict[Kind, set[str]]] = {
+    "timeout": {"TimeoutError", "Timeout", "TimeoutException", "ServerTimeoutError"},
+    "protocol": {
+        "JSONDecodeError", "UnicodeDecodeError", "HTTPException", "ProtocolError", "IncompleteReadError",
+        "DecodingError", "DecodeError", "ChunkedEncodingError", "ContentDecodingError", "TooManyRedirects",
+        "ClientPayloadError", "ContentTypeError",
+    },
     # urllib3's HTTPError is the base of its errors; others of this name bear a status.
-    ("transport", "OSError TransportError NetworkError HTTPError ClientError"),
-)
-_STATUSES: Final = range(100, 600)
+    "transport": {"OSError", "TransportError", "NetworkError", "HTTPError", "ClientError"},
+}  # fmt: skip
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
 _DEEPEST: Final = 10  # exceptions of a chain
 
@@ -59,17 +61,23 @@ def classify_exception(error: BaseException) -> Kind:
     Raises:
         UnknownErrorError: the exception says nothing of the kind.
     """
-    for link in chain(error):
-        if _is_unreadable(link):
-            return "protocol"
-        status = _status(link) or _given_up_on(link)
+    link: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if link is None:
+            break
+        names, causes = ({base.__name__ for base in type(one).__mro__} for one in (link, link.__cause__))
+        if "HttpProcessingError" in causes:
+            return "protocol"  # aiohttp could not read a response, and made its status up
+        status = _status(link)
         if status is not None:
             # An error with the status of a success (aiohttp's ContentTypeError) is about the rest of the response.
             return status if status not in SUCCESSES else "protocol"
-        names = {ancestor.__name__ for ancestor in type(link).__mro__}
-        for kind, known in _NAMES:
-            if not names.isdisjoint(known.split()):
+        for kind, known in _NAMES.items():
+            if names & known:
                 return kind
+        if type(link).__module__ == "builtins":
+            break  # a KeyError is a mistake of the client, whatever it was raised from
+        link = _reason(link) or link.__cause__
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     raise UnknownErrorError(
         f"expected an exception that says a status or what went wrong; got {name}: give it a status_code, raise it "
@@ -77,35 +85,9 @@ def classify_exception(error: BaseException) -> Kind:
     ) from error
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from."""
-    link: BaseException | None = error
-    for _ in range(_DEEPEST):
-        if link is None:
-            return
-        yield link
-        if type(link).__module__ == "builtins" and not isinstance(link, OSError):
-            return  # a KeyError is a mistake of the client, whatever it was raised from
-        link = _reason(link) or link.__cause__
-
-
 def _reason(error: object) -> BaseException | None:
     reason = getattr(error, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
     return reason if isinstance(reason, BaseException) else None
-
-
-def _is_unreadable(error: BaseException) -> bool:
-    """Whether aiohttp could not read a response: the status of its error is then made up."""
-    return any(ancestor.__name__ == "HttpProcessingError" for ancestor in type(error.__cause__).__mro__)
-
-
-def _given_up_on(error: BaseException) -> int | None:
-    """Return the status at which urllib3 stopped to retry; requests' RetryError holds urllib3's error."""
-    for link in (error, error.args[0] if error.args else None):
-        found = _GAVE_UP.fullmatch(str(_reason(link)))
-        if found is not None:
-            return int(found[1])
-    return None
 
 
 def _status(error: BaseException) -> int | None:
@@ -114,7 +96,11 @@ def _status(error: BaseException) -> int | None:
         for name in names:
             value: Any = getattr(holder, name, None)
             if is_integer(value):
-                if value in _STATUSES:
+                if 100 <= value < 600:
                     return int(value)
                 break  # aiohttp's own errors have status 0, and a code that warns when it is read
+    for link in (error, error.args[0] if error.args else None):  # requests' RetryError holds urllib3's error
+        found = _GAVE_UP.fullmatch(str(_reason(link)))
+        if found is not None:
+            return int(found[1])
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from petstore_mock.checks.classify import Kind
     from petstore_mock.checks.reading import ReadPet
@@ -38,8 +39,7 @@ class Call:
     @staticmethod
     def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
         """Return the call that the Python arguments of a client's method make."""
-        names = {field.python: field.name for field in FIELDS.values()}
-        names |= {parameter.python: parameter.name for parameter in row.parameters}
+        names = {python: name for name, python in _python_names(row).items()}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
         if row.path_parameter is not None and positional:
             arguments[row.path_parameter.name] = positional[0]
@@ -66,12 +66,9 @@ class Call:
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a Python client takes them: a path parameter by position, others by keyword."""
-        names = {field.name: field.python for field in FIELDS.values()}
-        names |= {parameter.name: parameter.python for parameter in self.row.parameters}
-        path = self.row.path_parameter
-        others = {name: value for name, value in self.arguments.items() if path is None or name != path.name}
-        keywords = {names.get(name, name): value for name, value in others.items()}
-        return ([] if path is None else [self.path_value]), keywords
+        names, path = _python_names(self.row), self.row.path_parameter
+        keywords = {names.get(name, name): value for name, value in self.arguments.items()}
+        return ([] if path is None else [keywords.pop(path.python)]), keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
@@ -82,9 +79,13 @@ class Call:
     @property
     def body(self) -> dict[str, Any] | None:
         """The body that belongs to it; None for an operation without one."""
-        names = {parameter.name for parameter in self.row.parameters}
-        body = {name: value for name, value in self.arguments.items() if name not in names}
+        parameters = {parameter.name for parameter in self.row.parameters}
+        body = {name: value for name, value in self.arguments.items() if name not in parameters}
         return None if self.row.body is None else body
+
+
+def _python_names(row: Operation) -> dict[str, str]:
+    return {one.name: one.python for one in (*FIELDS.values(), *row.parameters)}
 
 
 @dataclass
@@ -114,15 +115,13 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
     """Call ``function`` and return its outcome; errors of the mock pass through."""
     began = perf_counter()
     try:
-        return Outcome(value=function(), seconds=perf_counter() - began)
+        return Outcome(function(), seconds=perf_counter() - began)
     except PetStoreMockError:
         raise
     except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # a client raises anything
         outcome = Outcome(error=error, seconds=perf_counter() - began)
-        try:
+        with suppress(Exception):  # a check says that nobody knows the meaning
             outcome.kind = classify(error)
-        except Exception:  # noqa: BLE001  # a check says that nobody knows the meaning
-            outcome.kind = None
         return outcome
 
 
@@ -130,9 +129,7 @@ class Kept:
     """The result of an earlier call, with a copy of it as it was."""
 
     def __init__(self, call: Call, value: Any, read: ReadPet = read_pet) -> None:  # noqa: ANN401
-        self.call = call
-        self.value = value
-        self._read = read
+        self.call, self.value, self._read = call, value, read
         self.renew()
 
     def renew(self) -> None:
@@ -140,10 +137,9 @@ class Kept:
         self._copy = self._copied()
 
     def _copied(self) -> Any:  # noqa: ANN401
-        try:
+        with suppress(Exception):  # an object of the client's own may end with its client
             return copied(self.value, self._read)
-        except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
-            return None
+        return None
 
     @property
     def is_changed(self) -> bool:
@@ -193,10 +189,9 @@ class Observation:
         url: the base address of the service.
         keys: the API keys of the client.
         pets: the animals that the service has, by id.
-        unsettled: the ids of animals that lists and reads may still leave out (gap ``visibility``).
+        lags: whether lists and reads may leave out animals that the service has (gap ``visibility``).
         flaw: the fault that the connection met in its TLS handshake, or None.
         patience: the seconds that a call may wait for a response that never comes.
-        longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
         read_pet: reads an animal that the client returned.
     """
 
@@ -213,10 +208,9 @@ class Observation:
     url: str = ""
     keys: Sequence[str] = ()
     pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])
-    unsettled: Collection[int] = ()
+    lags: bool = False
     flaw: Fault | None = None
     patience: float = 2.0
-    longest_wait: float | None = None
     read_pet: ReadPet = read_pet
 
     @property

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import Any, Final
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.interface.table import FIELDS, in_words
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    ReadPet = Callable[[Any], Mapping[str, Any]]
+ReadPet = Callable[[Any], Mapping[str, Any]]
 
 # The attributes or members in which pages hold their animals.
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
@@ -23,12 +20,12 @@ _MANY: Final = 10_000  # animals of an endless iterator
 _PLAIN: Final = frozenset({str, int, list})  # types of values that need no reading
 
 
-def _spellings(python: str) -> tuple[str, ...]:
+def _camel(python: str) -> str:
     head, *tail = python.split("_")
-    return python, head + "".join(map(str.title, tail))  # pet_id is petId as well
+    return head + "".join(map(str.title, tail))
 
 
-_NAMES: Final = {name: (name, *_spellings(field.python)) for name, field in FIELDS.items()}
+_NAMES: Final = {name: (name, field.python, _camel(field.python)) for name, field in FIELDS.items()}  # petId is an id
 
 
 def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
@@ -48,7 +45,7 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
     fields: dict[str, Any] = {}
     for field, names in _NAMES.items():
         for name in names:
-            found = value.get(name) if is_object(value) else getattr(value, name, None)
+            found = _member(value, name)
             if found is not None and type(found).__name__ not in _NOTHING and not callable(found):
                 is_plain_enum = isinstance(found, Enum) and not isinstance(found, (str, int))
                 fields[field] = found.value if is_plain_enum else found
@@ -58,18 +55,20 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
     return fields
 
 
+def _member(value: Any, name: str) -> Any:  # noqa: ANN401
+    return value.get(name) if is_object(value) else getattr(value, name, None)
+
+
 def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any object
     """Return the animals of a page or of an iterator as a list; anything else as it is."""
     if is_list(value) or isinstance(value, (str, bytes)):
         return value
     for name in _PAGES:
-        held: Any = value.get(name) if is_object(value) else getattr(value, name, None)
+        held: Any = _member(value, name)
         if is_list(held):
             return list(held)
-    if isinstance(value, (Mapping, Sequence)) or not isinstance(value, Iterable):
-        return value
-    animals: Iterable[Any] = value
-    return [pet for _, pet in zip(range(_MANY), animals, strict=False)]
+    is_iterator = isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
+    return list(islice(value, _MANY)) if is_iterator else value
 
 
 def is_list(value: object) -> bool:
@@ -78,16 +77,13 @@ def is_list(value: object) -> bool:
 
 
 def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN401
-    """Return the fields of an animal, or None where ``value`` is none; refuse a ``read`` that returns no mapping."""
+    """Return the fields of an animal, or None where ``value`` is none."""
     try:
-        fields: object = read(value)
+        return read(value)
     except TypeError:
-        if read is not read_pet:
-            raise
-        return None
-    if not is_object(fields):
-        refuse(f"expected read_pet to return a mapping of {in_words(FIELDS)}; got {shown(fields)}")
-    return fields
+        if read is read_pet:
+            return None
+        raise
 
 
 def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401

@@ -1,8 +1,7 @@
-"""A client whose calls are checked one by one: for pasted tests, and for people's own."""
+"""A client whose calls are checked one by one: for the machine, for pasted tests, and for people's own."""
 
 from __future__ import annotations
 
-import asyncio
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -10,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend, client_threads
+from petstore_mock.checks.attending import Limits, Player, UnderWay, client_threads
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
 from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
@@ -18,7 +17,6 @@ from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
 from petstore_mock.checks.together import halves, meet
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -37,9 +35,9 @@ CHECKS: Final[dict[str, Check]] = {
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
 _MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
+_KEPT: Final = 2  # results that are compared with their copies
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # how many requests, by mock
-_KEPT: Final = 2  # results that are compared with their copies
 
 
 class Found(AssertionError):  # noqa: N818  # it says what it is
@@ -87,42 +85,37 @@ class WatchedClient:
         others: Iterable[PetStore] = (),
     ) -> None:
         __tracebackhide__ = True
-        self._petstore, self._classify, self._read_pet = petstore, classify, read_pet
-        self._quiet, self._limits, self._keys = quiet, Limits(patience, longest_wait, _STANDSTILL), [petstore.api_key]
-        self._others = tuple(others)
-        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
+        self.petstore: Any = petstore  # a PetStoreMock, or one of another process
+        self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self._checks = tuple(CHECKS.values() if checks is None else checks)
+        self._classify, self._read_pet, self._quiet, self._others = classify, read_pet, quiet, tuple(others)
+        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
         self._results: list[Kept] = []
-        self._before = open_connections(petstore)
-        self._job = Job(Player(asyncio.new_event_loop()))
-        is_watched = any("process" in one.needs for one in self._checks)
-        self._watch = Watch([PLAYER_THREAD]) if is_watched else None
+        self._before, self._player = open_connections(petstore), Player()
+        self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
-            self._client = self._made(partial(AdaptedClient, make_client, petstore, methods=methods))
+            self._make(partial(AdaptedClient, make_client, petstore, methods=methods))
         except BaseException:
             self._end_watch()
             raise
         _open.add(self)
 
-    def _made(self, make: Callable[[], AdaptedClient]) -> AdaptedClient:
+    def _make(self, make: Callable[[], AdaptedClient]) -> None:
         __tracebackhide__ = True
-        outcome = self._attempt(make)
+        context = copy_context()
+        outcome: Outcome = self._player.play(lambda: context.run(attempt, make, self._classify)).result()
         if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # signals are set in no other
             outcome = attempt(make, self._classify)
         if outcome.error is not None:
             raise outcome.error
+        self.client: AdaptedClient = outcome.value
         if self._watch is not None:
             self._watch.excuse_environment()  # a test may set variables in make_client
-        client: AdaptedClient | None = outcome.value  # None where it never ended
-        if client is None:
-            self._judge(doing="make_client", outcome=outcome)
-            refuse("expected make_client to end; got a client that was never made")
-        self._judge(doing="make_client", process=self._process(client))
-        return client
+        self._judge(doing="make_client", process=self._facts())
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
-        if row is None or row.name not in self._client.operations:
+        if row is None or row.name not in self.client.operations:
             message = f"the client has no method {name}"
             raise AttributeError(message)
         return partial(self._call, row)
@@ -133,21 +126,6 @@ class WatchedClient:
     def __exit__(self, *_: object) -> None:
         __tracebackhide__ = True
         self.close()
-
-    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
-        __tracebackhide__ = True
-        call = Call.of(row, positional, given)
-        for kept in self._results:
-            kept.renew()  # their caller may have changed them since
-        self._skip()
-        outcome = self._attempt(partial(self._client.call, call))
-        self._judge(call=call, outcome=outcome, earlier_results=self._results, process=self._process())
-        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
-        if error is None:
-            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
-        elif not self._quiet:
-            raise error
-        return outcome.value
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
         """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
@@ -162,35 +140,45 @@ class WatchedClient:
             AssertionError: one of the calls did wrong.
         """
         __tracebackhide__ = True
-        calls = (first, second)
         self._skip()
-        whole = self._attempt(partial(meet, self._client, calls, hold, then, self._classify))
+        whole = self._attempt(partial(meet, self.client, (first, second), hold, then, self._classify))
         outcomes = [whole, whole] if whole.value is None else whole.value
-        both = self._observed(process=self._process())
-        for seen in halves(both, calls, outcomes):
+        for seen in halves(self._observed(process=self._facts()), (first, second), outcomes):
             self._find(seen)
         for outcome in outcomes:
             outcome.error = None
 
+    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
+        __tracebackhide__ = True
+        call = Call.of(row, positional, given)
+        for kept in self._results:
+            kept.renew()  # their caller may have changed them since
+        self._skip()
+        outcome = self._attempt(partial(self.client.call, call))
+        self._judge(call=call, outcome=outcome, earlier_results=self._results, process=self._facts())
+        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and a connection perhaps
+        if error is None:
+            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
+        elif not self._quiet:
+            raise error
+        return outcome.value
+
     def _skip(self) -> None:
         """Leave out what the client sent between two calls: nobody knows what for."""
-        sent = len(self._petstore.journal)
-        self._limits.sends_by_itself |= sent > _looked_at[self._petstore]
-        _looked_at[self._petstore] = sent
+        sent = len(self.petstore.journal)
+        self.limits.sends_by_itself |= sent > _looked_at[self.petstore]
+        _looked_at[self.petstore] = sent
 
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
-        journal, job, context, began = self._petstore.journal, self._job, copy_context(), monotonic()
-        threads, sent, limits = client_threads(), len(journal), self._limits
-        handshake = any(one.fault.row.meets_handshakes for one in _planned(self._petstore))
-        job.under_way = under_way = UnderWay(journal, limits, handshake=handshake)
-        job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
-        attend([job])
-        job.under_way = None
-        if job.lost is not None:
-            ended = "stood still" if under_way.ended == "ran away" else under_way.ended
-            return Outcome(seconds=monotonic() - began, ended=ended)
-        outcome: Outcome = job.future.result()
+        journal, began, limits = self.petstore.journal, monotonic(), self.limits
+        threads, sent = client_threads(), len(journal)
+        handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
+        under_way = UnderWay(journal, limits, handshake=handshake)
+        context, player = copy_context(), self._player
+        outcome: Outcome | None = player.attend(lambda: context.run(attempt, function, self._classify), under_way)
+        if outcome is None:
+            return Outcome(seconds=monotonic() - began, ended="hung" if under_way.ended == "hung" else "stood still")
         if client_threads() > threads and limits.lasting_threads < _MOST_LASTING:  # they may send requests, too
             limits.lasting_threads += not settled(lambda: client_threads() <= threads, _UNDER_WAY)
         if outcome.error is not None:
@@ -207,37 +195,36 @@ class WatchedClient:
         if self not in _open:
             return
         _open.discard(self)
-        if self._job.lost is not None:
+        if self._player.is_lost:
             self._end_watch()
             return
-        closed = self._client.closing is not None
-        outcome = self._attempt(self._client.close)
-        self._job.player.end()
+        closed = self.client.closing is not None
+        outcome = self._attempt(self.client.close)
+        self._player.end()
         self._results.clear()
         self._judge(doing="close()", outcome=outcome, process=self._left_behind(closed=closed))
 
     def _left_behind(self, *, closed: bool) -> Process | None:
-        watch, tasks = self._watch, self._client.tasks_left
+        watch, tasks = self._watch, self.client.tasks_left
         if watch is None:
             return None
         most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
         facts = Process(shown=watch.take(), allowed_connections=most, tasks=tasks)
-        facts.threads = watch.threads_left(partial(vars(self).pop, "_client"), closed=closed)
-        settled(lambda: open_connections(self._petstore) <= most)
-        facts.connections = open_connections(self._petstore)
-        facts.settings = self._end_watch()
+        facts.threads = watch.threads_left(partial(vars(self).pop, "client"), closed=closed)
+        settled(lambda: open_connections(self.petstore) <= most)
+        facts.connections, facts.settings = open_connections(self.petstore), self._end_watch()
         return facts
 
     def _end_watch(self) -> list[str]:
         return [] if self._watch is None else self._watch.end()
 
-    def _process(self, client: AdaptedClient | None = None) -> Process | None:
+    def _facts(self) -> Process | None:
+        """Return what the process shows; None where no check looks at it."""
         if self._watch is None:
             return None
         most = self._before + MOST_CONNECTIONS * max(1, len(_open))
-        settled(lambda: open_connections(self._petstore) <= most, _UNDER_WAY)
-        watched = (client or self._client).client
-        return Process(watched, self._watch.take(), open_connections(self._petstore), most)
+        settled(lambda: open_connections(self.petstore) <= most, _UNDER_WAY)
+        return Process(self.client.client, self._watch.take(), open_connections(self.petstore), most)
 
     def _judge(self, **given: Any) -> None:  # noqa: ANN401  # of an observation
         """Look with every check at what happened since the last look."""
@@ -245,23 +232,21 @@ class WatchedClient:
         self._find(self._observed(**given))
 
     def _observed(self, **given: Any) -> Observation:  # noqa: ANN401
-        petstore, journal, before = self._petstore, self._petstore.journal, _looked_at[self._petstore]
-        seen = Observation(journal[before:], earlier=journal[:before], keys=self._keys, **given)
+        petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
+        exchanges = journal[before:]
+        seen = Observation(
+            exchanges, earlier=journal[:before], keys=[petstore.api_key], read_pet=self._read_pet, **given
+        )
+        seen.url = petstore.url if any(one.connection for one in exchanges) else ""
+        seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
+        seen.pets = {pet["id"]: pet for pet in petstore.pets}
+        seen.shared = self.limits.sends_by_itself or ("client" in vars(self) and self.client.tasks_go_on)
         seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
         _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
-        seen.shared = self._limits.sends_by_itself or (hasattr(self, "_client") and self._client.tasks_go_on)
-        seen.url = _url(petstore)
         met = [one.fault for one in _planned(petstore) if one.hits]
         seen.flaw = next((one for one in met if one.row.meets_handshakes), None)
-        if seen.exchanges and seen.flaw is not None and "certificate" not in seen.flaw.row.sentence:
+        if exchanges and seen.flaw is not None and "certificate" not in seen.flaw.row.sentence:
             seen.flaw = None  # a later connection was sound
-        seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.unsettled = seen.pets if petstore.behaviour.visibility == "delayed" else ()
-        seen.patience, seen.longest_wait, seen.read_pet = (
-            self._limits.patience,
-            self._limits.longest_wait,
-            self._read_pet,
-        )
         return seen
 
     def _find(self, seen: Observation) -> None:
@@ -282,11 +267,6 @@ def open_connections(petstore: Any) -> int:  # noqa: ANN401
     """Return how many connections are open to the listener of a mock; 0 where it has none here."""
     service = getattr(petstore, "service", None)
     return service.server.open_connections if service is not None and service.is_listening else 0
-
-
-def _url(petstore: Any) -> str:  # noqa: ANN401
-    service = getattr(petstore, "service", None)
-    return petstore.url if service is None or service.is_listening else ""
 
 
 def _planned(petstore: Any) -> list[Any]:  # noqa: ANN401

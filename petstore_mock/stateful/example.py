@@ -42,7 +42,7 @@ class Actor(WatchedClient):
 
     def __init__(self, example: Example, name: str, world: str, petstore: PetStoreMock) -> None:
         options = example.run.options
-        self.name, self.world, self.petstore = name, world, petstore
+        self.name, self.world = name, world
         self.calls = 0
         self.latest: Any = None  # result, while nothing else has happened
         self.error: Exception | None = None  # of the latest call that raised one
@@ -60,17 +60,17 @@ class Actor(WatchedClient):
             longest_wait=options.longest_wait,
             others=[example.elsewhere, *(actor.petstore for actor in example.actors)],
         )
-        self._limits = example.run.limits
+        self.limits = example.run.limits
 
     @property
     def operations(self) -> Mapping[str, Sequence[str]]:
         """The operations that the client has a method for, each with its arguments."""
-        return self._client.operations
+        return self.client.operations
 
     @property
     def lost_thread(self) -> int:
         """The thread of a call that had to be left behind; 0 for none."""
-        return self._job.player.ident if self._job.lost is not None else 0
+        return self._player.ident if self._player.is_lost else 0
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         self.calls += 1
@@ -270,7 +270,7 @@ class Example:
         if path is not None:
             own = own.replace(f"{{{path.name}}}", str(self.actor.chosen(Pick())))
         place = template.replace("{own}", own)
-        for name, petstore in (("elsewhere", self.elsewhere), ("petstore", self.actor.petstore)):
+        for name, petstore in {"elsewhere": self.elsewhere, "petstore": self.actor.petstore}.items():
             if place.startswith(f"{{{name}}}"):
                 place = place.removeprefix(f"{{{name}}}")
                 world = self.actor.world if name == "petstore" else name

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
-from petstore_mock.checks.keys import without_keys
+from petstore_mock.checks.wording import without_keys
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
 from petstore_mock.stateful.environments import ANOTHER_ZONE, BLOCKS, ENVIRONMENTS, IPV6_HOST
