@@ -33,6 +33,7 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which they are tried."""
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
+_CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
 _MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
 _KEPT: Final = 2  # results that are compared with their copies
@@ -172,7 +173,7 @@ class WatchedClient:
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
         journal, began, limits = self.petstore.journal, monotonic(), self.limits
-        threads, sent = client_threads(), len(journal)
+        threads, sent, connections = client_threads(), len(journal), open_connections(self.petstore)
         handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
         under_way = UnderWay(journal, limits, handshake=handshake)
         context, player = copy_context(), self._player
@@ -181,8 +182,10 @@ class WatchedClient:
             return Outcome(seconds=monotonic() - began, ended="hung" if under_way.ended == "hung" else "stood still")
         if client_threads() > threads and limits.lasting_threads < _MOST_LASTING:  # they may send requests, too
             limits.lasting_threads += not settled(lambda: client_threads() <= threads, _UNDER_WAY)
-        if outcome.error is not None:
-            settled(lambda: len(journal) > sent, _UNDER_WAY)
+        if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
+            fault = journal[-1].fault
+            if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
+                settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
         return outcome
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from petstore_mock.strategies.plans import PlannedFault
 from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
@@ -63,11 +63,6 @@ class Actor(WatchedClient):
         self.limits = example.run.limits
 
     @property
-    def operations(self) -> Mapping[str, Sequence[str]]:
-        """The operations that the client has a method for, each with its arguments."""
-        return self.client.operations
-
-    @property
     def lost_thread(self) -> int:
         """The thread of a call that had to be left behind; 0 for none."""
         return self._player.ident if self._player.is_lost else 0
@@ -84,7 +79,7 @@ class Actor(WatchedClient):
         return self.latest
 
     def take(self, step: Callable[[Any, Any], object]) -> None:
-        """Take a step of the test's own: to it, calls raise the errors of the client."""
+        """Take a step of the test's own, to which calls raise the errors of the client."""
         self._quiet = False
         try:
             step(self, self.petstore)
@@ -191,13 +186,13 @@ class Example:
             other.meet(petstore)
         self.actors.append(self.actor)
         if not run.operations:
-            run.meet(self.actor.operations, petstore)
+            run.meet(self.actor.client.operations, petstore)
 
     # Steps
 
     def _take(self, step: Step) -> None:
         if isinstance(step, Ask):
-            if step.operation in self.actor.operations:
+            if step.operation in self.actor.client.operations:
                 self._ask(self._call(step))
         elif isinstance(step, Act):
             self._act(step.kind, dict(step.arguments))
@@ -228,7 +223,7 @@ class Example:
 
     def _together(self, step: Together) -> None:
         first, second = self._call(step.first), self._call(step.second)
-        if first != second and {first.operation, second.operation} <= self.actor.operations.keys():
+        if first != second and {first.operation, second.operation} <= self.actor.client.operations.keys():
             asked = ", ".join(f"checks.Call({call.operation!r}, {literal(call.arguments)})" for call in (first, second))
             then = "" if step.then is None else f", then={step.then}"
             self._did(f"{self.actor.name}.at_once({asked}, hold={step.hold}{then})")

@@ -47,10 +47,10 @@ def argument_schemas(row: Operation) -> dict[str, Any]:
     return {**schemas.parameters(row), **(schemas.properties(row.body) if row.body else {})}
 
 
-def required_arguments(row: Operation) -> set[str]:
+def required_arguments(row: Operation) -> list[str]:
     """Return the names of the arguments that every call has."""
-    parts = [part for part in (row.parameters_schema, row.body) if part]
-    return {name for part in parts for name in schemas.schema(part).get("required", ())}
+    parts = [schemas.schema(part).get("required", ()) for part in (row.parameters_schema, row.body) if part]
+    return [name for name in argument_schemas(row) if name in chain(*parts)]
 
 
 def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # noqa: B008  # it is frozen

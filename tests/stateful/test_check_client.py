@@ -53,7 +53,7 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
         ({"faults": ["reset"]}, "did you mean faults.reset()?"),
         ({"methods": {"list": "all"}}, "name in methods="),
         ({"checks": [print]}, "expected checks as petstore_mock.checks.check makes them"),
-        ({"steps": [lambda: None]}, "expected steps to be functions of a client and its mock"),
+        ({"steps": [1]}, "expected steps to be functions of a client and its mock"),
         ({"arguments": {"createPets": st.none()}}, "did you mean 'createPet'?"),
         ({"make_client": lambda _: object()}, "expected make_client to return a client with"),
         ({"make_client": lambda _: HttpClientPets}, "make an instance of it"),
