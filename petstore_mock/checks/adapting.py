@@ -214,14 +214,12 @@ def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:
 
 def _misfit(row: Operation, names: list[str], method: Callable[..., Any]) -> str | None:
     positional, keywords = Call(row.name, dict.fromkeys(names)).python
-    try:
+    with suppress(ValueError):  # written in C, for example
         signature = inspect.signature(method)
-    except (TypeError, ValueError):  # written in C, for example
-        return None
-    try:
-        signature.bind(*positional, **keywords)
-    except TypeError as error:
-        return f"got {row.client_method}{signature}: {error}"
+        try:
+            signature.bind(*positional, **keywords)
+        except TypeError as error:
+            return f"got {row.client_method}{signature}: {error}"
     return None
 
 

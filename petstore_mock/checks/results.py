@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,7 +17,7 @@ from petstore_mock.common.values import counted, is_integer
 from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from petstore_mock.checks.observation import Call, Observation, Outcome
     from petstore_mock.faults import Fault
@@ -29,7 +28,6 @@ _RESULT: Final = 0  # stands among the kinds of exceptions for no exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a client with a longer timeout may meet it with any response
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters from which on a sentence shows the first difference of texts
-_ORDINARY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")  # text that no client refuses by a rule of its own
 _ERROR_WORDS: Final = "a response that is no success is an Error, and its HTTP status says which"
 _UNKNOWN: Final = "neither a status nor what went wrong (raise it from the library's error, or pass classify=)"
 
@@ -66,14 +64,9 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     """Whether a client refuses an odd animal by a rule of its own, as it may: §2 shows no limits."""
     error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
     is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
-    is_odd = call.body is not None and not all(map(_is_ordinary, call.body.values()))
+    body = call.body or {}
+    is_odd = any(value not in FIELDS[name].samples for name, value in body.items() if name in FIELDS)
     return is_odd and is_refusal and outcome.kind in {None, "argument"}
-
-
-def _is_ordinary(value: object) -> bool:
-    if is_array(value):
-        return all(map(_is_ordinary, value))
-    return bool(_ORDINARY.fullmatch(value)) if isinstance(value, str) else is_integer(value) and 0 < value < 1000
 
 
 @check(section="1", words="a service that hangs does not hang its clients", needs=("outcome",))
@@ -253,44 +246,33 @@ def _sent(seen: Observation, call: Call, asked: Sequence[Exchange]) -> Any:  # n
 
 def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:  # noqa: ANN401
     """Return how a result differs from what the service sent; the order of a list is the client's affair."""
-    if not is_array(wanted):
-        pet = pet_of(value, seen.read_pet)
-        return _no_animal(value) if pet is None else _difference(pet, wanted)
-    if not is_list(value):
+    if is_array(wanted) and not is_list(value):
         return f"returned {shortened(value)} instead of a sequence"
-    if len(value) != len(wanted):
-        return f"returned {counted(len(value), 'animal')}, and the service sent {len(wanted)}"
-    by_id = {animal["id"]: animal for animal in wanted}
-    for item in value:
+    items, sent = (value, wanted) if is_array(wanted) else ([value], [wanted])
+    if len(items) != len(sent):
+        return f"returned {counted(len(items), 'animal')}, and the service sent {len(sent)}"
+    by_id = {animal["id"]: animal for animal in sent}
+    for item in items:
         pet = pet_of(item, seen.read_pet)
         if pet is None:
-            return _no_animal(item)
+            return f"returned {shortened(item)} instead of an animal (pass read_pet= for other names of fields)"
         pet_id = pet.get("id")
-        sent = by_id.pop(pet_id, None) if is_integer(pet_id) else None
-        if sent is None:
+        right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
+        if right is None:
             return f"returned an animal with the id {shortened(pet_id)}, which the service did not send, or sent once"
-        broken = _difference(pet, sent)
-        if broken is not None:
-            return broken
+        for name in FIELDS:
+            if not same(pet.get(name), right.get(name)):
+                return _difference(name, pet.get(name), right.get(name))
     return None
 
 
-def _no_animal(value: object) -> str:
-    return f"returned {shortened(value)} instead of an animal (pass read_pet= for other names of fields)"
-
-
-def _difference(pet: Mapping[str, Any], wanted: Mapping[str, Any]) -> Broken | None:
-    for name, field in FIELDS.items():
-        found, right = pet.get(name), wanted.get(name)
-        if same(found, right):
-            continue
-        where = ""
-        if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
-            at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
-            found, right, where = found[at:], right[at:], f" from character {at} on"
-        words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
-        return Broken(f"returned an animal whose {name} {words}", field.sentence.section, field.sentence.text)
-    return None
+def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
+    where, sentence = "", FIELDS[name].sentence
+    if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
+        at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
+        found, right, where = found[at:], right[at:], f" from character {at} on"
+    words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
+    return Broken(f"returned an animal whose {name} {words}", sentence.section, sentence.text)
 
 
 @check(section="4", words="the result of a call belongs to its caller", needs=("outcome",))
