@@ -16,7 +16,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Mapping, Sequenc
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
 from petstore_mock.checks.observation import Call
 from petstore_mock.checks.reading import as_sequence
@@ -95,13 +95,10 @@ class AdaptedClient:
             refuse(f"expected make_client to return a client with {known}; {got}: pass methods= with other names")
         return found
 
-    def method(self, row: Operation) -> Callable[..., Any]:
+    def method(self, row: Operation) -> Any:  # noqa: ANN401
         """Return the client's own method for an operation; raise AttributeError where it has none."""
         target = self._methods.get(row.client_method, row.client_method)
-        found: Callable[..., Any] = (
-            attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
-        )
-        return found
+        return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         """Make a call and return its result; pages and iterators become lists."""
@@ -131,8 +128,9 @@ class AdaptedClient:
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
     def _value(self, value: Any) -> Any:  # noqa: ANN401
-        is_async = inspect.isawaitable(value) or isinstance(value, AsyncIterable)
-        return self.on_loop(_awaited(value)) if is_async else value
+        if inspect.isawaitable(value) or _is_stream(value):
+            return self.on_loop(_awaited(value))
+        return value
 
     @property
     def closing(self) -> Callable[[], Any] | None:
@@ -228,12 +226,12 @@ def _of(call: Call, value: Any) -> Any:  # noqa: ANN401
 
 
 async def _awaited(value: Any) -> Any:  # noqa: ANN401
-    if inspect.isawaitable(value):
-        value = await value
-    if isinstance(value, AsyncIterable):
-        items: AsyncIterable[Any] = value
-        return [item async for item in items]
-    return value
+    found: Any = await value if inspect.isawaitable(value) else value
+    return [item async for item in found] if _is_stream(found) else found
+
+
+def _is_stream(value: object) -> TypeGuard[AsyncIterable[Any]]:
+    return isinstance(value, AsyncIterable)
 
 
 async def _tasks_that_go_on() -> list[str]:

@@ -143,9 +143,10 @@ def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
 
 def attend(players: Sequence[Player]) -> None:
     """Wait until each player is done, or its call lost."""
-    waiting, before = list(players), perf_counter()
+    before = perf_counter()
+    waiting: Sequence[Player] = players
     while waiting:
         wait([player.future for player in waiting], timeout=_TICK)
         now = perf_counter()
         tick, before = min(now - before, _LONGEST_TICK), now
-        waiting = [player for player in waiting if not player.look(tick)]
+        waiting = [one for one in waiting if not one.look(tick)]

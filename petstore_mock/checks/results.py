@@ -248,7 +248,8 @@ def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:
     """Return how a result differs from what the service sent; the order of a list is the client's affair."""
     if is_array(wanted) and not is_list(value):
         return f"returned {shortened(value)} instead of a sequence"
-    items, sent = (value, wanted) if is_array(wanted) else ([value], [wanted])
+    items: Sequence[Any] = value if is_array(wanted) else [value]
+    sent: Sequence[Any] = wanted if is_array(wanted) else [wanted]
     if len(items) != len(sent):
         return f"returned {counted(len(items), 'animal')}, and the service sent {len(sent)}"
     by_id = {animal["id"]: animal for animal in sent}

@@ -56,7 +56,8 @@ class Checked:
         read_pet: ReadPet,
         limits: Limits,
     ) -> None:
-        self.petstore, self.limits = petstore, limits
+        self.petstore: Any = petstore
+        self.limits = limits
         self.seen = len(petstore.journal)  # requests that were looked at
         self._checks, self._classify, self._read_pet = tuple(checks), classify, read_pet
         self._keys = [petstore.api_key]
@@ -218,8 +219,7 @@ class WatchedClient(Checked):
         future = player.play(lambda: context.run(attempt, function, self._classify))
         attend([player])
         if player.lost is not None:
-            ended = "hung" if under_way.ended == "hung" else "stood still"
-            return Outcome(seconds=monotonic() - began, ended=ended)
+            return Outcome(seconds=monotonic() - began, ended="hung" if under_way.ended == "hung" else "stood still")
         settled(lambda: client_threads() <= threads, _UNDER_WAY)  # threads may send requests of the call, too
         outcome: Outcome = future.result()
         return outcome
@@ -276,6 +276,5 @@ def open_connections(petstore: Any) -> int:  # noqa: ANN401
 def _flaw(petstore: Any) -> Fault | None:  # noqa: ANN401
     """Return the flaw of certificates that the test planned and that a connection met."""
     world = getattr(petstore, "world", None)
-    handles = [] if world is None else world.plan.in_force
-    met = [one.fault for one in handles if one.hits and one.fault.row.meets_handshakes]
-    return next((fault for fault in met if "certificate" in fault.row.sentence), None)
+    met: list[Fault] = [] if world is None else [one.fault for one in world.plan.in_force if one.hits]
+    return next((one for one in met if one.row.meets_handshakes and "certificate" in one.row.sentence), None)
