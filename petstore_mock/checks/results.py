@@ -137,40 +137,36 @@ def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], seen: Obse
 
 
 def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    fault = exchange.fault
+    """Return the outcomes that the response to one request allows."""
+    fault, condition, row = exchange.fault, exchange.condition, call.row
+    told = "" if fault is None else f" (fault {fault})"
     if fault is not None and fault.row.responds:
-        return _by_status(fault)
-    if fault is None and exchange.status is None:  # under way, or given up by the client
+        found = _Allowed(_by_status(fault), f"the service responded {fault.status}{told}")
+    elif fault is None and exchange.status is None:  # under way, or given up by the client
         return _Allowed(_LOST, "its response was lost")
-    found = _by_response(call, exchange, seen)
-    if exchange.delayed_by is not None:
-        found = found._replace(kinds=found.kinds | _LOST)
-    if fault is None:
-        return found
-    if fault.row.readable:
-        return found._replace(kinds=found.kinds | _LOST, why=f"{found.why} (fault {fault})")
+    elif condition is not None:
+        words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
+        why = f"the service responded {condition.status}: {condition.message}{told}"
+        found = _Allowed(frozenset({condition.status}), why, exchange.section or "7", words)
+    elif exchange.operation == call.operation or row.effect != "reads":
+        why, words = f"the service responded {exchange.status}{told}", f"{row.success}: {row.response_words}"
+        found = _Allowed(frozenset({_RESULT}), why, row.section, words)
+    elif call.path_value in seen.pets:  # it looked for the animal in a list
+        words = "a list holds as many animals as limit says: no paging and no order are shown"
+        found = _Allowed(
+            frozenset({_RESULT, 404} if seen.lags else {_RESULT}), "the service has the animal", "4.1", words
+        )
+    else:
+        found = _Allowed(frozenset({404}), "there is no such animal", words=SENTENCES["absent"].text)
+    if fault is None or fault.row.responds or fault.row.readable:
+        is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
+        return found._replace(kinds=found.kinds | _LOST) if is_hard else found
     kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # its status has arrived
     words = "a client tells a lost response from a given one: it does not know whether the operation was executed"
-    return _Allowed(kinds, fault.row.sentence, call.row.section, words)
+    return _Allowed(kinds, fault.row.sentence, row.section, words)
 
 
-def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    condition, row = exchange.condition, call.row
-    if condition is not None:
-        words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
-        why = f"the service responded {condition.status}: {condition.message}"
-        return _Allowed(frozenset({condition.status}), why, exchange.section or "7", words)
-    if exchange.operation == call.operation or row.effect != "reads":
-        words = f"{row.success}: {row.response_words}"
-        return _Allowed(frozenset({_RESULT}), f"the service responded {exchange.status}", row.section, words)
-    if call.path_value not in seen.pets:  # it looked for the animal in a list
-        return _Allowed(frozenset({404}), "there is no such animal", words=SENTENCES["absent"].text)
-    words = "a list holds as many animals as limit says: no paging and no order are shown"
-    kinds = frozenset({_RESULT, 404} if seen.lags else {_RESULT})
-    return _Allowed(kinds, "the service has the animal", "4.1", words)
-
-
-def _by_status(fault: Fault) -> _Allowed:
+def _by_status(fault: Fault) -> frozenset[Kind | None]:
     """Return what a response in place of the operation's allows."""
     status, fields = fault.status or 0, dict(fault.fields)
     kinds: set[Kind | None] = {status}
@@ -180,9 +176,7 @@ def _by_status(fault: Fault) -> _Allowed:
         kinds |= {401, "protocol"} if location else {"protocol"}
         kinds |= _LOST if location.startswith("http") else set()
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may refuse the date
-    if status in SUCCESSES or is_odd or fault.takes_time:
-        kinds |= _LOST
-    return _Allowed(frozenset(kinds), f"the service responded {status} (fault {fault})")
+    return frozenset(kinds | _LOST if status in SUCCESSES or is_odd else kinds)
 
 
 @check(section="4", words="only a success of the operation, with its body, is a result", needs=("outcome",))
