@@ -143,10 +143,10 @@ def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
 
 def attend(players: Sequence[Player]) -> None:
     """Wait until each player is done, or its call lost."""
-    before = perf_counter()
-    waiting: Sequence[Player] = players
+    waiting: list[Player] = list(players)
+    before: float = perf_counter()
     while waiting:
         wait([player.future for player in waiting], timeout=_TICK)
-        now = perf_counter()
-        tick, before = min(now - before, _LONGEST_TICK), now
-        waiting = [one for one in waiting if not one.look(tick)]
+        passed: float = perf_counter() - before
+        before += passed
+        waiting = [player for player in waiting if not player.look(min(passed, _LONGEST_TICK))]

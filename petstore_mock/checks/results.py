@@ -18,12 +18,13 @@ from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from petstore_mock.checks.observation import Call, Observation, Outcome
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final[frozenset[Kind | None]] = frozenset({"transport", "protocol", "timeout"})
+_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # stands among the kinds of exceptions for no exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a client with a longer timeout may meet it with any response
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
@@ -87,7 +88,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
 class _Allowed(NamedTuple):
     """The outcomes that a response allows, and why."""
 
-    kinds: frozenset[Kind | None]
+    kinds: AbstractSet[Kind | None]
     why: str
     section: str = "7"
     words: str = _ERROR_WORDS
@@ -131,9 +132,9 @@ def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], seen: Obse
         earlier = own if told[-1].operation != call.operation else ()
     # A library may follow the redirection of a POST by a GET (RFC 9110 §15.4.4).
     followed = [later for one, later in pairwise(asked) if one.status in REDIRECTS and later not in told]
-    failures = frozenset[Kind | None]().union(*(_by_request(call, one, seen).kinds for one in (*earlier, *followed)))
+    failures = {kind for one in (*earlier, *followed) for kind in _by_request(call, one, seen).kinds} - {_RESULT}
     timed_out = outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT
-    return found._replace(kinds=found.kinds | (failures - {_RESULT}) | ({"timeout"} if timed_out else set()))
+    return found._replace(kinds=found.kinds | failures | ({"timeout"} if timed_out else set()))
 
 
 def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
@@ -147,17 +148,15 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     elif condition is not None:
         words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
         why = f"the service responded {condition.status}: {condition.message}{told}"
-        found = _Allowed(frozenset({condition.status}), why, exchange.section or "7", words)
+        found = _Allowed({condition.status}, why, exchange.section or "7", words)
     elif exchange.operation == call.operation or row.effect != "reads":
         why, words = f"the service responded {exchange.status}{told}", f"{row.success}: {row.response_words}"
-        found = _Allowed(frozenset({_RESULT}), why, row.section, words)
+        found = _Allowed({_RESULT}, why, row.section, words)
     elif call.path_value in seen.pets:  # it looked for the animal in a list
         words = "a list holds as many animals as limit says: no paging and no order are shown"
-        found = _Allowed(
-            frozenset({_RESULT, 404} if seen.lags else {_RESULT}), "the service has the animal", "4.1", words
-        )
+        found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
     else:
-        found = _Allowed(frozenset({404}), "there is no such animal", words=SENTENCES["absent"].text)
+        found = _Allowed({404}, "there is no such animal", words=SENTENCES["absent"].text)
     if fault is None or fault.row.responds or fault.row.readable:
         is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found
@@ -166,7 +165,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     return _Allowed(kinds, fault.row.sentence, row.section, words)
 
 
-def _by_status(fault: Fault) -> frozenset[Kind | None]:
+def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     """Return what a response in place of the operation's allows."""
     status, fields = fault.status or 0, dict(fault.fields)
     kinds: set[Kind | None] = {status}
@@ -176,7 +175,7 @@ def _by_status(fault: Fault) -> frozenset[Kind | None]:
         kinds |= {401, "protocol"} if location else {"protocol"}
         kinds |= _LOST if location.startswith("http") else set()
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may refuse the date
-    return frozenset(kinds | _LOST if status in SUCCESSES or is_odd else kinds)
+    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 
 @check(section="4", words="only a success of the operation, with its body, is a result", needs=("outcome",))
