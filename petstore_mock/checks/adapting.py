@@ -16,7 +16,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Mapping, Sequenc
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
 from petstore_mock.checks.observation import Call
 from petstore_mock.checks.reading import as_sequence
@@ -59,10 +59,16 @@ class AdaptedClient:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
-        self._manager: Any = None
         self.tasks_go_on = False  # whether tasks outlast the call that began them
         self.tasks_left: list[str] = []  # the names of tasks that go on after the close
-        self.client: Any = self._made(make_client, petstore)
+        made = self._made(make_client, petstore)
+        self.client: Any = made
+        self.closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
+        for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
+            if hasattr(made, enter) and not isinstance(made, type):
+                self.client = self._value(getattr(made, enter)())
+                self.closing = partial(getattr(made, leave), None, None, None)
+                break
         self.operations = self._operations()  # each with the arguments that its method takes
 
     def _made(self, make_client: Callable[[Any], Any], petstore: PetStore) -> Any:  # noqa: ANN401
@@ -70,38 +76,30 @@ class AdaptedClient:
             return await _awaited(make_client(petstore))
 
         try:
-            client = self._value(make_client(petstore))
+            return self._value(make_client(petstore))
         except RuntimeError as error:
             if "no running event loop" not in str(error):  # the complaint of asyncio, and of libraries on top of it
                 raise
-            client = self.on_loop(made())
-        enter = getattr(client, "__enter__", None) or getattr(client, "__aenter__", None)
-        if isinstance(client, type) or enter is None:
-            return client
-        self._manager = client
-        return self._value(enter())
+            return self.on_loop(made())
 
     def _operations(self) -> dict[str, tuple[str, ...]]:
-        got = f"got make_client(petstore)={shown(self.client)} ({type(self.client).__name__})"
-        if isinstance(self.client, type):
-            refuse(f"expected make_client to return a client; {got}: make an instance of it")
+        is_class = isinstance(self.client, type)
         found: dict[str, tuple[str, ...]] = {}
-        for name, row in OPERATIONS.items():
+        for name, row in OPERATIONS.items() if not is_class else ():
             with suppress(AttributeError):
                 method = self.method(row)
                 found |= {name: _accepted(row, method)} if callable(method) else {}
         if not found:
             known = in_words(row.client_method for row in OPERATIONS.values())
-            refuse(f"expected make_client to return a client with {known}; {got}: pass methods= with other names")
+            hint = "make an instance of it" if is_class else "pass methods= with other names"
+            got = f"{shown(self.client)} ({type(self.client).__name__})"
+            refuse(f"expected make_client to return a client with {known}; got make_client(petstore)={got}: {hint}")
         return found
 
-    def method(self, row: Operation) -> Callable[..., Any]:
+    def method(self, row: Operation) -> Any:  # noqa: ANN401
         """Return the client's own method for an operation; raise AttributeError where it has none."""
         target = self._methods.get(row.client_method, row.client_method)
-        found: Callable[..., Any] = (
-            attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
-        )
-        return found
+        return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         """Make a call and return its result; pages and iterators become lists."""
@@ -131,17 +129,9 @@ class AdaptedClient:
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
     def _value(self, value: Any) -> Any:  # noqa: ANN401
-        is_async = inspect.isawaitable(value) or isinstance(value, AsyncIterable)
-        return self.on_loop(_awaited(value)) if is_async else value
-
-    @property
-    def closing(self) -> Callable[[], Any] | None:
-        """The function that closes it; None where there is none."""
-        for name in ("__exit__", "__aexit__"):
-            if hasattr(self._manager, name):
-                return partial(getattr(self._manager, name), None, None, None)
-        functions = (getattr(self.client, name, None) for name in ("close", "aclose"))
-        return next((function for function in functions if callable(function)), None)
+        if inspect.isawaitable(value) or _is_stream(value):
+            return self.on_loop(_awaited(value))
+        return value
 
     def close(self) -> None:
         """Leave the client's block, or close it if it can be closed."""
@@ -214,14 +204,12 @@ def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:
 
 def _misfit(row: Operation, names: list[str], method: Callable[..., Any]) -> str | None:
     positional, keywords = Call(row.name, dict.fromkeys(names)).python
-    try:
+    with suppress(ValueError):  # written in C, for example
         signature = inspect.signature(method)
-    except (TypeError, ValueError):  # written in C, for example
-        return None
-    try:
-        signature.bind(*positional, **keywords)
-    except TypeError as error:
-        return f"got {row.client_method}{signature}: {error}"
+        try:
+            signature.bind(*positional, **keywords)
+        except TypeError as error:
+            return f"got {row.client_method}{signature}: {error}"
     return None
 
 
@@ -230,12 +218,12 @@ def _of(call: Call, value: Any) -> Any:  # noqa: ANN401
 
 
 async def _awaited(value: Any) -> Any:  # noqa: ANN401
-    if inspect.isawaitable(value):
-        value = await value
-    if isinstance(value, AsyncIterable):
-        items: AsyncIterable[Any] = value
-        return [item async for item in items]
-    return value
+    found: Any = await value if inspect.isawaitable(value) else value
+    return [item async for item in found] if _is_stream(found) else found
+
+
+def _is_stream(value: object) -> TypeGuard[AsyncIterable[Any]]:
+    return isinstance(value, AsyncIterable)
 
 
 async def _tasks_that_go_on() -> list[str]:

@@ -8,7 +8,6 @@ import threading
 from concurrent.futures import Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -68,11 +67,10 @@ class UnderWay:
         return self.ended is not None
 
     def _longest(self, last: Exchange | None) -> float:
-        limit = self._limits.longest_wait
-        told = None if last is None or limit is None else seconds_told(last)
-        if told is None or limit is None or max(told) <= limit:
-            return max(self._limits.standstill, 1.5 * self._limits.patience)
-        return limit + (ceil(told[0]) if 0 < told[0] <= limit else 0)  # dates have whole seconds
+        limits, told = self._limits, None if last is None else seconds_told(last)
+        if limits.longest_wait is None or told is None or max(told) <= limits.longest_wait:
+            return max(limits.standstill, 1.5 * limits.patience)
+        return 2 * limits.longest_wait  # by the clock of the service, the client may have to wait once as long
 
 
 def client_threads() -> int:

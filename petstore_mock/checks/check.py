@@ -19,17 +19,11 @@ _NEEDS: Final[tuple[Need, ...]] = ("journal", "outcome", "process")
 
 
 class Broken(NamedTuple):
-    """A broken rule whose section and words depend on the case.
+    """A broken rule whose section and words depend on the case."""
 
-    Attributes:
-        sentence: what the client did, without its subject and without a full stop.
-        section: the section of the interface, or the RFC.
-        words: what that section says.
-    """
-
-    sentence: str
-    section: str
-    words: str
+    sentence: str  #: what the client did, without its subject and without a full stop
+    section: str  #: the section of the interface, or the RFC
+    words: str  #: what that section says
 
 
 Look = Callable[[Observation], str | Broken | None]
@@ -55,20 +49,13 @@ class Check:
 
     Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``. It
     raises AssertionError with what is wrong, and PetStoreMockError if it needs more than requests.
-
-    Attributes:
-        name: the name of the function.
-        section: the section of the interface, or the RFC, that the rule follows from.
-        words: what that section says.
-        needs: what it looks at: ``journal``, ``outcome``, ``process``.
-        look: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong.
     """
 
-    name: str
-    section: str
-    words: str
-    needs: frozenset[Need]
-    look: Look
+    name: str  #: the name of the function
+    section: str  #: the section of the interface, or the RFC, that the rule follows from
+    words: str  #: what that section says
+    needs: frozenset[Need]  #: what it looks at: ``journal``, ``outcome``, ``process``
+    look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
 
     def find(self, seen: Observation) -> Finding | None:
         """Return what is wrong; None where nothing is, or where the observation lacks what the check needs."""

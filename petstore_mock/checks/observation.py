@@ -26,15 +26,10 @@ Need = Literal["journal", "outcome", "process"]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a client's method.
+    """One call of a client's method."""
 
-    Attributes:
-        operation: the name of the operation.
-        arguments: the arguments by the interface's names; those that the caller leaves out are absent.
-    """
-
-    operation: str
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    operation: str  #: the name of the operation
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names, if not left out
 
     @staticmethod
     def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
@@ -85,26 +80,20 @@ class Call:
 
 
 def _python_names(row: Operation) -> dict[str, str]:
-    return {one.name: one.python for one in (*FIELDS.values(), *row.parameters)}
+    fields = {one.name: one.python for one in FIELDS.values()}
+    return fields | {one.name: one.python for one in row.parameters}
 
 
 @dataclass
 class Outcome:
-    """The outcome of a call.
+    """The outcome of a call."""
 
-    Attributes:
-        value: the returned object.
-        error: the raised exception, or None.
-        kind: its meaning; None where ``classify`` does not know it.
-        seconds: how long the call took.
-        ended: why the call had to be ended by force: ``hung`` for a client without a timeout, ``stood still`` for one
-            that neither ended nor sent a request; else None.
-    """
-
-    value: Any = None
-    error: BaseException | None = None
-    kind: Kind | None = None
-    seconds: float = 0.0
+    value: Any = None  #: the returned object
+    error: BaseException | None = None  #: the raised exception, or None
+    kind: Kind | None = None  #: its meaning; None where ``classify`` does not know it
+    seconds: float = 0.0  #: how long the call took, in seconds
+    #: Why the call had to be ended by force: ``hung`` for a client without a timeout, ``stood still`` for one that
+    #: neither ended nor sent a request; else None.
     ended: Literal["hung", "stood still"] | None = None
 
     def __str__(self) -> str:
@@ -149,69 +138,38 @@ class Kept:
 
 @dataclass
 class Process:
-    """Facts about the process of a client.
+    """Facts about the process of a client."""
 
-    Attributes:
-        client: the client itself.
-        shown: the texts that were logged, printed or warned of, each behind its verb.
-        connections: the open connections.
-        allowed_connections: the connections that may be open.
-        threads: the threads that the client left behind at its close.
-        tasks: the names of its tasks that go on after its close.
-        settings: the changed settings of the program.
-    """
-
-    client: object = None
-    shown: Sequence[tuple[str, str]] = ()
-    connections: int = 0
-    allowed_connections: int = 0
-    threads: int = 0
-    tasks: Sequence[str] = ()
-    settings: Sequence[str] = ()
+    client: object = None  #: the client itself
+    shown: Sequence[tuple[str, str]] = ()  #: the texts that were logged, printed or warned of, each behind its verb
+    connections: int = 0  #: the open connections ...
+    allowed_connections: int = 0  #: ... and how many of them may be open
+    threads: int = 0  #: the threads that the client left behind at its close
+    tasks: Sequence[str] = ()  #: the names of its tasks that go on after its close
+    settings: Sequence[str] = ()  #: the changed settings of the program
 
 
 @dataclass
 class Observation:
-    """One call of a client: its requests, its outcome, and facts that some checks need.
+    """One call of a client: its requests, its outcome, and facts that some checks need."""
 
-    Attributes:
-        exchanges: the requests of the call, in order.
-        call: the call; None where nobody said what was asked.
-        outcome: its outcome; None where nobody looked.
-        process: facts about the client's process; None where nobody looked.
-        doing: the subject of sentences where there is no call: ``make_client`` while a client is made, ``close()``
-            while it is closed.
-        earlier: the requests of the same client before this call.
-        foreign: requests that reached another service, or the world of another client, during the call.
-        earlier_results: results of earlier calls that their caller still holds.
-        meanwhile: the call that was under way at the same time.
-        shared: whether threads or tasks of the client may have sent some of the requests.
-        url: the base address of the service.
-        keys: the API keys of the client.
-        pets: the animals that the service has, by id.
-        lags: whether lists and reads may leave out animals that the service has (gap ``visibility``).
-        flaw: the fault that the connection met in its TLS handshake, or None.
-        patience: the seconds that a call may wait for a response that never comes.
-        read_pet: reads an animal that the client returned.
-    """
-
-    exchanges: Sequence[Exchange]
-    call: Call | None = None
-    outcome: Outcome | None = None
-    process: Process | None = None
-    doing: str = "the client"
-    earlier: Sequence[Exchange] = ()
-    foreign: Sequence[Exchange] = ()
-    earlier_results: Sequence[Kept] = ()
-    meanwhile: Call | None = None
-    shared: bool = False
-    url: str = ""
-    keys: Sequence[str] = ()
-    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])
-    lags: bool = False
-    flaw: Fault | None = None
-    patience: float = 2.0
-    read_pet: ReadPet = read_pet
+    exchanges: Sequence[Exchange]  #: the requests of the call, in order
+    call: Call | None = None  #: None where nobody said what was asked
+    outcome: Outcome | None = None  #: None where nobody looked
+    process: Process | None = None  #: facts about the client's process; None where nobody looked
+    doing: str = "the client"  #: the subject of sentences where there is no call: ``make_client`` or ``close()``
+    earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
+    foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
+    earlier_results: Sequence[Kept] = ()  #: results of earlier calls that their caller still holds
+    meanwhile: Call | None = None  #: the call that was under way at the same time
+    shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
+    url: str = ""  #: the base address of the service
+    keys: Sequence[str] = ()  #: the API keys of the client
+    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])  #: the service's animals, by id
+    lags: bool = False  #: whether lists and reads may leave out animals that the service has (gap ``visibility``)
+    flaw: Fault | None = None  #: the fault that the connection met in its TLS handshake, or None
+    patience: float = 2.0  #: the seconds that a call may wait for a response that never comes
+    read_pet: ReadPet = read_pet  #: reads an animal that the client returned
 
     @property
     def offers(self) -> frozenset[Need]:

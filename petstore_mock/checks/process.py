@@ -60,11 +60,7 @@ def nothing_runs_on(seen: Observation) -> str | None:
     return f"left {counted(process.threads, 'thread')} running" if process.threads else None
 
 
-@check(
-    section="1",
-    words="others in the program go by its settings: a client sets its own logger, connections and contexts",
-    needs=("process",),
-)
+@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None
@@ -88,7 +84,6 @@ def _set_filters(values: list[Any]) -> None:
     filters[:] = values
 
 
-_SIGNALS: Final = frozenset({"SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGPIPE", "SIGCHLD"})
 # What reads a setting, and what restores it.
 _SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
     "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
@@ -100,11 +95,7 @@ _SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] =
     "socket.getaddrinfo": (lambda: socket.getaddrinfo, partial(setattr, socket, "getaddrinfo")),
     "os.environ": (_environment, _set_environment),
     "warnings.filters": (lambda: warnings.filters[:], _set_filters),
-    **{
-        f"signal.{one.name}": (partial(signal.getsignal, one), partial(signal.signal, one))
-        for one in signal.Signals
-        if one.name in _SIGNALS
-    },
+    **{f"signal.{one.name}": (partial(signal.getsignal, one), partial(signal.signal, one)) for one in signal.Signals},
 }
 _BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries change them when they are imported
 _one_at_a_time: Final = Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.interface.table import FIELDS, in_words
@@ -17,7 +17,6 @@ _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "rec
 # The types of objects that stand for nothing in generated clients and in several libraries.
 _NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
 _MANY: Final = 10_000  # animals of an endless iterator
-_PLAIN: Final = frozenset({str, int, list})  # types of values that need no reading
 
 
 def _camel(python: str) -> str:
@@ -40,8 +39,6 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
     Raises:
         TypeError: it has none of an animal's fields.
     """
-    if type(value) is dict and value.keys() <= FIELDS.keys() and _PLAIN.issuperset(map(type, value.values())):
-        return value  # as the service sent it, which is most of the time
     fields: dict[str, Any] = {}
     for field, names in _NAMES.items():
         for name in names:
@@ -67,13 +64,16 @@ def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any obje
         held: Any = _member(value, name)
         if is_list(held):
             return list(held)
-    is_iterator = isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
-    return list(islice(value, _MANY)) if is_iterator else value
+    return list(islice(value, _MANY)) if _is_iterator(value) else value
 
 
-def is_list(value: object) -> bool:
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a sequence of items: neither text nor a named tuple."""
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and not hasattr(value, "_fields")
+    return not isinstance(value, (str, bytes)) and not hasattr(value, "_fields") and isinstance(value, Sequence)
+
+
+def _is_iterator(value: object) -> TypeGuard[Iterable[Any]]:
+    return isinstance(value, Iterable) and not isinstance(value, (Mapping, Sequence))
 
 
 def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN401
@@ -90,5 +90,5 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
     """Return a result as lists and dicts, so that no ``__eq__`` of the client's own decides a comparison."""
     if is_list(value):
         return [copied(item, read) for item in value]
-    fields = value if isinstance(value, (str, bytes, Mapping)) else pet_of(value, read)
+    fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
     return dict(fields) if is_object(fields) else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,18 +17,18 @@ from petstore_mock.common.values import counted, is_integer
 from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from petstore_mock.checks.observation import Call, Observation, Outcome
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final[frozenset[Kind | None]] = frozenset({"transport", "protocol", "timeout"})
+_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # stands among the kinds of exceptions for no exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a client with a longer timeout may meet it with any response
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters from which on a sentence shows the first difference of texts
-_ORDINARY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")  # text that no client refuses by a rule of its own
 _ERROR_WORDS: Final = "a response that is no success is an Error, and its HTTP status says which"
 _UNKNOWN: Final = "neither a status nor what went wrong (raise it from the library's error, or pass classify=)"
 
@@ -66,14 +65,9 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     """Whether a client refuses an odd animal by a rule of its own, as it may: §2 shows no limits."""
     error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
     is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
-    is_odd = call.body is not None and not all(map(_is_ordinary, call.body.values()))
+    body = call.body or {}
+    is_odd = any(value not in FIELDS[name].samples for name, value in body.items() if name in FIELDS)
     return is_odd and is_refusal and outcome.kind in {None, "argument"}
-
-
-def _is_ordinary(value: object) -> bool:
-    if is_array(value):
-        return all(map(_is_ordinary, value))
-    return bool(_ORDINARY.fullmatch(value)) if isinstance(value, str) else is_integer(value) and 0 < value < 1000
 
 
 @check(section="1", words="a service that hangs does not hang its clients", needs=("outcome",))
@@ -94,7 +88,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
 class _Allowed(NamedTuple):
     """The outcomes that a response allows, and why."""
 
-    kinds: frozenset[Kind | None]
+    kinds: AbstractSet[Kind | None]
     why: str
     section: str = "7"
     words: str = _ERROR_WORDS
@@ -138,46 +132,40 @@ def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], seen: Obse
         earlier = own if told[-1].operation != call.operation else ()
     # A library may follow the redirection of a POST by a GET (RFC 9110 §15.4.4).
     followed = [later for one, later in pairwise(asked) if one.status in REDIRECTS and later not in told]
-    failures = frozenset[Kind | None]().union(*(_by_request(call, one, seen).kinds for one in (*earlier, *followed)))
+    failures = {kind for one in (*earlier, *followed) for kind in _by_request(call, one, seen).kinds} - {_RESULT}
     timed_out = outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT
-    return found._replace(kinds=found.kinds | (failures - {_RESULT}) | ({"timeout"} if timed_out else set()))
+    return found._replace(kinds=found.kinds | failures | ({"timeout"} if timed_out else set()))
 
 
 def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    fault = exchange.fault
+    """Return the outcomes that the response to one request allows."""
+    fault, condition, row = exchange.fault, exchange.condition, call.row
+    told = "" if fault is None else f" (fault {fault})"
     if fault is not None and fault.row.responds:
-        return _by_status(fault)
-    if fault is None and exchange.status is None:  # under way, or given up by the client
+        found = _Allowed(_by_status(fault), f"the service responded {fault.status}{told}")
+    elif fault is None and exchange.status is None:  # under way, or given up by the client
         return _Allowed(_LOST, "its response was lost")
-    found = _by_response(call, exchange, seen)
-    if exchange.delayed_by is not None:
-        found = found._replace(kinds=found.kinds | _LOST)
-    if fault is None:
-        return found
-    if fault.row.readable:
-        return found._replace(kinds=found.kinds | _LOST, why=f"{found.why} (fault {fault})")
+    elif condition is not None:
+        words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
+        why = f"the service responded {condition.status}: {condition.message}{told}"
+        found = _Allowed({condition.status}, why, exchange.section or "7", words)
+    elif exchange.operation == call.operation or row.effect != "reads":
+        why, words = f"the service responded {exchange.status}{told}", f"{row.success}: {row.response_words}"
+        found = _Allowed({_RESULT}, why, row.section, words)
+    elif call.path_value in seen.pets:  # it looked for the animal in a list
+        words = "a list holds as many animals as limit says: no paging and no order are shown"
+        found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
+    else:
+        found = _Allowed({404}, "there is no such animal", words=SENTENCES["absent"].text)
+    if fault is None or fault.row.responds or fault.row.readable:
+        is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
+        return found._replace(kinds=found.kinds | _LOST) if is_hard else found
     kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # its status has arrived
     words = "a client tells a lost response from a given one: it does not know whether the operation was executed"
-    return _Allowed(kinds, fault.row.sentence, call.row.section, words)
+    return _Allowed(kinds, fault.row.sentence, row.section, words)
 
 
-def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    condition, row = exchange.condition, call.row
-    if condition is not None:
-        words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
-        why = f"the service responded {condition.status}: {condition.message}"
-        return _Allowed(frozenset({condition.status}), why, exchange.section or "7", words)
-    if exchange.operation == call.operation or row.effect != "reads":
-        words = f"{row.success}: {row.response_words}"
-        return _Allowed(frozenset({_RESULT}), f"the service responded {exchange.status}", row.section, words)
-    if call.path_value not in seen.pets:  # it looked for the animal in a list
-        return _Allowed(frozenset({404}), "there is no such animal", words=SENTENCES["absent"].text)
-    words = "a list holds as many animals as limit says: no paging and no order are shown"
-    kinds = frozenset({_RESULT, 404} if seen.lags else {_RESULT})
-    return _Allowed(kinds, "the service has the animal", "4.1", words)
-
-
-def _by_status(fault: Fault) -> _Allowed:
+def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     """Return what a response in place of the operation's allows."""
     status, fields = fault.status or 0, dict(fault.fields)
     kinds: set[Kind | None] = {status}
@@ -187,9 +175,7 @@ def _by_status(fault: Fault) -> _Allowed:
         kinds |= {401, "protocol"} if location else {"protocol"}
         kinds |= _LOST if location.startswith("http") else set()
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may refuse the date
-    if status in SUCCESSES or is_odd or fault.takes_time:
-        kinds |= _LOST
-    return _Allowed(frozenset(kinds), f"the service responded {status} (fault {fault})")
+    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 
 @check(section="4", words="only a success of the operation, with its body, is a result", needs=("outcome",))
@@ -253,44 +239,34 @@ def _sent(seen: Observation, call: Call, asked: Sequence[Exchange]) -> Any:  # n
 
 def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:  # noqa: ANN401
     """Return how a result differs from what the service sent; the order of a list is the client's affair."""
-    if not is_array(wanted):
-        pet = pet_of(value, seen.read_pet)
-        return _no_animal(value) if pet is None else _difference(pet, wanted)
-    if not is_list(value):
+    if is_array(wanted) and not is_list(value):
         return f"returned {shortened(value)} instead of a sequence"
-    if len(value) != len(wanted):
-        return f"returned {counted(len(value), 'animal')}, and the service sent {len(wanted)}"
-    by_id = {animal["id"]: animal for animal in wanted}
-    for item in value:
+    items: Sequence[Any] = value if is_array(wanted) else [value]
+    sent: Sequence[Any] = wanted if is_array(wanted) else [wanted]
+    if len(items) != len(sent):
+        return f"returned {counted(len(items), 'animal')}, and the service sent {len(sent)}"
+    by_id = {animal["id"]: animal for animal in sent}
+    for item in items:
         pet = pet_of(item, seen.read_pet)
         if pet is None:
-            return _no_animal(item)
+            return f"returned {shortened(item)} instead of an animal (pass read_pet= for other names of fields)"
         pet_id = pet.get("id")
-        sent = by_id.pop(pet_id, None) if is_integer(pet_id) else None
-        if sent is None:
+        right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
+        if right is None:
             return f"returned an animal with the id {shortened(pet_id)}, which the service did not send, or sent once"
-        broken = _difference(pet, sent)
-        if broken is not None:
-            return broken
+        for name in FIELDS:
+            if not same(pet.get(name), right.get(name)):
+                return _difference(name, pet.get(name), right.get(name))
     return None
 
 
-def _no_animal(value: object) -> str:
-    return f"returned {shortened(value)} instead of an animal (pass read_pet= for other names of fields)"
-
-
-def _difference(pet: Mapping[str, Any], wanted: Mapping[str, Any]) -> Broken | None:
-    for name, field in FIELDS.items():
-        found, right = pet.get(name), wanted.get(name)
-        if same(found, right):
-            continue
-        where = ""
-        if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
-            at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
-            found, right, where = found[at:], right[at:], f" from character {at} on"
-        words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
-        return Broken(f"returned an animal whose {name} {words}", field.sentence.section, field.sentence.text)
-    return None
+def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
+    where, sentence = "", FIELDS[name].sentence
+    if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
+        at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
+        found, right, where = found[at:], right[at:], f" from character {at} on"
+    words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
+    return Broken(f"returned an animal whose {name} {words}", sentence.section, sentence.text)
 
 
 @check(section="4", words="the result of a call belongs to its caller", needs=("outcome",))
