@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.environment import text_of, variable_of
-from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
-_PREFIX: Final = "PETSTORE_MOCK_"
-# Kubernetes gives these to each pod beside a service called petstore-mock.
-_KUBERNETES: Final = re.compile(rf"{_PREFIX}(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -118,14 +114,3 @@ def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or seve
         return option.check(option.name, values) if option.name == "cors" else values
     value = option.parse(texts)
     return value if option.name in {"at", "behaviour", "seed", "api_key"} else option.check(option.name, value)
-
-
-def misspelt_variables() -> list[str]:
-    """Return a line for each variable that is like the name of an option, and is none."""
-    known = [variable_of(name) for name in (*SERVE, *OPTIONS)]
-    found = {name: nearest(name, known) for name in os.environ if name.startswith(_PREFIX) and name not in known}
-    return [
-        f"the environment has {name}; did you mean {meant}?"
-        for name, meant in found.items()
-        if meant is not None and not _KUBERNETES.match(name)
-    ]

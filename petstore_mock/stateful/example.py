@@ -84,7 +84,7 @@ class Actor(WatchedClient):
         try:
             step(self, self.petstore)
         finally:
-            self._quiet = True
+            self._quiet, self.latest = True, None
 
     def meet(self, petstore: PetStore) -> None:
         """Know a world to which the client should send nothing."""
@@ -244,12 +244,10 @@ class Example:
 
     def _inject(self, step: PlannedFault) -> None:
         fault, code = self._led(step)
-        times = "" if step.times is None else f", times={step.times}"
-        on = "" if step.on is None else f", on={step.on!r}"
-        after = f", after={step.after}" if step.after else ""
-        at = f", at={step.at!r}" if step.at != "before_commit" else ""
+        usual = {"times": None, "on": None, "after": 0, "at": "before_commit"}
+        given = [f"{name}={getattr(step, name)!r}" for name in usual if getattr(step, name) != usual[name]]
         redirection = "redirection = " if fault is not step.fault else ""
-        self._did(f"{redirection}{self.actor.world}.inject({code}{times}{on}{after}{at})")
+        self._did(f"{redirection}{self.actor.world}.inject({', '.join([code, *given])})")
         handle = replace(step, fault=fault).inject(self.actor.petstore)
         if redirection:
             self._redirection = handle
@@ -303,7 +301,7 @@ def _stack_of(found: Found, actors: Iterable[Actor]) -> str:
     """Return the client's lines behind an exception that says nothing, or behind a call that stands still."""
     outcome = found.outcome
     if outcome is not None and outcome.ended is not None:
-        lost = max(actor.lost_thread for actor in actors)
+        lost = max((actor.lost_thread for actor in actors), default=0)
         frame = sys._current_frames().get(lost)  # noqa: SLF001  # public by its documentation
         stack = traceback.StackSummary() if frame is None else traceback.extract_stack(frame)
         return "".join(_own(stack, _FRAMES_OF_A_WAIT).format()).rstrip()
