@@ -31,8 +31,6 @@ _INTERRUPTS: Final = 50
 
 @dataclass
 class Limits:
-    """How long a call may wait."""
-
     patience: float = 2.0  # for a response that never comes
     longest_wait: float | None = None  # that the client grants a Retry-After
     standstill: float = STANDSTILL  # without a request, and without a response that is due
@@ -78,7 +76,7 @@ class UnderWay:
 
 
 def client_threads() -> int:
-    """Return how many threads run that are not the package's own."""
+    """Threads that are not the package's own."""
     return sum(thread.name not in {PLAYER_THREAD, LOOP_THREAD} for thread in threading.enumerate())
 
 
@@ -99,11 +97,9 @@ class Player:
 
     @property
     def ident(self) -> int:
-        """The number of the thread."""
         return self._thread.ident or 0
 
     def play(self, work: Callable[[], Any]) -> Future[Any]:
-        """Begin to do ``work`` and return the future of its result."""
         self.future = Future()
         self._work.put((work, self.future))
         return self.future

@@ -18,7 +18,7 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
-    from petstore_mock.checks.observation import Call, Observation
+    from petstore_mock.checks.check import Call, Observation
     from petstore_mock.journal.exchange import Exchange
 
 MOST_REQUESTS: Final = 10  # urllib3 sends 4 by default, and few libraries more than 5

@@ -10,11 +10,9 @@ from weakref import WeakKeyDictionary, WeakSet
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.attending import Limits, Player, UnderWay, attend, client_threads
-from petstore_mock.checks.check import Check, Finding
-from petstore_mock.checks.classify import classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
+from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.reading import read_pet
+from petstore_mock.checks.reading import classify_exception, read_pet
 from petstore_mock.checks.together import halves, meet
 from petstore_mock.common.real import monotonic
 from petstore_mock.interface.table import OPERATIONS
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from petstore_mock.checks.adapting import Methods
-    from petstore_mock.checks.classify import Kind
-    from petstore_mock.checks.reading import ReadPet
+    from petstore_mock.checks.reading import Kind, ReadPet
     from petstore_mock.faults import Fault
     from petstore_mock.mock.face import PetStore
 
@@ -66,14 +63,12 @@ class Checked:
     # For subclasses
 
     def attempt(self, function: Callable[[], Any]) -> Outcome:
-        """Call the client."""
         return attempt(function, self._classify)
 
     def facts(self) -> Process | None:
         """Return what the process shows; None where nobody looks."""
 
     def fail(self, finding: Finding, _: Outcome | None) -> None:
-        """Raise what is wrong."""
         __tracebackhide__ = True
         raise AssertionError(str(finding))
 
@@ -247,13 +242,11 @@ class WatchedClient(Checked):
         self.judge(self.observed(doing="close()", outcome=outcome, process=facts))
 
     def facts(self) -> Process:
-        """Return what the process shows."""
         most = self._before + MOST_CONNECTIONS * max(1, len(_open))
         settled(lambda: open_connections(self.petstore) <= most, _UNDER_WAY)
         return Process(self.client.client, self._watch.take(), open_connections(self.petstore), most)
 
     def observed(self, **given: Any) -> Observation:  # noqa: ANN401
-        """Return what happened since the last look."""
         seen = super().observed(**given)
         seen.pets, seen.flaw = {pet["id"]: pet for pet in self.petstore.pets}, _flaw(self.petstore)
         seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]

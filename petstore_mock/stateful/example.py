@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock import faults
 from petstore_mock.checks import Call, Finding, Outcome, Process
 from petstore_mock.checks.attending import attend
-from petstore_mock.checks.check import Broken, Check
-from petstore_mock.checks.observation import attempt
+from petstore_mock.checks.check import Broken, Check, attempt
 from petstore_mock.checks.process import settled
 from petstore_mock.checks.wording import literal
 from petstore_mock.errors import PetStoreMockError
