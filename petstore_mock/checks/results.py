@@ -52,8 +52,8 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     """Whether the service responded with ``status`` before, and the wait that it asked for goes on."""
-    latest = next((one for one in reversed(earlier) if one.status == status), None)
-    if latest is None or status not in TELL_TO_WAIT:
+    latest = next((one for one in reversed(earlier) if one.status == status and status in TELL_TO_WAIT), None)
+    if latest is None:
         return False
     longest = max(seconds_told(latest) or (0.0,))
     has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides for how long

@@ -40,7 +40,8 @@ _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # requests
 class Checked:
     """A client whose calls are values, each held against the checks.
 
-    A subclass makes the ``client``, and says how to wait for a call and what else there is to know.
+    A subclass makes the ``client``. It may override how to wait for a call (``attempt``), what else there is to know
+    (``facts``, ``observed``), and what a finding raises (``fail``).
     """
 
     client: AdaptedClient
@@ -59,8 +60,6 @@ class Checked:
         self._checks, self._classify, self._read_pet = tuple(checks), classify, read_pet
         self._keys = [petstore.api_key]
         self._results: list[Kept] = []
-
-    # For subclasses
 
     def attempt(self, function: Callable[[], Any]) -> Outcome:
         return attempt(function, self._classify)
@@ -82,8 +81,6 @@ class Checked:
         seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
         return seen
 
-    # Calls
-
     def judge(self, seen: Observation) -> None:
         """Fail with the first finding of the checks."""
         __tracebackhide__ = True
@@ -103,9 +100,20 @@ class Checked:
             self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
         return outcome
 
-    def together(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
-        """Make two calls at once, and check both."""
+    def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
+        """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
+
+        Args:
+            first: a call.
+            second: another call.
+            hold: the line of the client's own code before which the first call is held.
+            then: the line before which the second call is held; None for none.
+
+        Raises:
+            AssertionError: one of the calls did wrong.
+        """
         __tracebackhide__ = True
+        calls = (first, second)
         whole = self.attempt(partial(meet, self.client, calls, hold, then, self._classify))
         outcomes = [whole, whole] if whole.value is None else whole.value
         if any(outcome.error is not None for outcome in outcomes):
@@ -162,6 +170,7 @@ class WatchedClient(Checked):
             self.client = AdaptedClient(make_client, petstore, methods=methods)
             self.judge(self.observed(doing="make_client", process=self.facts()))
         except BaseException:
+            self._player.end()
             self._watch.end()
             raise
         _open.add(self)
@@ -190,21 +199,6 @@ class WatchedClient(Checked):
     def __exit__(self, *_: object) -> None:
         __tracebackhide__ = True
         self.close()
-
-    def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
-        """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
-
-        Args:
-            first: a call.
-            second: another call.
-            hold: the line of the client's own code before which the first call is held.
-            then: the line before which the second call is held; None for none.
-
-        Raises:
-            AssertionError: one of the calls did wrong.
-        """
-        __tracebackhide__ = True
-        self.together((first, second), hold, then)
 
     def attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""

@@ -128,13 +128,13 @@ class Actor(Checked):
             settled(lambda: self._scene.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
         return outcome
 
-    def together(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
+    def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
         """Make two calls at once, and check both; of two alike, nobody could tell which response belongs to which."""
-        self._begin(calls[0])
-        if calls[0] != calls[1]:
+        self._begin(first)
+        if first != second:
             limits = self.limits
             self.limits = replace(limits, standstill=min(_PAIR_STANDSTILL, limits.standstill))
-            super().together(calls, hold, then)
+            super().at_once(first, second, hold=hold, then=then)
             self.limits = limits
 
     def _begin(self, call: Call) -> None:

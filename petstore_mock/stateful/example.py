@@ -196,7 +196,7 @@ class Example(Scene):
             asked = ", ".join(f"checks.Call({call.operation!r}, {literal(call.arguments)})" for call in calls)
             places = f"hold={step.hold}" + ("" if step.then is None else f", then={step.then}")
             self.lines.append(f"{self.actor.name}.at_once({asked}, {places})")
-            self.actor.together(calls, step.hold, step.then)
+            self.actor.at_once(*calls, hold=step.hold, then=step.then)
 
     def _own(self, name: str) -> None:
         self.lines.append(f"{name}({self.actor.name}, {self.actor.world})")
