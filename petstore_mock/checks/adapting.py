@@ -18,7 +18,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
-from petstore_mock.checks.observation import Call
+from petstore_mock.checks.check import Call
 from petstore_mock.checks.reading import as_sequence
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
@@ -102,7 +102,6 @@ class AdaptedClient:
         return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
-        """Make a call and return its result; pages and iterators become lists."""
         return _of(call, self._value(self._begun(call)))
 
     def gather(self, calls: Sequence[Call]) -> list[asyncio.Task[Any]]:
@@ -124,7 +123,6 @@ class AdaptedClient:
         return self.method(call.row)(*positional, **keywords)
 
     def is_async(self, operation: str) -> bool:
-        """Whether the client's method for an operation is ``async def``."""
         method = self.method(OPERATIONS[operation])
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 

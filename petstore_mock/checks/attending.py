@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -67,10 +68,10 @@ class UnderWay:
         return self.ended is not None
 
     def _longest(self, last: Exchange | None) -> float:
-        limits, told = self._limits, None if last is None else seconds_told(last)
-        if limits.longest_wait is None or told is None or max(told) <= limits.longest_wait:
-            return max(limits.standstill, 1.5 * limits.patience)
-        return 2 * limits.longest_wait  # by the clock of the service, the client may have to wait once as long
+        longest, told = self._limits.longest_wait, None if last is None else seconds_told(last)
+        if longest is None or told is None or max(told) <= longest:
+            return max(self._limits.standstill, 1.5 * self._limits.patience)
+        return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)  # dates have whole seconds
 
 
 def client_threads() -> int:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.adapting import LOOP_THREAD
 from petstore_mock.checks.attending import PLAYER_THREAD
-from petstore_mock.checks.check import check
-from petstore_mock.checks.observation import Process
+from petstore_mock.checks.check import Process, check
 from petstore_mock.checks.wording import key_in, shortened, text_of, without_keys
 from petstore_mock.common.real import Lock, monotonic, sleep
 from petstore_mock.common.values import counted
@@ -25,7 +24,7 @@ from petstore_mock.common.values import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.checks.observation import Observation
+    from petstore_mock.checks.check import Observation
 
 MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
 _MOST_THREADS: Final = 8  # of a pool, which may end with the program

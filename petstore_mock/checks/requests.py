@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from itertools import pairwise
@@ -11,14 +10,14 @@ from urllib.parse import urlsplit
 
 from petstore_mock.checks.check import Broken, check
 from petstore_mock.checks.wording import key_in, shortened
-from petstore_mock.common.dates import seconds_of
+from petstore_mock.common.dates import http_date, seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
-    from petstore_mock.checks.observation import Call, Observation
+    from petstore_mock.checks.check import Call, Observation
     from petstore_mock.journal.exchange import Exchange
 
 MOST_REQUESTS: Final = 10  # urllib3 sends 4 by default, and few libraries more than 5
@@ -30,10 +29,6 @@ REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
 TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
-
-_DATE: Final = re.compile(
-    "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [0-9]{4} .*"
-)
 
 
 @check(section="5", words=SENTENCES["key"].text)
@@ -82,8 +77,9 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
         if port not in {None, 80} and not host.endswith(f":{port}"):
             return Broken(f"sent 'Host: {host}'", "RFC 9110 §7.2", "Host names the host and the port of the service")
     for date in request.values("date"):
-        if not _DATE.fullmatch(date):
-            return Broken(f"sent 'Date: {date}'", "RFC 9110 §5.6.7", "a date has the English names of day and month")
+        moment = seconds_of(date)
+        if moment is None or http_date(moment) != date:
+            return Broken(f"sent 'Date: {date}'", "RFC 9110 §5.6.7", "a date has English names, and ends with GMT")
     accept = (request.header("accept") or "*/*").lower()
     if not any(media in accept for media in ("*/*", "application/*", "application/json")):  # RFC 9110 §12.5.1
         return Broken(f"sent 'Accept: {accept}'", SENTENCES["json"].section, SENTENCES["json"].text)

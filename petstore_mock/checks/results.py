@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.check import Broken, check
-from petstore_mock.checks.classify import LIBRARIES, SUCCESSES, Kind
-from petstore_mock.checks.reading import as_sequence, copied, is_list, pet_of
+from petstore_mock.checks.reading import LIBRARIES, SUCCESSES, Kind, as_sequence, copied, is_list, pet_of
 from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_ping, same, seconds_told
 from petstore_mock.checks.wording import key_in, raised, shortened, text_of
 from petstore_mock.common.guards import is_array, is_object
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-    from petstore_mock.checks.observation import Call, Observation, Outcome
+    from petstore_mock.checks.check import Call, Observation, Outcome
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
@@ -53,8 +52,8 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     """Whether the service responded with ``status`` before, and the wait that it asked for goes on."""
-    latest = next((one for one in reversed(earlier) if one.status == status), None)
-    if latest is None or status not in TELL_TO_WAIT:
+    latest = next((one for one in reversed(earlier) if one.status == status and status in TELL_TO_WAIT), None)
+    if latest is None:
         return False
     longest = max(seconds_told(latest) or (0.0,))
     has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides for how long

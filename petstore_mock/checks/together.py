@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.attending import Player
-from petstore_mock.checks.classify import LIBRARIES
-from petstore_mock.checks.observation import Call, Observation, Outcome, attempt
+from petstore_mock.checks.check import Call, Observation, Outcome, attempt
+from petstore_mock.checks.reading import LIBRARIES
 from petstore_mock.checks.requests import asks_for
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import require
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
-    from petstore_mock.checks.classify import Kind
+    from petstore_mock.checks.reading import Kind
 
     Pair = tuple[Future[Any], Future[Any]]
 

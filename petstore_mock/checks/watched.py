@@ -10,11 +10,9 @@ from weakref import WeakKeyDictionary, WeakSet
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.attending import Limits, Player, UnderWay, client_threads
-from petstore_mock.checks.check import Check
-from petstore_mock.checks.classify import classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
+from petstore_mock.checks.check import Call, Check, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.reading import read_pet
+from petstore_mock.checks.reading import classify_exception, read_pet
 from petstore_mock.checks.together import halves, meet
 from petstore_mock.common.real import monotonic
 from petstore_mock.interface.table import OPERATIONS, Operation
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from petstore_mock.checks.adapting import Methods
-    from petstore_mock.checks.classify import Kind
-    from petstore_mock.checks.reading import ReadPet
+    from petstore_mock.checks.reading import Kind, ReadPet
     from petstore_mock.mock.face import PetStore
 
 CHECKS: Final[dict[str, Check]] = {
