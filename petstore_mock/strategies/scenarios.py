@@ -83,7 +83,7 @@ class Blocks:
         """Return the calls that may show an animal."""
         return tuple(plain_ask(row, pick) for row in self.rows if not row.commits)
 
-    def values(self) -> list[Block]:
+    def values(self) -> list[tuple[Ask]]:
         """Return plain calls, and calls in which each argument has each of its sample values."""
         arguments = [(ask, name) for ask in self.plain for name in self._taken[ask.operation]]
         odd = [
@@ -222,7 +222,7 @@ def scenarios(
     drawn += [st.just((Own(name),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)
-    nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
+    nested = st.lists(st.lists(block, min_size=1, max_size=6), min_size=1, max_size=5)
     flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
     return st.builds(Scenario, behaviours(vary=chosen), flat)
 
