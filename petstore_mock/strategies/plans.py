@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _AS_JSON: Final = {"Content-Type": "application/json"}
 QUICK_FAULTS: Final = (
     *(kinds.server_error(500), kinds.reset(), kinds.respond(502, body="<html><body>Bad gateway</body></html>")),
-    *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=b""), kinds.unauthorized()),
+    *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
     *(kinds.respond(403), kinds.rate_limited(0), kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_json()),
     *(kinds.malformed_chunk(), kinds.wrong_content_type(), kinds.rate_limited(None)),
     kinds.rate_limited("2020-01-01"),  # in the past: there is nothing to wait for
@@ -37,7 +37,7 @@ QUICK_FAULTS: Final = (
     kinds.respond(502, body="<p>Passerelle défectueuse</p>".encode("latin-1")),
     kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # the realm is optional (RFC 6750 §3)
     # Successes of a proxy, a login page or a queue, and of a service that breaks the interface.
-    *(kinds.respond(200, body=b""), kinds.respond(204), kinds.respond(202, json={"queued": True})),
+    *(kinds.respond(200, body=""), kinds.respond(204), kinds.respond(202, json={"queued": True})),
     kinds.respond(200, body="<html><body>Please log in</body></html>"),
     kinds.respond(200, body="null", headers=_AS_JSON),
     kinds.respond(200, json={"message": "Down for maintenance"}),
