@@ -122,9 +122,10 @@ class Actor(Checked):
     def call(self, call: Call) -> Outcome:
         """Make a call, and check it."""
         self._begin(call)
-        connections = self._scene.connections()
+        connections, before = self._scene.connections(), self.seen
         outcome = super().call(call)
-        if outcome.error is not None:
+        faults = [one.fault for one in self.petstore.journal[before:]] if outcome.error is not None else []
+        if any(fault is not None and fault.row.needs_socket for fault in faults):
             settled(lambda: self._scene.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
         return outcome
 
