@@ -18,7 +18,7 @@ class TlsPlan:
     """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
     flaw: TlsFlaw
-    pending: Pending | None = None
+    pending: Pending
 
 
 class Handler(Protocol):
@@ -43,7 +43,7 @@ class Handler(Protocol):
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.
-    def connection_opened(self, number: int) -> TlsPlan | None: ...
+    def connection_opened(self) -> TlsPlan | None: ...
 
     def handshake_failed(self, reason: str) -> None:
         """Note why a TLS handshake failed, in one sentence."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
@@ -235,11 +234,9 @@ class Service:
         """Respond to a request whose handling raised an exception."""
         return self.worlds.failed(error, request)
 
-    def connection_opened(self, number: int) -> TlsPlan | None:
+    def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; a reset of its world ends a hang."""
-        world = self.worlds.current
-        plan = self.worlds.connection_opened(number)
-        return None if plan is None else replace(plan, pending=world.pending)
+        return self.worlds.connection_opened()
 
     def handshake_failed(self, reason: str) -> None:
         """Note a failed TLS handshake."""

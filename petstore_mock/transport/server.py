@@ -12,10 +12,10 @@ from functools import partial
 from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
+from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
-from petstore_mock.transport.connection import Connection, Limits, Shared
+from petstore_mock.transport.connection import Connection, Shared
 from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
@@ -25,16 +25,14 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+_SWEEP: Final = 0.5  # seconds between two looks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
 _TRIES: Final = 20  # for a port that is free at every address
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
     errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: (
-        "an address of this machine",
-        ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses",
-    ),
+    errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
 _ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _log = logging.getLogger("petstore_mock")
@@ -80,7 +78,6 @@ class Server:
         *,
         tls: ServerTls | None = None,
         loop: Literal["asyncio", "uvloop"] = "asyncio",
-        limits: Limits | None = None,
     ) -> None:
         self.host = self.bound = host
         self.port = self._asked_port = port
@@ -88,14 +85,11 @@ class Server:
         self._handler = handler
         self._tls = tls
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
-        self._shared = Shared(handler, limits or Limits(), over_tls=tls is not None)
+        self._shared = Shared(handler, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
         self._error: BaseException | None = None
-
-    def __repr__(self) -> str:
-        return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
 
     @property
     def is_alive(self) -> bool:
@@ -114,14 +108,14 @@ class Server:
         return len(self._shared.connections)
 
     def start(self) -> None:
-        """Bind in the caller's thread, then serve in another.
+        """Bind in the caller's thread, then serve in another; harmless when it runs.
 
         Raises:
-            PetStoreMockError: it is running, or nothing can listen there.
+            PetStoreMockError: nothing can listen there.
         """
         with self._lock:
             if self.is_alive:
-                refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
+                return
             if self.process != os.getpid():
                 self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
             sockets = _listen(self.host, self.port)
@@ -193,8 +187,7 @@ class Server:
     async def _serve(self, sockets: list[_Socket]) -> None:
         for sock in sockets:
             self._loop.add_reader(sock, self._accept, sock)
-        limits = self._shared.limits
-        self._sweep(min(1.0, min(limits.head, limits.body, limits.idle, limits.linger) / 4), perf_counter())
+        self._sweep()
         await self._stopping.wait()
         for sock in sockets:
             self._loop.remove_reader(sock)
@@ -228,20 +221,16 @@ class Server:
         if self._tls is None:
             await self._loop.connect_accepted_socket(connect, sock)
             return
-        opened = partial(self._handler.connection_opened, number)
         try:
-            await shake(sock, self._tls, opened, connect, self._shared.limits.head)
+            await shake(sock, self._tls, self._handler.connection_opened, connect)
         except OSError as error:
             self._handler.handshake_failed(words_of(error))
 
-    def _sweep(self, interval: float, swept: float) -> None:
+    def _sweep(self) -> None:
         """End connections that are too slow: one timer for all of them, so that a request costs none."""
-        now = perf_counter()
-        # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
-        stood_still = max(0.0, now - swept - interval)
         for connection in list(self._shared.connections):
-            connection.sweep(now, stood_still)
-        self._loop.call_later(interval, self._sweep, interval, now)
+            connection.sweep(_SWEEP)
+        self._loop.call_later(_SWEEP, self._sweep)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Show an exception of the loop: as a failure of the fake, or of the system."""
@@ -259,18 +248,16 @@ def _listen(host: str, port: int) -> list[_Socket]:
         PetStoreMockError: nothing can listen there; says what to do.
     """
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    left = _TRIES if port == 0 else 1
-    while True:
-        left -= 1
+    for left in reversed(range(_TRIES if port == 0 else 1)):
         try:
             return _listen_at(_addresses(host), port)
         except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
             code = getattr(error, "errno", None)
-            if left and code == errno.EADDRINUSE:
-                continue
-            key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
-            expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
-            refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
+            if not left or code != errno.EADDRINUSE:
+                key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
+                expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+                refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
+    raise AssertionError
 
 
 def _addresses(host: str) -> dict[int, Any]:

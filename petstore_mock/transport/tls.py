@@ -6,22 +6,23 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.refusing import refuse
-from petstore_mock.transport.delivery import reset_on_close
+from petstore_mock.transport.delivery import call_in_loop, reset_on_close
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from petstore_mock.http.deferred import Pending
     from petstore_mock.http.handler import TlsFlaw, TlsPlan
 
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this is plain HTTP, and the fake speaks TLS here: the address must begin with https://"
+_PATIENCE: Final = 10.0  # seconds for a client to shake hands
 _SHUTDOWN: Final = 2.0  # seconds for a client to answer the end of TLS
 _DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")  # how such alerts begin (RFC 8446 §6.2)
-_wait, _wait_for = asyncio.wait, asyncio.wait_for  # tests replace the public names
+_wait_for = asyncio.wait_for  # tests replace the public name
 
 ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]  # gives the context for a flaw of the certificate
 
@@ -64,11 +65,7 @@ def words_of(error: Exception) -> str:
 
 
 async def shake(
-    sock: socket.socket,
-    tls: ServerTls,
-    opened: Callable[[], TlsPlan | None],
-    connect: Callable[..., Any],
-    patience: float,
+    sock: socket.socket, tls: ServerTls, opened: Callable[[], TlsPlan | None], connect: Callable[..., Any]
 ) -> None:
     """Shake hands on a socket, unless the fault that ``opened`` returns spoils it, and connect it; raises OSError.
 
@@ -76,19 +73,19 @@ async def shake(
     """
     loop = asyncio.get_running_loop()
     try:
-        first = await _wait_for(_peek(loop, sock), patience)
+        first = await _wait_for(_peek(loop, sock), _PATIENCE)
         if first != _HANDSHAKE:  # so that the client can read what is wrong
             await loop.connect_accepted_socket(lambda: connect(_NO_TLS), sock)
             return
         plan = opened()
         flaw = None if plan is None else plan.flaw
-        if flaw in {"handshake_hang", "handshake_reset"}:
+        if plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
-            if plan is not None and flaw == "handshake_hang":
-                await _hang(loop, sock, plan)
+            if plan.flaw == "handshake_hang":
+                await _hang(loop, sock, plan.pending)
             sock.close()
             return
-        options = {"ssl_handshake_timeout": patience, "ssl_shutdown_timeout": _SHUTDOWN}
+        options = {"ssl_handshake_timeout": _PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
         await loop.connect_accepted_socket(connect, sock, ssl=tls(flaw), **options)
     except BaseException:
         sock.close()
@@ -106,23 +103,17 @@ async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
         loop.remove_reader(sock)
 
 
-async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, plan: TlsPlan) -> None:
-    """Keep silent until the client leaves, or a reset of the world ends the waiting."""
-
-    async def listen() -> None:
-        while await loop.sock_recv(sock, 65536):
-            pass
+async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, pending: Pending) -> None:
+    """Keep silent until the client leaves, or a reset of the world cancels this task."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # for the type checker: a task runs this
 
     def release() -> None:  # any thread may call it, at any time
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(listening.cancel)
+        call_in_loop(loop, task.cancel)
 
-    listening = loop.create_task(listen())
-    if plan.pending is not None:
-        plan.pending.add(release)
+    pending.add(release)
     try:
-        await _wait([listening])
+        while await loop.sock_recv(sock, 65536):
+            pass
     finally:
-        listening.cancel()
-        if plan.pending is not None:
-            plan.pending.discard(release)
+        pending.discard(release)
