@@ -19,7 +19,6 @@ from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
-from petstore_mock.transport.wsgi import WsgiApp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from petstore_mock.control.admission import Admission
     from petstore_mock.control.door import Door
     from petstore_mock.http.deferred import Deferred
-    from petstore_mock.http.handler import TlsPlan
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
     from petstore_mock.mock.tls import Tls
@@ -52,19 +50,20 @@ class Service:
         certificates: ServerTls | None = None,
         **worlds: Any,  # noqa: ANN401  # those of Worlds
     ) -> None:
-        self.options = listener
+        self._options = listener
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
         if worlds.get("listener"):
             self.worlds.default.journal.listen(worlds["listener"])
-        self.door: Door | None = None
+        self.worlds.default.verification.expectations = self._problems
+        self.generation, self.failed = self.worlds.generation, self.worlds.failed
+        self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
+        self._door: Door | None = None
         if listener["control"]:
             needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
-        self.worlds.default.verification.expectations = self._problems
-        self.app = WsgiApp(self)
         self.tls: Tls | None = None
         self._certificates = certificates
         if listener["tls"] and certificates is None:
@@ -73,7 +72,7 @@ class Service:
             self.tls = Tls(listener["host"])
             self._certificates = self.tls.context
         self._server: Server | None = None
-        self._httpserver: Listener | None = None
+        self._stubs: Listener | None = None
         self._is_exempt = False  # from proxies, while it listens
 
     # Listening
@@ -82,12 +81,11 @@ class Service:
         """Mount the control door; a closed one tells its health alone."""
         from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
 
-        self.door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
+        self._door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
 
     @property
     def control_url(self) -> str:
-        """The address of the control door."""
-        if self.door is None:
+        if self._door is None:
             refuse("expected a mock with a control door: PetStoreMock(control=True)")
         return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
@@ -97,26 +95,15 @@ class Service:
         if self._server is None:
             from petstore_mock.transport.server import Server  # noqa: PLC0415
 
-            tls, loop = self._certificates, self.options.get("loop", "asyncio")
-            self._server = Server(self, self.options["host"], self.options["port"], tls=tls, loop=loop)
+            loop = self._options.get("loop", "asyncio")
+            self._server = Server(self, self._options["host"], self._options["port"], tls=self._certificates, loop=loop)
             self.host.close_connections = self._server.close_connections
-            if tls is not None:
+            if self._certificates is not None:
                 self.host.renew_connections = self._server.renew_connections
         return self._server
 
     @property
-    def httpserver(self) -> Listener:
-        """The expectations, made on first use, because they bring werkzeug."""
-        if self._httpserver is None:
-            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
-
-            self._httpserver = Listener(self.server)
-        self._httpserver.port = self.server.port
-        return self._httpserver
-
-    @property
     def is_listening(self) -> bool:
-        """Whether clients can connect."""
         return self._server is not None and self._server.is_alive
 
     @property
@@ -126,7 +113,6 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The base address, ending in ``/v1``."""
         server = self._server
         if server is not None and server.process != os.getpid():
             refuse(
@@ -145,7 +131,7 @@ class Service:
         if not self.is_listening:
             self.server.start()
             if not self._is_exempt:  # a listener whose thread has died left it so
-                no_proxy.exempt(self.options["host"])
+                no_proxy.exempt(self._options["host"])
             self._is_exempt = True
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
@@ -155,34 +141,32 @@ class Service:
         if self._server is not None:
             self._server.stop()
         if self._is_exempt:
-            no_proxy.unexempt(self.options["host"])
+            no_proxy.unexempt(self._options["host"])
         self._is_exempt = False
+
+    # Expectations
+
+    @property
+    def httpserver(self) -> Listener:
+        """The expectations, made on first use, because they bring werkzeug."""
+        if self._stubs is None:
+            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
+
+            self._stubs = Listener(self.server)
+        self._stubs.port = self.server.port
+        return self._stubs
 
     def clear(self) -> None:
         """Forget the expectations."""
-        if self._httpserver is not None:
-            self._httpserver.clear()
-
-    def expectations(self) -> list[str]:
-        """Return what requests ``httpserver`` expects, in words."""
-        return [] if self._httpserver is None else self._httpserver.in_words()
+        if self._stubs is not None:
+            self._stubs.clear()
 
     def _problems(self) -> list[str]:
-        return [] if self._httpserver is None else self._httpserver.problems()
-
-    # What the transport asks
-
-    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
-        """Respond to a whole request."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.handle(request)
-        stubs = self._stubs_for(request)
-        respond = None if stubs is None else stubs.match(request)
-        return self.worlds.handle(request) if respond is None else self._stubbed(request, respond)
+        return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
         """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
-        stubs, cors = self._httpserver, self.host.cors
+        stubs, cors = self._stubs, self.host.cors
         if stubs is None or not stubs.expects or (cors is not None and cors.permits_preflight(request)):
             return None
         world, _ = self.worlds.world_of(request)
@@ -208,38 +192,27 @@ class Service:
 
         return Blocking(run)
 
+    # What the transport asks; see http.handler.Handler
+
+    def _handler_of(self, request: ApiRequest) -> Door | Worlds:
+        door = self._door
+        return self.worlds if door is None or not door.serves(request) else door
+
+    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
+        handler = self._handler_of(request)
+        stubs = self._stubs_for(request) if handler is self.worlds else None
+        respond = None if stubs is None else stubs.match(request)
+        return handler.handle(request) if respond is None else self._stubbed(request, respond)
+
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether a request's body is worth reading."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.admits(request, length)
-        return self._stubs_for(request) is not None or self.worlds.admits(request, length)
+        handler = self._handler_of(request)
+        is_stubbed = handler is self.worlds and self._stubs_for(request) is not None
+        return is_stubbed or handler.admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.body_limit(request)
-        return self.worlds.body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
-
-    def generation(self) -> object:
-        """Return a token of the present state."""
-        return self.worlds.generation()
+        handler = self._handler_of(request)
+        is_stubbed = handler is self.worlds and self._stubs_for(request) is not None
+        return _STUB_BODY if is_stubbed else handler.body_limit(request)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
-        """Respond to bytes that never became a request."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.refuse(condition, detail, request)
-        return self.worlds.refuse(condition, detail, request, generation)
-
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception."""
-        return self.worlds.failed(error, request)
-
-    def connection_opened(self) -> TlsPlan | None:
-        """Return the TLS fault that a new connection meets; a reset of its world ends a hang."""
-        return self.worlds.connection_opened()
-
-    def handshake_failed(self, reason: str) -> None:
-        """Note a failed TLS handshake."""
-        world = self.worlds.current
-        with world.lock:
-            world.journal.notes.append(reason)
+        return self._handler_of(request).refuse(condition, detail, request, generation)

@@ -178,9 +178,7 @@ class Connection(Line):
     def _request(self, head: Head, body: bytes) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
         version = "HTTP/1.1" if head.modern else "HTTP/1.0"
-        return ApiRequest(
-            head.method, head.target, head.fields, body, self.number, exchange, self._started, version
-        )
+        return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, self._started, version)
 
     def _fits(self, request: ApiRequest, size: int) -> bool:
         limit = self._shared.handler.body_limit(request)
