@@ -184,8 +184,7 @@ class PetStore:
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
-        added: dict[str, Any] = self._do(state.add_pets, {"pets": given})["pets"][0]
-        return added
+        return dict(self._do(state.add_pets, {"pets": given})["pets"][0])
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Add several animals, all or none, and return them.
@@ -198,14 +197,12 @@ class PetStore:
         """
         require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
-        added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})["pets"]
-        return added
+        return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property
     def pets(self) -> list[dict[str, Any]]:
         """Copies of the animals in the store, in the order of their ids."""
-        pets: list[dict[str, Any]] = self._do(state.list_pets, {})["pets"]
-        return pets
+        return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
         """Change the animal ``pet_id`` as another actor would (§3), and return it.
@@ -217,8 +214,7 @@ class PetStore:
         Raises:
             PetStoreMockError: there is no such animal, or a field is wrong.
         """
-        changed: dict[str, Any] = self._do(state.change_pet, {"pet_id": pet_id, "changes": fields})
-        return changed
+        return dict(self._do(state.change_pet, {"pet_id": pet_id, "changes": fields}))
 
     def remove(self, pet_id: int, /) -> None:
         """Remove the animal ``pet_id`` as another actor would (§3).

@@ -73,7 +73,6 @@ class Service:
             self._certificates = self.tls.context
         self._server: Server | None = None
         self._stubs: Listener | None = None
-        self._is_exempt = False  # from proxies, while it listens
 
     # Listening
 
@@ -130,9 +129,7 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            if not self._is_exempt:  # a listener whose thread has died left it so
-                no_proxy.exempt(self._options["host"])
-            self._is_exempt = True
+            no_proxy.exempt(self, self._options["host"])
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
     def stop(self) -> None:
@@ -140,9 +137,7 @@ class Service:
         self.worlds.release()
         if self._server is not None:
             self._server.stop()
-        if self._is_exempt:
-            no_proxy.unexempt(self._options["host"])
-        self._is_exempt = False
+        no_proxy.unexempt(self)
 
     # Expectations
 
@@ -167,7 +162,9 @@ class Service:
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
         """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
         stubs, cors = self._stubs, self.host.cors
-        if stubs is None or not stubs.expects or (cors is not None and cors.permits_preflight(request)):
+        if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
+            return None
+        if cors is not None and cors.permits_preflight(request):
             return None
         world, _ = self.worlds.world_of(request)
         return None if world.rules.route(request.method, request.target).allow else stubs
@@ -199,20 +196,15 @@ class Service:
         return self.worlds if door is None or not door.serves(request) else door
 
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
-        handler = self._handler_of(request)
-        stubs = self._stubs_for(request) if handler is self.worlds else None
+        stubs = self._stubs_for(request)
         respond = None if stubs is None else stubs.match(request)
-        return handler.handle(request) if respond is None else self._stubbed(request, respond)
+        return self._handler_of(request).handle(request) if respond is None else self._stubbed(request, respond)
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        handler = self._handler_of(request)
-        is_stubbed = handler is self.worlds and self._stubs_for(request) is not None
-        return is_stubbed or handler.admits(request, length)
+        return self._stubs_for(request) is not None or self._handler_of(request).admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
-        handler = self._handler_of(request)
-        is_stubbed = handler is self.worlds and self._stubs_for(request) is not None
-        return _STUB_BODY if is_stubbed else handler.body_limit(request)
+        return self._handler_of(request).body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         return self._handler_of(request).refuse(condition, detail, request, generation)

@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 import socket
-from contextlib import ExitStack
 from functools import partial
 from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -28,13 +27,11 @@ STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless so
 _SWEEP: Final = 0.5  # seconds between two looks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
-_TRIES: Final = 20  # for a port that is free at every address
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
     errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
-_ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _log = logging.getLogger("petstore_mock")
 _sleep = asyncio.sleep  # tests replace the public name
 
@@ -244,50 +241,37 @@ class Server:
 def _listen(host: str, port: int) -> list[_Socket]:
     """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
 
+    Clients of localhost differ in the family that they try first.
+
     Raises:
         PetStoreMockError: nothing can listen there; says what to do.
     """
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    for left in reversed(range(_TRIES if port == 0 else 1)):
-        try:
-            return _listen_at(_addresses(host), port)
-        except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
-            code = getattr(error, "errno", None)
-            if not left or code != errno.EADDRINUSE:
-                key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
-                expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
-                refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
-    raise AssertionError
-
-
-def _addresses(host: str) -> dict[int, Any]:
-    """Return one address of each family. Clients of localhost differ in the one that they try first."""
-    if host == "*":  # for which glibc gives loopback alone
-        raise ValueError("'*' is no address")
-    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    return {family: address for family, _, _, _, address in reversed(found)}
-
-
-def _listen_at(addresses: dict[int, Any], port: int) -> list[_Socket]:
+    require(host != "*", "an address of this machine", host=host)  # glibc gives loopback alone for a star
     sockets: list[_Socket] = []
-    absent: OSError | None = None
-    with ExitStack() as undo:
+    taken = port
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        addresses = {family: address for family, _, _, _, address in reversed(found)}
         for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
-            sock = undo.enter_context(_Socket(family, socket.SOCK_STREAM))
+            sockets.append(sock := _Socket(family, socket.SOCK_STREAM))
             sock.settimeout(0)
             if os.name == "posix":  # on Windows the option would let two programs share the port
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                sock.bind((addresses[family][0], port, *addresses[family][2:]))
-                sock.listen(_BACKLOG)
+                sock.bind((addresses[family][0], taken, *addresses[family][2:]))
             except OSError as error:
-                if error.errno not in _ABSENT:
+                if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
                     raise
-                absent = error  # a name may stand for an address of a family that this machine does without
+                sockets.pop().close()  # a name may stand for an address of a family that this machine does without
             else:
-                sockets.append(sock)
-                port = sock.getsockname()[1]
-        if absent is not None and not sockets:
-            raise absent
-        undo.pop_all()
+                sock.listen(_BACKLOG)
+                taken = sock.getsockname()[1]
+    except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+        for sock in sockets:
+            sock.close()
+        is_name = isinstance(error, (socket.gaierror, ValueError))
+        key = errno.EADDRNOTAVAIL if is_name else getattr(error, "errno", None)
+        expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+        refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
     return sockets

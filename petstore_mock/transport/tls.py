@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.refusing import refuse
@@ -14,7 +15,6 @@ from petstore_mock.transport.delivery import call_in_loop, reset_on_close
 if TYPE_CHECKING:
     from os import PathLike
 
-    from petstore_mock.http.deferred import Pending
     from petstore_mock.http.handler import TlsFlaw, TlsPlan
 
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
@@ -74,19 +74,18 @@ async def shake(
     loop = asyncio.get_running_loop()
     try:
         first = await _wait_for(_peek(loop, sock), _PATIENCE)
+        plan = opened() if first == _HANDSHAKE else None
         if first != _HANDSHAKE:  # so that the client can read what is wrong
-            await loop.connect_accepted_socket(lambda: connect(_NO_TLS), sock)
-            return
-        plan = opened()
-        flaw = None if plan is None else plan.flaw
-        if plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
+            await loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
+        elif plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
             if plan.flaw == "handshake_hang":
-                await _hang(loop, sock, plan.pending)
+                await _hang(loop, sock, plan)
             sock.close()
-            return
-        options = {"ssl_handshake_timeout": _PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
-        await loop.connect_accepted_socket(connect, sock, ssl=tls(flaw), **options)
+        else:
+            options = {"ssl_handshake_timeout": _PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
+            context = tls(None if plan is None else plan.flaw)
+            await loop.connect_accepted_socket(connect, sock, ssl=context, **options)
     except BaseException:
         sock.close()
         raise
@@ -94,26 +93,22 @@ async def shake(
 
 async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
     """Wait for the first byte of a client and leave it there; empty when the client has gone."""
-    readable = loop.create_future()
-    loop.add_reader(sock, lambda: None if readable.done() else readable.set_result(None))
+    readable = asyncio.Event()
+    loop.add_reader(sock, readable.set)
     try:
-        await readable
+        await readable.wait()
         return sock.recv(1, socket.MSG_PEEK)
     finally:
         loop.remove_reader(sock)
 
 
-async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, pending: Pending) -> None:
+async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, plan: TlsPlan) -> None:
     """Keep silent until the client leaves, or a reset of the world cancels this task."""
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101  # for the type checker: a task runs this
-
-    def release() -> None:  # any thread may call it, at any time
-        call_in_loop(loop, task.cancel)
-
-    pending.add(release)
+    cancel = getattr(asyncio.current_task(), "cancel")  # noqa: B009  # it is never None here
+    release = partial(call_in_loop, loop, cancel)  # any thread may call it, at any time
+    plan.pending.add(release)
     try:
         while await loop.sock_recv(sock, 65536):
             pass
     finally:
-        pending.discard(release)
+        plan.pending.discard(release)
