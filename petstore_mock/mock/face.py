@@ -65,7 +65,6 @@ class PetStore:
             return verb(self.world, arguments)
 
     def _handle(self, plan: Mapping[str, Any]) -> Handle:
-        """Return the handle of a fault that was just planned."""
         handle = self.world.plan.get(plan["id"])
         assert handle is not None  # noqa: S101  # for the type checker
         return handle
@@ -79,7 +78,6 @@ class PetStore:
         raise NotImplementedError
 
     def _problems(self) -> list[str]:
-        """Return what a test must answer for, and count it as reported."""
         return [problem.text for problem in self.world.verification.report()]
 
     def verify(self) -> None:
@@ -120,10 +118,9 @@ class PetStore:
         return self.world.clock
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose; the client may raise for the response.
+        """Return a block in which the client breaks the contract on purpose, and may raise for the response.
 
-        Args:
-            pattern: a regular expression that the words of the violation must match; None for any violation.
+        The words of the violation must match ``pattern``, a regular expression; None takes any violation.
 
         Raises:
             PetStoreMockError: ``pattern`` is no regular expression.
@@ -159,9 +156,8 @@ class PetStore:
     def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[Self]:
         """Return a block with an empty, independent world of the same service.
 
-        Args:
-            options: ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
-                ``PetStoreMock``.
+        ``options`` are ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
+        ``PetStoreMock``.
 
         Raises:
             PetStoreMockError: an option can't be right.
@@ -172,12 +168,9 @@ class PetStore:
     # Animals
 
     def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
-        """Add one animal and return it.
+        """Add one animal, as a mapping ``pet`` or by its ``fields``, and return it.
 
-        Args:
-            pet: the animal as a mapping, instead of keywords.
-            fields: its fields. A missing name, category or id gets a plausible, deterministic value; ``status`` stays
-                absent unless you pass it.
+        A missing name, category or id gets a plausible, deterministic value; ``status`` stays absent.
 
         Raises:
             PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
@@ -187,10 +180,7 @@ class PetStore:
         return dict(self._do(state.add_pets, {"pets": given})["pets"][0])
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add several animals, all or none, and return them.
-
-        Args:
-            pets_or_count: the animals, or how many plausible ones of every status.
+        """Add several animals, all or none: mappings, or how many plausible ones of every status. Return them.
 
         Raises:
             PetStoreMockError: one of them is wrong; the message says which.
@@ -205,11 +195,9 @@ class PetStore:
         return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change the animal ``pet_id`` as another actor would (§3), and return it.
+        """Change ``fields`` of the animal ``pet_id`` as another actor would (§3), and return it.
 
-        Args:
-            pet_id: its id.
-            fields: the fields that change; ``status=None`` takes the status away.
+        ``status=None`` takes the status away.
 
         Raises:
             PetStoreMockError: there is no such animal, or a field is wrong.
@@ -227,11 +215,9 @@ class PetStore:
     # Keys (§5)
 
     def issue_key(self, *, expires: float | str | date | None = None) -> str:
-        """Return another valid key.
+        """Return another valid key, which ``expires`` by the fake's clock.
 
-        Args:
-            expires: when the key becomes invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601
-                text; None for never.
+        That is a number of seconds from now, a date, a datetime or ISO 8601 text; None for never.
 
         Raises:
             PetStoreMockError: ``expires`` is no moment.
@@ -299,11 +285,9 @@ class PetStore:
     def configure(
         self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: Unpack[GapChoices]
     ) -> None:
-        """Choose alternatives for gaps until the next reset: ``configure(status_when_omitted="sold")``.
+        """Choose alternatives for ``gaps`` until the next reset: ``configure(status_when_omitted="sold")``.
 
-        Args:
-            behaviour: a ``Behaviour``, the name of a preset or a TOML file, instead of the present one.
-            gaps: alternatives that differ from it.
+        ``behaviour`` is a ``Behaviour``, the name of a preset or a TOML file; the others stay as they are without it.
 
         Raises:
             PetStoreMockError: there is no such preset, gap or alternative; the message suggests the nearest.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
@@ -97,8 +98,7 @@ class Service:
             loop = self._options.get("loop", "asyncio")
             self._server = Server(self, self._options["host"], self._options["port"], tls=self._certificates, loop=loop)
             self.host.close_connections = self._server.close_connections
-            if self._certificates is not None:
-                self.host.renew_connections = self._server.renew_connections
+            self.host.renew_connections = partial(self._server.close_connections, busy=True)
         return self._server
 
     @property

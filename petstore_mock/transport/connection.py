@@ -246,15 +246,11 @@ class Connection(Line):
             self._held.shut()
         self.transport.abort()
 
-    def close_if_idle(self) -> None:
+    def close(self, *, busy: bool) -> None:
         """Close as a service closes a kept connection that is not used: without a word."""
+        self._last |= busy  # after the next response
         if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
             self.transport.close()
-
-    def retire(self) -> None:
-        """Close now, or after the next response."""
-        self._last = True
-        self.close_if_idle()
 
     def sweep(self, interval: float) -> None:
         """End the connection if the client is too slow.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.transport.server import Server
 
-_KEPT: Final = 10_000  # requests in the log
-_KEPT_PROBLEMS: Final = 100
 _SHOWN: Final = 500  # characters of a matcher, which shows the whole body that it wants
 _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 
@@ -98,12 +96,11 @@ class Listener(HTTPServer):
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
             self.log.append((asked, response))
-            del self.log[:-_KEPT]
         return head, body
 
     def _failed(self, error: BaseException, clears: int, whose: str) -> tuple[Head, bytes]:
         problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
-        if clears == self._clears and len(problems) < _KEPT_PROBLEMS:  # else it belongs to an earlier test
+        if clears == self._clears:  # else it belongs to an earlier test
             problems.append(error)
         text = f"{whose} raised {type(error).__name__}: {error}\n"
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()

@@ -7,6 +7,7 @@ an ``Upgrade`` can't swallow a body, a trailer can't become a header field, and 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -26,6 +27,7 @@ _REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
+_BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
@@ -54,16 +56,11 @@ class Head:
     length: int = 0  # of the body; -1 for chunks
     keep_alive: bool = False
     plain: bool = False  # nothing here needs care
+    expects: bool = False  # 100 Continue
 
     @property
     def bodiless(self) -> bool:
-        """Whether the response has no body."""
         return self.method == "HEAD"
-
-    @property
-    def expects(self) -> bool:
-        """Whether the client waits for 100 Continue; HTTP/1.0 ignores it (RFC 9110 §10.1.1)."""
-        return self.modern and b"expect" in self.fields.by_name
 
 
 class Reader:
@@ -125,16 +122,14 @@ class Reader:
         """Return the head of a refused request, as far as it can be read."""
         if self.head is not None:
             return self.head
-        section, is_whole, _ = bytes(self.buffer).partition(b"\r\n\r\n")
-        line, _, rest = section.partition(b"\r\n")
-        if found := _LINE.match(line):
-            try:
-                fields = _read_fields(rest + b"\r\n\r\n") if is_whole else NO_FIELDS
-            except RequestError:
-                fields = NO_FIELDS
-            return Head(found[1].decode("ascii"), found[2].decode("ascii"), fields, modern=found[3] == b"1")
-        method, blank, _ = line.partition(b" ")
-        return Head(method.decode("ascii") if blank and _TOKEN.fullmatch(method) else "-")
+        found = _BEGINNING.match(self.buffer)
+        if found is None:
+            return Head()
+        fields = NO_FIELDS
+        with suppress(RequestError):
+            fields = _read_fields(bytes(self.buffer[found.end() + 2 : self.buffer.find(b"\r\n\r\n") + 4]))
+        target = (found[2] or b"-").decode("ascii")
+        return Head(found[1].decode("ascii"), target, fields, modern=found[3] != b"0")
 
 
 def check_line(size: int) -> None:
@@ -231,6 +226,7 @@ def _read_framing(head: Head) -> None:
     options = {option.strip().lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
     head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
     head.plain = head.modern and head.keep_alive and not head.bodiless
+    head.expects = head.modern and b"expect" in values  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
     if b"content-length" in values:
         head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
     if codings := b",".join(values.get(b"transfer-encoding", ())).lower():

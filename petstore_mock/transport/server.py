@@ -146,21 +146,17 @@ class Server:
                     )
             self._thread = None
 
-    def close_connections(self, numbers: frozenset[int] | None = None) -> None:
-        """Close idle kept connections: those of ``numbers``, or all for None. Wait for it, but not inside a request."""
-        self._close(Connection.close_if_idle, numbers)
+    def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
+        """Close idle kept connections: those of ``numbers``, or all for None; ``busy`` ones after their response.
 
-    def renew_connections(self) -> None:
-        """Close the kept connections, busy ones after their response, so that each client shakes hands anew."""
-        self._close(Connection.retire, None)
-
-    def _close(self, how: Callable[[Connection], None], numbers: frozenset[int] | None) -> None:
+        Wait for it, but not inside a request.
+        """
         done = Event()
 
         def close() -> None:
             for connection in list(self._shared.connections):
                 if numbers is None or connection.number in numbers:
-                    how(connection)
+                    connection.close(busy=busy)
             self._loop.call_soon(done.set)  # after the closing that the lines above have queued
 
         if self.is_alive:
