@@ -69,14 +69,6 @@ class PetStore:
         assert handle is not None  # noqa: S101  # for the type checker
         return handle
 
-    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
-        """Return the face of an empty world."""
-        raise NotImplementedError
-
-    def _end_fresh(self) -> None:
-        """End the world that :meth:`_begin_fresh` made."""
-        raise NotImplementedError
-
     def _problems(self) -> list[str]:
         return [problem.text for problem in self.world.verification.report()]
 
@@ -300,22 +292,23 @@ class PetStore:
     def _leave(self, error: BaseException | None, whose: str) -> None:
         """Verify at the end of a block, unless an exception leaves it; add the journal to what does."""
         __tracebackhide__ = True
+        problems = [] if error is None else self._problems()
         try:
             if error is None:
                 self.verify()
         except VerificationError as problem:
-            self._add_note(problem, whose, [])
+            error = problem
             raise
-        if error is not None:
-            self._add_note(error, whose, self._problems())
-
-    def _add_note(self, error: BaseException, whose: str, problems: list[str]) -> None:
-        if self.adds_notes:
-            add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), problems)
+        finally:
+            if error is not None and self.adds_notes:
+                add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), problems)
 
 
 class _Fresh:
-    """The block of ``fresh()``; a class and no generator, so that a failing test does not show frames of contextlib."""
+    """The block of ``fresh()``; a class and no generator, so that a failing test does not show frames of contextlib.
+
+    The face begins its world in ``_begin_fresh()``, and ends it in ``_end_fresh()``.
+    """
 
     def __init__(self, outer: Any, options: Mapping[str, Any]) -> None:  # noqa: ANN401  # a face, returned as its type
         self._outer, self._options = outer, options
