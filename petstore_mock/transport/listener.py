@@ -107,13 +107,14 @@ class Listener(HTTPServer):
 
     def problems(self) -> list[str]:
         """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
+        unmet = {
+            "an ordered expectation": self.ordered_handlers,
+            "an expectation for one request": self.oneshot_handlers,
+        }
         found = [
             *(f"an assertion failed: {one}" for one in self.assertions),
             *(f"{type(one).__name__}: {one}" for one in self.handler_errors),
-            *(
-                f"was not met: {cut(repr(one.matcher), _SHOWN)}"
-                for one in (*self.ordered_handlers, *self.oneshot_handlers)
-            ),
+            *(f"{kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for kind, kept in unmet.items() for one in kept),
         ]
         self.clear_assertions()
         self.clear_handler_errors()
