@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
+from petstore_mock.transport.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.response import Head
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.listener import Listener
-    from petstore_mock.transport.server import Server
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -51,7 +50,6 @@ class Service:
         certificates: ServerTls | None = None,
         **worlds: Any,  # noqa: ANN401  # those of Worlds
     ) -> None:
-        self._options = listener
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
@@ -66,13 +64,15 @@ class Service:
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
         self.tls: Tls | None = None
-        self._certificates = certificates
         if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
 
             self.tls = Tls(listener["host"])
-            self._certificates = self.tls.context
-        self._server: Server | None = None
+            certificates = self.tls.context
+        loop, address = listener.get("loop", "asyncio"), (listener["host"], listener["port"])
+        self.server = Server(self, *address, tls=certificates, loop=loop)
+        self.host.close_connections = self.server.close_connections
+        self.host.renew_connections = partial(self.server.close_connections, busy=True)
         self._stubs: Listener | None = None
 
     # Listening
@@ -84,41 +84,24 @@ class Service:
         self._door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
 
     @property
+    def is_listening(self) -> bool:
+        return self.server.is_alive
+
+    @property
     def control_url(self) -> str:
         if self._door is None:
             refuse("expected a mock with a control door: PetStoreMock(control=True)")
         return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
-    def server(self) -> Server:
-        """The server, made on first use, because it brings asyncio."""
-        if self._server is None:
-            from petstore_mock.transport.server import Server  # noqa: PLC0415
-
-            loop = self._options.get("loop", "asyncio")
-            self._server = Server(self, self._options["host"], self._options["port"], tls=self._certificates, loop=loop)
-            self.host.close_connections = self._server.close_connections
-            self.host.renew_connections = partial(self._server.close_connections, busy=True)
-        return self._server
-
-    @property
-    def is_listening(self) -> bool:
-        return self._server is not None and self._server.is_alive
-
-    @property
-    def died(self) -> str:
-        """Why the listener ended although nothing stopped it; empty unless it did."""
-        return "" if self._server is None else self._server.died
-
-    @property
     def url(self) -> str:
-        server = self._server
-        if server is not None and server.process != os.getpid():
+        server = self.server
+        if server.is_copy:
             refuse(
                 "expected the process that started the mock; this one was forked from it, and no client meets its copy "
                 "of the mock: start processes by 'spawn', or start a mock in the child"
             )
-        if server is None or not server.is_alive:
+        if not server.is_alive:
             refuse(
                 "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
             )
@@ -129,14 +112,13 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            no_proxy.exempt(self, self._options["host"])
+            no_proxy.exempt(self, self.server.host)
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
         self.worlds.release()
-        if self._server is not None:
-            self._server.stop()
+        self.server.stop()
         no_proxy.unexempt(self)
 
     # Expectations

@@ -64,7 +64,6 @@ class Server:
         host: the address to listen on, or a name that stands for it.
         bound: the address that it listens on; of several, the first.
         port: the port; 0, for any free one, until the start. A later start takes the same port again.
-        process: the id of the process that it belongs to: the child of a fork has a copy that does not listen.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class Server:
     ) -> None:
         self.host = self.bound = host
         self.port = self._asked_port = port
-        self.process = os.getpid()
         self._handler = handler
         self._tls = tls
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
@@ -86,17 +84,23 @@ class Server:
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
+        self._process = 0  # which started it
         self._error: BaseException | None = None
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is the child's copy of a server that listens in the parent of a fork."""
+        return self._thread is not None and self._process != os.getpid()
 
     @property
     def is_alive(self) -> bool:
         """Whether it listens. It does not when its thread has died, or in the child of a fork."""
-        return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
+        return self._thread is not None and self._thread.is_alive() and not self.is_copy
 
     @property
     def died(self) -> str:
         """Why its thread ended although nothing stopped it; empty unless it did."""
-        if self._thread is None or self._thread.is_alive() or self.process != os.getpid():
+        if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
         return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
 
@@ -113,8 +117,9 @@ class Server:
         with self._lock:
             if self.is_alive:
                 return
-            if self.process != os.getpid():
-                self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
+            if self.is_copy:
+                self.port = self._asked_port  # the parent has the other port
+            self._process = os.getpid()
             sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             self._loop = self._new_loop()
