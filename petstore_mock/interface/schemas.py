@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import nearest
-from petstore_mock.common.values import is_integer
+from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.interface.violations import (
     MOST_VIOLATIONS,
     Violation,
@@ -243,6 +243,12 @@ def _integer(rules: Schema) -> Check:
     return lambda value: type(value) is int and least <= value <= most
 
 
+def _number(rules: Schema) -> Check:
+    least, most = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
+    above, below = rules.get("exclusiveMinimum", -math.inf), rules.get("exclusiveMaximum", math.inf)
+    return lambda value: is_number(value) and least <= value <= most and above < value < below
+
+
 def _string(rules: Schema) -> Check:
     if "enum" in rules:
         allowed = frozenset(rules["enum"])
@@ -274,6 +280,7 @@ def _object(rules: Schema) -> Check:
 # By type: the maker of the check, and the keywords that it follows.
 _QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], frozenset[str]]]] = {
     "integer": (_integer, frozenset({"minimum", "maximum"})),
+    "number": (_number, frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})),
     "string": (_string, frozenset({"enum", "minLength", "maxLength"})),
     "array": (_array, frozenset({"items", "maxItems"})),
     "object": (_object, frozenset({"properties", "required", "additionalProperties"})),
