@@ -108,10 +108,9 @@ def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Viol
     if len(steps) >= _DEEPEST:
         _refuse(_TOO_DEEP)
     if isinstance(value, RepeatedMembers):
-        names = value.names[: repeated.room]
-        repeated.omitted += len(value.names) - len(names)
         words = "must stand only once in its object"
-        repeated += [Violation(path_of([*steps, name]), "uniqueMembers", words, value[name]) for name in names]
+        known = value  # a name that the type checker can follow into the function
+        repeated.fill(value.names, lambda name: Violation(path_of([*steps, name]), "uniqueMembers", words, known[name]))
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(step, str):
             _look_through(step, steps, repeated)

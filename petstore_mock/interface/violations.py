@@ -13,7 +13,7 @@ from petstore_mock.common.refusing import nearest
 from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from petstore_mock.interface.table import Sentence
 
@@ -157,13 +157,8 @@ class Violations(list[Violation]):
 
     omitted: int = 0
 
-    @property
-    def room(self) -> int:
-        """How many more may be added."""
-        return max(0, MOST_VIOLATIONS - len(self))
-
-    def close(self) -> None:
-        """Sort by path, and count those beyond the limit instead of keeping them."""
-        self.sort(key=lambda violation: (violation.path, violation.rule))
-        self.omitted += len(self[MOST_VIOLATIONS:])
-        del self[MOST_VIOLATIONS:]
+    def fill(self, names: Sequence[str], violation: Callable[[str], Violation]) -> None:
+        """Add a violation for each name while there is room, and count the others."""
+        room = max(0, MOST_VIOLATIONS - len(self))
+        self.extend(map(violation, names[:room]))
+        self.omitted += len(names[room:])
