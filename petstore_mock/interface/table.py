@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import day
 from petstore_mock.common.refusing import one_of
@@ -23,11 +23,8 @@ INTERFACE_VERSION: Final = "1.0.0"  # §9
 # before the removal, as RFC 9745 §4 demands.
 DEPRECATED_SINCE: Final = datetime(2025, 12, 5, tzinfo=UTC)
 
-Effect = Literal["lists", "reads", "creates", "changes", "removes"]
 
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence of the interface that a report can quote."""
 
     section: str
@@ -51,11 +48,15 @@ class Parameter:
     """A query or path parameter of an operation."""
 
     name: str  # in the request: a property of the operation's schema of parameters
-    python: str  # as a Python argument of the client's method
     sentence: Sentence
     where: Literal["query", "path"] = "query"
     filters: str | None = None  # the field by which it selects animals
     gap: str | None = None  # the gap that decides about an invalid value
+
+    @property
+    def python(self) -> str:
+        """Its name as an argument of a Python client's method."""
+        return snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +68,20 @@ class Operation:
     path: str  # the template, relative to the base address
     section: str
     summary: str
-    effect: Effect
+    effect: Literal["lists", "reads", "creates", "changes", "removes"]
     success: int  # the status of its success
     errors: tuple[int, ...]  # the statuses that the interface declares for failures
-    client_method: str  # the name of the method that a Python client has for it
     parameters: tuple[Parameter, ...] = ()
     body: str | None = None  # the schema of its request body
     response: str | None = None  # the schema of the body of its success ...
     response_words: str = ""  # ... and what that body is
     removed_at: datetime | None = None  # when it is removed, if it is deprecated ...
     replacement: str = ""  # ... and what to use instead
+
+    @property
+    def client_method(self) -> str:
+        """The name of the method that a Python client has for it."""
+        return snake_case(self.name)
 
     @property
     def commits(self) -> bool:
@@ -180,17 +185,14 @@ _OPERATIONS: Final = (
         effect="lists",
         success=200,
         errors=(401,),
-        client_method="list_pets",
         parameters=(
             Parameter(
                 name="limit",
-                python="limit",
                 gap="invalid_limit",
                 sentence=Sentence("4.1", "limit: integer, minimum 1, maximum 100, default 20"),
             ),
             Parameter(
                 name="status",
-                python="status",
                 filters="status",
                 gap="invalid_status_filter",
                 sentence=Sentence("4.1", "status: one of available, pending, sold"),
@@ -208,7 +210,6 @@ _OPERATIONS: Final = (
         effect="creates",
         success=201,
         errors=(400, 401),
-        client_method="create_pet",
         body="NewPet",
         response="Pet",
         response_words="The created animal, including its assigned id",
@@ -222,11 +223,9 @@ _OPERATIONS: Final = (
         effect="reads",
         success=200,
         errors=(401, 404),
-        client_method="get_pet",
         parameters=(
             Parameter(
                 name="petId",
-                python="pet_id",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.3", "petId: required, integer, int64, the identifier of the animal"),
@@ -246,6 +245,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: o
 def require_operation(name: object) -> Operation:
     """Return the operation of that name; raise PetStoreMockError with the nearest name where there is none."""
     return OPERATIONS[one_of(name, OPERATIONS, "operation")]
+
+
+def snake_case(name: str) -> str:
+    """Return the Python name of a name in JSON: ``get_pet``."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def in_words(names: Iterable[str]) -> str:

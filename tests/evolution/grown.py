@@ -27,7 +27,7 @@ FIELD: Final = """\
     ),
 """
 PARAMETER: Final = """\
-            Parameter(name="tag", python="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
+            Parameter(name="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
 """
 OPERATION: Final = """\
     Operation(
@@ -39,11 +39,9 @@ OPERATION: Final = """\
         effect="removes",
         success=204,
         errors=(401, 404),
-        client_method="delete_pet",
         parameters=(
             Parameter(
                 name="petId",
-                python="pet_id",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.5", "petId: required, integer, int64"),
