@@ -18,7 +18,7 @@ from petstore_mock.interface.behaviour import Behaviour, policies
 from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.strict_json import percent_decode, read_integer
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
-from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,8 +181,7 @@ class Rules:
         parameter = next((one for one in operation.parameters if f"query.{one.name}" == violation.path), None)
         if parameter is None or parameter.gap is None or violation.rule == "required":
             return False
-        value = given[parameter.name]
-        text = value.text if isinstance(value, HugeInteger) else str(value)
+        text = str(given[parameter.name])
         instead = _policy(self.policies, parameter)(text, schemas.parameters(operation)[parameter.name])
         if instead == "":  # as if the parameter had not come
             del given[parameter.name]

@@ -9,12 +9,12 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.store import Body
 from petstore_mock.interface import schemas
-from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, integral_value
-from petstore_mock.interface.violations import JsonNumber, Violation
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 
 if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
+    from petstore_mock.interface.violations import Violation
 
 _KEPT_BODY: Final = 512  # bytes
 
@@ -102,10 +102,9 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
                 del document[name]
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
-        elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
-            whole = integral_value(value)
-            if whole is not None:
-                document[name] = whole
+        elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
+            # From 2**53 on a float has lost what the client wrote: it stays, and is refused as no integer.
+            document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]:  # noqa: ANN401  # a JSON value

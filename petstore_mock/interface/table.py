@@ -36,11 +36,14 @@ class Field:
     """A field of an animal (§2)."""
 
     name: str  # in JSON: a property of the schemas
-    python: str  # as a Python argument
     sentence: Sentence
     assigned: bool = False  # by the service on creation: in Pet, not in NewPet
-    mutable: bool = True  # whether another actor may change it
     samples: tuple[Any, ...] = ()  # values that plausible animals have in turn
+
+    @property
+    def python(self) -> str:
+        """Its name as a Python argument: ``pet_id``, ``category_id``."""
+        return f"pet_{self.name}" if self.assigned else snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,14 +147,11 @@ class RouteRow:
 _FIELDS: Final = (
     Field(
         name="id",
-        python="pet_id",
         assigned=True,
-        mutable=False,
         sentence=Sentence("2", "Pet: id, integer, int64, required: unique identifier, assigned by the service"),
     ),
     Field(
         name="name",
-        python="name",
         samples=(
             *("Rex", "Luna", "Bella", "Milo", "Coco", "Nala", "Simba", "Rocky", "Daisy", "Ziggy"),
             *("Mañana", "Žofka", "Søren", "Minou", "Büsi", "Pepe", "Olive", "Gizmo", "Hazel", "Otto"),
@@ -160,7 +160,6 @@ _FIELDS: Final = (
     ),
     Field(
         name="categoryId",
-        python="category_id",
         samples=(1, 2, 3, 4, 5),
         sentence=Sentence(
             "2", "NewPet: categoryId, integer, int64, required: identifier of the category the animal belongs to"
@@ -168,7 +167,6 @@ _FIELDS: Final = (
     ),
     Field(
         name="status",
-        python="status",
         # Half of them available: 300 animals make more than one page of the available ones (§4.1).
         samples=("available", "pending", "available", "sold"),
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),

@@ -21,7 +21,6 @@ TAG: Final = {"description": "Returns only animals with this tag", "type": "stri
 FIELD: Final = """\
     Field(
         name="tags",
-        python="tags",
         samples=(["small"], ["old", "calm"]),
         sentence=Sentence("2", "NewPet: tags, array of strings: the animal's labels"),
     ),
