@@ -73,9 +73,10 @@ _TIMES: Final = {"anyOf": [_TIME, {"type": "array", "items": _TIME, "minItems": 
 def _seconds(name: str, value: Any) -> Any:  # noqa: ANN401  # parsers take whatever a test passes
     if value is None and name == "delay":
         return None
-    low, high = value if is_array(value) and len(value) == 2 else (value, value)
-    is_time = quick(_TIME)
-    require(is_time(low) and is_time(high) and low <= high, _TIME["description"], **{name: value})
+    pair: tuple[Any, Any] = tuple(value) if is_array(value) and len(value) == 2 else (value, value)
+    low, high = pair
+    in_range = all(map(quick(_TIME), pair)) and low <= high
+    require(in_range, _TIME["description"], **{name: value})
     return low if low == high else (low, high)
 
 
@@ -99,7 +100,7 @@ def _json(name: str, value: Any) -> Any:  # noqa: ANN401
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 
 
-def _body(name: str, value: Any) -> str | bytes | None:  # noqa: ANN401
+def _body(name: str, value: Any) -> Any:  # noqa: ANN401
     require(value is None or isinstance(value, (str, bytes)), "a body of bytes or text", **{name: value})
     return value
 

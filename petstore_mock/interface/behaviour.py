@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -105,10 +104,8 @@ class Behaviour(Mapping[str, str]):
         try:
             text = file.read_text(encoding="utf-8-sig")  # editors on Windows write a mark before it
             table = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # no UTF-8 and no TOML are a ValueError
             refuse(f"expected a readable TOML file of gaps in {file}; {error}")
-        except tomllib.TOMLDecodeError as error:
-            refuse(f"expected TOML in {file}; {error}")
         behaviour = cls.preset("strict")
         # The preset first, wherever it stands: lines of gaps win over it.
         for key in sorted(table, key=lambda key: key != "preset"):
@@ -139,19 +136,11 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     if isinstance(given, Mapping):
         gaps = dict(cast("Mapping[str, Any]", given))
         return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)
-    if isinstance(given, str) and not _is_file(given, folder):
-        return Behaviour.preset(given)
+    if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
+        return Behaviour.preset(given)  # a file is told from a preset by its ending or its folder
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
-
-
-def _is_file(text: str, folder: Path | None) -> bool:
-    """Whether a text means a file; the name of a preset wins over a file of that name."""
-    path = (folder or Path()) / text
-    with suppress(OSError, ValueError):  # a name that is too long for a file, or that no file can have
-        return text not in {"", *PRESETS} and (path.suffix == ".toml" or Path(text).name != text or path.is_file())
-    return False
 
 
 @lru_cache(maxsize=64)

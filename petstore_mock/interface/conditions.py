@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from http import HTTPStatus
 from types import MappingProxyType
@@ -24,6 +24,7 @@ class Condition:
     message: str  # the first sentence of the error body's message
     section: str = ""  # of the interface, or the RFC, that demands the refusal
     subject: str = "http"  # the key of ``SENTENCES`` that a report quotes
+    _: KW_ONLY
     code: str = ""  # of the error body under the default behaviour (§7 shows no values)
     violation: bool = True  # whether the client broke the contract; an absent animal is no mistake of the client
 

@@ -231,7 +231,7 @@ def _refuse(status: int = 400) -> Change:
 
 def _document(change: Callable[[Any, _Subject], Any]) -> Change:
     """Return a change of the document to the value that ``change`` makes of it."""
-    return lambda turn, subject: turn.respond(turn.status, change(turn.document, subject))
+    return lambda turn, subject: setattr(turn, "document", change(turn.document, subject))
 
 
 def _status_as(change: Callable[[int], object]) -> Change:
@@ -245,7 +245,7 @@ def _cut_short(turn: Turn, _: object) -> None:
 def _respond_another(turn: Turn, _: object) -> None:
     other = turn.animals.other(turn.pet_id)
     if other is not None:
-        turn.respond(200, other)
+        turn.status, turn.document = 200, other
 
 
 def _forget(turn: Turn, _: object) -> None:
