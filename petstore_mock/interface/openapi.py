@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.conditions import REALM
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.schemas import document, lookup, names
+from petstore_mock.interface.schemas import names, parameters, schema
 from petstore_mock.interface.table import BASE_PATH, INTERFACE_VERSION, OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def openapi_document(server: str | None = None) -> JsonObject:
         "tags": [{"name": "pets", "description": "The animal catalogue"}],
         "paths": paths,
         "components": {
-            "schemas": {name: _converted(document(name), name) for name in _COMPONENTS},
+            "schemas": {name: _referring(schema(name), whole=True) for name in _COMPONENTS},
             "securitySchemes": {
                 "apiKey": {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
             },
@@ -85,13 +85,15 @@ def _operation(operation: Operation) -> JsonObject:
 
 
 def _parameters(operation: Operation) -> list[JsonObject]:
-    file = operation.parameters_schema
+    required = schema(operation.parameters_schema).get("required", ())
     found: list[JsonObject] = []
     for row in operation.parameters:
-        schema = _converted(document(file)["properties"][row.name], file)
-        words = schema.pop("description", "")
-        required = row.name in document(file).get("required", ())
-        found.append({"name": row.name, "in": row.where, "description": words, "required": required, "schema": schema})
+        rules = _referring(parameters(operation)[row.name])
+        words = rules.pop("description", "")
+        is_required = row.name in required
+        found.append(
+            {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
+        )
     return found
 
 
@@ -135,20 +137,18 @@ def _headers(*names: str, required: bool = True) -> JsonObject:
     return {"headers": shown} if shown else {}
 
 
-def _content(schema: str) -> JsonObject:
-    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
+def _content(name: str) -> JsonObject:
+    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
 
 
-def _converted(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a part of a schema; generators of clients follow references to whole components alone."""
+def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a part of a schema with references to components; ``whole`` for the component itself."""
     if is_array(node):
-        return [_converted(item, file) for item in node]
+        return [_referring(item) for item in node]
     if not is_object(node):
         return node
-    kept = {key: _converted(value, file) for key, value in node.items() if key not in {"$schema", "$id", "$ref"}}
-    if "$ref" not in node:
-        return kept
-    found, name = lookup(node["$ref"], file)
-    if "#" not in node["$ref"] and name in _COMPONENTS:
-        return {"$ref": f"#/components/schemas/{name}", **kept}
-    return {**_converted(found, name), **kept}
+    name = node.get("title")
+    if name in _COMPONENTS and not whole:
+        own = {key: value for key, value in node.items() if value != schema(name).get(key)}
+        return {"$ref": f"#/components/schemas/{name}", **own}
+    return {key: _referring(value) for key, value in node.items()}

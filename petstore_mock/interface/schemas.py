@@ -63,18 +63,12 @@ def _resolved(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
     kept = {key: _resolved(value, file) for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
     if "$ref" not in node:
         return kept
-    found, target = lookup(node["$ref"], file)
-    return {**_resolved(found, target), **kept}
-
-
-def lookup(reference: str, file: str) -> tuple[Any, str]:
-    """Return the part of a schema that a ``$ref`` in ``file`` leads to, and the schema's name."""
-    target, _, pointer = reference.partition("#")
+    target, _, pointer = node["$ref"].partition("#")
     name = target.removesuffix(".json") or file
     found: Any = document(name)
     for step in pointer.strip("/").split("/") if pointer else ():
         found = found[step]
-    return found, name
+    return {**_resolved(found, name), **kept}
 
 
 def properties(name: str) -> Mapping[str, Schema]:

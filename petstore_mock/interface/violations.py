@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -43,25 +42,15 @@ def describe(value: object) -> str:
     if value is None or isinstance(value, Described):
         return "null" if value is None else str(value)
     kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
-    text = json.dumps(_beginning(value), default=repr, skipkeys=True)
-    text = text.replace('["..."]', "[...]").replace('{"...": "..."}', "{...}")
+    try:
+        text = json.dumps(value, default=repr, skipkeys=True)
+    except (RecursionError, ValueError):  # only Python values contain themselves, or nest so deeply
+        text = "..."
     if is_array(value) or is_object(value):
         kind = f"{kind} of {len(value)}"
     elif isinstance(value, str) and len(text) > _SHOWN:
         kind = f"{kind} of {len(value)} characters"
     return f"{cut(text, _SHOWN)} ({kind})"
-
-
-def _beginning(value: object, depth: int = 0) -> object:
-    """Return as much of a value as a report shows."""
-    if isinstance(value, str):
-        return value[: _SHOWN + 1]
-    if is_array(value):
-        return ["..."] if depth and value else [_beginning(item, 1) for item in value[:_SHOWN]]
-    if is_object(value):
-        members = islice(value.items(), _SHOWN)
-        return {"...": "..."} if depth and value else {_beginning(name): _beginning(one, 1) for name, one in members}
-    return value
 
 
 def path_of(steps: Iterable[str | int], path: str = "body") -> str:
