@@ -5,7 +5,7 @@ the chosen ones, and no other code compares a behaviour's value. The default sta
 client could lean on.
 """
 
-# pyright: reportUnknownLambdaType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 # The functions of one row have the same parameters; each row has others.
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, urlencode
 
 from petstore_mock.common.dates import http_date
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import encode_json, read_integer
 from petstore_mock.interface.table import BASE_PATH, DEPRECATED_SINCE, OPERATIONS
@@ -193,7 +194,7 @@ def _unchanged(body: bytes) -> bytes:
 
 def _with_more_fields(body: bytes) -> bytes:
     value: Any = json.loads(body)
-    if isinstance(value, list):
+    if is_array(value):
         return encode_json([{**item, "tags": [], "_meta": {"revision": 1}, **item} for item in value])
     return encode_json({**value, "tags": [], "_meta": {"revision": 1}, **value})
 
@@ -269,9 +270,9 @@ def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opti
 
 def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
     """Return a value with the members of its objects in a meaningless order; the objects of one list differ."""
-    if isinstance(value, list):
+    if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]
-    if isinstance(value, dict):
+    if is_object(value):
         names = sorted(value, key=lambda name: _by_checksum(f"{salt}{name}"))
         return {name: _shuffled(value[name], salt) for name in names}
     return value

@@ -4,6 +4,9 @@ JSON Schema leaves two things open that are decided here. ``1.0`` is no integer:
 before the judge is asked. The schemas write the bounds of ``int64`` out, since ``format`` asserts nothing.
 """
 
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
+# JSON values have any type, and jsonschema's own types are Any for the most part.
+
 from __future__ import annotations
 
 import contextlib
