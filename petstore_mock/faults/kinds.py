@@ -124,11 +124,6 @@ def _headers(name: str, value: Any) -> dict[str, str] | None:  # noqa: ANN401
     return {field_name: str(text) for field_name, text in value.items()}
 
 
-def _faults(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    require(is_array(value) and value, "one or more faults", **{name: value})
-    return tuple(value)
-
-
 _DELAY: Final = {"delay": Argument(_TIMES, None, _seconds)}
 _CONTENT: Final = {
     "json": Argument({}, None, _json),
@@ -198,7 +193,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "tls.handshake_hang": _handshake("the service never responded in the TLS handshake", waits=True),
     "sequence": Kind(
         "the service misbehaved in another way for each request",
-        {"faults": Argument(_PARTS, REQUIRED, _faults)},
+        {"faults": Argument(_PARTS)},
     ),
 }
 REQUEST_KINDS: Final = tuple(name for name, kind in KINDS.items() if not kind.meets_handshakes and name != "sequence")

@@ -18,8 +18,8 @@ JsonObject = dict[str, Any]
 _COMPONENTS: Final = tuple(name for name in names() if not name.endswith(".parameters"))
 # §1 names two environments and shows neither address; `.example` leads nowhere (RFC 2606 §2).
 _ENVIRONMENTS: Final = (
-    ("base_url", "https://petstore.example", "Production (§1)"),
-    ("staging_base_url", "https://staging.petstore.example", "Staging (§1)"),
+    {"url": f"https://petstore.example{BASE_PATH}", "description": "Production (§1); its address is not shown"},
+    {"url": f"https://staging.petstore.example{BASE_PATH}", "description": "Staging (§1); its address is not shown"},
 )
 _REFUSALS: Final = {
     400: "The request body is missing required fields or contains invalid values (§7)",
@@ -49,7 +49,7 @@ def openapi_document(server: str | None = None) -> JsonObject:
             "description": "§ marks the section of the interface that a statement comes from.",
             "version": INTERFACE_VERSION,
         },
-        "servers": [*given, *(_environment(*row) for row in _ENVIRONMENTS)],
+        "servers": [*given, *_ENVIRONMENTS],
         "security": [{"apiKey": []}],
         "tags": [{"name": "pets", "description": "The animal catalogue"}],
         "paths": paths,
@@ -60,11 +60,6 @@ def openapi_document(server: str | None = None) -> JsonObject:
             },
         },
     }
-
-
-def _environment(name: str, host: str, description: str) -> JsonObject:
-    variable = {"default": f"{host}{BASE_PATH}", "description": f"The base address, ending in {BASE_PATH}; not shown"}
-    return {"url": f"{{{name}}}", "description": description, "variables": {name: variable}}
 
 
 def _operation(operation: Operation) -> JsonObject:
