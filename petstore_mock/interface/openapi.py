@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.conditions import REALM
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import names, parameters, schema
 from petstore_mock.interface.table import BASE_PATH, INTERFACE_VERSION, OPERATIONS, SENTENCES
@@ -26,12 +25,6 @@ _REFUSALS: Final = {
     401: "The API key is missing or invalid (§5, §7)",
     404: "No animal found for the given petId (§7); or the interface has no such path (§4)",
     405: "The path has no such method (RFC 9110 §15.5.6)",
-}
-_HEADERS: Final = {
-    "WWW-Authenticate": f'Bearer realm="{REALM}" (RFC 6750 §3)',
-    "Allow": "The methods of the path (RFC 9110 §15.5.6)",
-    "Deprecation": "Since when the operation is deprecated (RFC 9745); a gap of §9",
-    "Sunset": "When the operation is removed (RFC 8594); a gap of §9",
 }
 
 
@@ -95,8 +88,6 @@ def _parameters(operation: Operation) -> list[JsonObject]:
 def _responses(operation: Operation) -> JsonObject:
     """Return the responses that the interface declares, then those that HTTP has for any path."""
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
-    if operation.removed_at is not None:  # §9
-        success |= _headers("Deprecation", "Sunset", required=False)
     if operation.response is not None:
         success |= _content(operation.response)
     # Where an id leads: tools that walk through an interface follow such links.
@@ -111,25 +102,12 @@ def _responses(operation: Operation) -> JsonObject:
     others = (
         f"Any other refusal has an error body (§7). These gaps decide about them: {gaps}, after_removal, rate_limit"
     )
-    own = {401: ("WWW-Authenticate",), 405: ("Allow",)}
+    refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in (*operation.errors, 404, 405)}
     return {
         str(operation.success): success,
-        **{
-            str(status): {
-                "description": _REFUSALS.get(status, "The request is refused (§7)"),
-                **_headers(*own.get(status, ())),
-                **_content("Error"),
-            }
-            for status in sorted({*operation.errors, 404, 405})
-        },
+        **{str(status): {"description": refused[status], **_content("Error")} for status in sorted(refused)},
         "4XX": {"description": others, **_content("Error")},
     }
-
-
-def _headers(*names: str, required: bool = True) -> JsonObject:
-    text = {"type": "string"}
-    shown = {name: {"description": _HEADERS[name], "required": required, "schema": text} for name in names}
-    return {"headers": shown} if shown else {}
 
 
 def _content(name: str) -> JsonObject:
