@@ -60,7 +60,7 @@ class Behaviour(Mapping[str, str]):
         return self.__dict__ == other.__dict__ if isinstance(other, Behaviour) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple(self.values()))
+        return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
         return f"Behaviour({', '.join(f'{name}={value!r}' for name, value in self.differences().items())})"
