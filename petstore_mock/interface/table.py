@@ -280,7 +280,7 @@ def _sentences() -> dict[str, Sentence]:
     removed = [one for one in _OPERATIONS if one.removed_at is not None]
     dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
-        **{field.name: field.sentence for field in _FIELDS},
+        **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
         **{f"{one.where}.{one.name}": one.sentence for operation in _OPERATIONS for one in operation.parameters},
         **{operation.query_subject: _query_sentence(operation) for operation in _OPERATIONS},
         "query": Sentence("4", "Each operation shows its query parameters"),
@@ -298,6 +298,5 @@ def _sentences() -> dict[str, Sentence]:
 
 ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
-# The sentences that a violation or a refusal quotes, by subject: the name of a field, the place of a parameter, or a
-# topic.
+# The sentences that a violation or a refusal quotes, by the place of a field or a parameter, or by a topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_parameter
 from petstore_mock.common.refusing import nearest
-from petstore_mock.interface.table import FIELDS, SENTENCES
+from petstore_mock.interface.table import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -104,14 +104,9 @@ class Violation:
     @property
     def sentence(self) -> Sentence:
         """The sentence of the interface that is broken."""
-        location, _, rest = self.path.partition(".")
-        name = rest.split(".")[0]
-        by_path = f"{location}.{name}"
-        if self.subject or by_path in SENTENCES:
-            return SENTENCES[self.subject or by_path]
-        if location in {"query", "path"}:
-            return SENTENCES[location]
-        return SENTENCES[name if name in FIELDS and not FIELDS[name].assigned else "body"]
+        location, *names = self.path.split(".")
+        keys = (self.subject, ".".join([location, *names[:1]]), location)
+        return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
 
 
 class Violations(list[Violation]):
