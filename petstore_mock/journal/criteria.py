@@ -12,7 +12,7 @@ from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.fault import Fault
-from petstore_mock.faults.fault import from_data as fault_of
+from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties

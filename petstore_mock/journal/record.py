@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.faults.fault import from_data as fault_of
+from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
