@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
+from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import SENTENCES, Sentence
@@ -151,14 +151,13 @@ class Exchange:
 
     @property
     def base_url(self) -> str:
-        """The scheme and the host that it was sent to, as far as its ``Host`` tells; keys are masked."""
-        host = quote(self.masked(self.request.header("host") or ""), safe=":[].-")
-        url = f"http{'s' if self.secure else ''}://{host}"
+        """The scheme and the host that it was sent to, as far as its ``Host`` tells."""
+        url = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
         return url if is_base_url(url) else _DEFAULT_BASE
 
     def url(self, base_url: str | None = None) -> str:
-        """Return its URL, keys masked; every URL parser accepts it."""
-        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE, errors="replace")
+        """Return its URL; every URL parser accepts it. Ask a masked copy."""
+        target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
         parts = urlsplit(base_url or self.base_url)
@@ -175,15 +174,6 @@ class Exchange:
         """Return ``text`` with the keys of the world and of the request masked."""
         return mask_text(text, self.secrets)
 
-    def masked_bytes(self, content: bytes) -> bytes:
-        """Return bytes with the same keys masked: Latin-1 maps bytes one to one, and keys are ASCII."""
-        return self.masked(content.decode("latin-1")).encode("latin-1")
-
-    def masked_fields(self, fields: Iterable[tuple[str, str]]) -> FieldPairs:
-        """Return header fields with their credentials masked."""
-        keys = self.secrets
-        return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
-
     @property
     def masked_target(self) -> str:
         """The target with keys, and parameters with names like a key's, masked."""
@@ -197,29 +187,27 @@ class Exchange:
     @property
     def misplaced_keys(self) -> tuple[str, ...]:
         """Where a key stands besides Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
-        keys = self.secrets
-        places = ["target"] if self.masked_target != self.target else []
-        for name, value in self.fields:
-            if name.lower() != "authorization" and mask_text(value, keys) != value:
-                places.append(name.lower())
-        body = self.body.decode("latin-1")
-        return (*places, "body") if mask_text(body, keys) != body else tuple(places)
+        parts = [(name.lower(), value) for name, value in self.fields if name.lower() != "authorization"]
+        found = [name for name, text in (*parts, ("body", self.body.decode("latin-1"))) if self.masked(text) != text]
+        return ("target", *found) if self.masked_target != self.target else tuple(found)
 
     # The response
 
     @property
+    def _gone_out(self) -> Response | None:
+        return None if self.in_flight or not self.sent else self.response
+
+    @property
     def status(self) -> int | None:
         """The status that went out; None if none did, or while the response is held back."""
-        response = self.response
-        return None if response is None or self.in_flight or not self.sent else response.status
+        response = self._gone_out
+        return None if response is None else response.status
 
     @property
     def response_fields(self) -> FieldPairs:
         """The header fields of the response that went out, without those of its framing."""
-        response = self.response
-        if response is None or self.status is None:
-            return []
-        return [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        response = self._gone_out
+        return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
     def response_headers(self) -> dict[str, str]:
@@ -229,8 +217,8 @@ class Exchange:
     @property
     def response_body(self) -> bytes:
         """The body of the response, of a longer one the first 64 KiB; empty for HEAD. It is whole even if cut short."""
-        response = self.response
-        return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
+        response = self._gone_out
+        return b"" if response is None or self.method == "HEAD" else response.body
 
     @property
     def response_size(self) -> int:

@@ -1,6 +1,7 @@
 """An exchange as a JSON value, and back: for the door, for journals of other processes, for copies and pickles.
 
-Keys are masked, in bodies too. Of a value that broke a rule, its description stays.
+Here keys are masked, in bodies too: HAR, curl and HTML are made from a masked copy. Of a value that broke a rule, its
+description stays.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.masking import mask_field
 from petstore_mock.faults.fault import from_data as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.violations import Described, Violation
-from petstore_mock.journal.exchange import Exchange, joined, text_of
+from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from petstore_mock.interface.conditions import Condition
 
 
 class ViolationData(TypedDict):
@@ -90,35 +90,36 @@ class ExchangeData(TypedDict):
     mutant: str | None
 
 
-# Members with the name and the value of an attribute.
-_OF_EXCHANGE: Final = (
-    *("number", "body_size", "status", "response_size", "operation", "executed", "outcome", "omitted", "expected"),
-    *("decision", "reason", "owner", "connection", "exchange", "secure", "sent", "by_expectation", "mutant"),
+# Members with the name and the value of an attribute. Those of the first line make the exchange again.
+_KEPT: Final = ("omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
+_DERIVED: Final = (
+    *("number", "body_size", "status", "response_size", "operation", "decision", "reason", "owner"),
+    *("connection", "exchange"),
 )
-_DEEPEST: Final = 100  # arrays and objects in each other
 _OF_REQUEST: Final = ("base_path", "started", "version", "oversized")
+_DEEPEST: Final = 100  # arrays and objects in each other; a JSON library may fail on more
 
 
 def to_data(exchange: Exchange) -> ExchangeData:
     """Return an exchange as a JSON value that UTF-8 can carry."""
     condition, fault, delay = exchange.condition, exchange.fault, exchange.delayed_by
-    target = exchange.masked_target
-    fields = exchange.masked_fields(exchange.fields)
-    response_fields = exchange.masked_fields(exchange.response_fields)
+    path, _, query = exchange.masked_target.partition("?")
+    fields = _masked_fields(exchange, exchange.fields)
+    response_fields = _masked_fields(exchange, exchange.response_fields)
     data: dict[str, Any] = {
-        **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
+        **{name: getattr(exchange, name) for name in (*_KEPT, *_DERIVED)},
         **{name: getattr(exchange.request, name) for name in _OF_REQUEST},
         "at": iso(exchange.timestamp),
         "state": "in flight" if exchange.in_flight else "done",
         "method": exchange.masked(exchange.method),
-        "target": target,
-        "path": unquote(target.partition("?")[0]),
-        "query": parse_qs(target.partition("?")[2], keep_blank_values=True),
+        "target": exchange.masked_target,
+        "path": unquote(path),
+        "query": parse_qs(query, keep_blank_values=True),
         "headers": joined(fields),
-        "fields": [list(field) for field in fields],
+        "fields": fields,
         **_content(exchange, "body", exchange.body),
         "response_headers": joined(response_fields),
-        "response_fields": [list(field) for field in response_fields],
+        "response_fields": response_fields,
         **_content(exchange, "response_body", exchange.response_body),
         "fault": None if fault is None else exchange.masked(str(fault)),
         "fault_data": None if fault is None else fault.to_data(),
@@ -131,63 +132,51 @@ def to_data(exchange: Exchange) -> ExchangeData:
     }
     if data["response_body"] is None:
         data["response_body"] = data["response_body_text"] or None
-    return cast("ExchangeData", _carried(data))
+    text = json.dumps(data, ensure_ascii=False)
+    return cast("ExchangeData", json.loads(text.encode("utf-8", "replace")))  # without lone surrogates
+
+
+def masked_copy(exchange: Exchange) -> Exchange:
+    """Return a copy that may be shown: what was sent, with every key masked."""
+    return from_data(to_data(exchange))
+
+
+def _masked_fields(exchange: Exchange, fields: FieldPairs) -> FieldPairs:
+    keys = exchange.secrets
+    return [(exchange.masked(name), mask_field(name, value, keys)) for name, value in fields]
 
 
 def _content(exchange: Exchange, name: str, content: bytes) -> dict[str, Any]:
     """Return a body as the JSON value that it is, as text, and in base64 where it is not text."""
     text = text_of(content)
-    return {
-        name: None if text is None else _json_of(exchange.masked(text)),
-        f"{name}_text": None if text is None else exchange.masked(text),
-        f"{name}_base64": None if text is not None else b64encode(exchange.masked_bytes(content)).decode("ascii"),
-    }
+    if text is None:  # Latin-1 maps bytes one to one, and keys are ASCII
+        shown = exchange.masked(content.decode("latin-1")).encode("latin-1")
+        return {name: None, f"{name}_text": None, f"{name}_base64": b64encode(shown).decode("ascii")}
+    text = exchange.masked(text)
+    return {name: _json_of(text), f"{name}_text": text, f"{name}_base64": None}
 
 
 def _json_of(text: str) -> Any:  # noqa: ANN401  # a JSON value
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
+        return value if _depth(value) <= _DEEPEST else None
     except (ValueError, RecursionError):
         return None
-    return None if _is_deep(value) else value
 
 
-def _is_deep(value: Any) -> bool:  # noqa: ANN401  # a JSON value
-    """Return whether a value is nested so deeply that a JSON library may fail on it."""
-    layer = [value]
-    for _ in range(_DEEPEST):
-        layer = [part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())]
-    return bool(layer)
-
-
-def _carried(value: Any) -> Any:  # noqa: ANN401  # a JSON value
-    """Return ``value`` as UTF-8 can carry it: a lone surrogate becomes a question mark."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if is_object(value):
-        return {_carried(name): _carried(part) for name, part in value.items()}
-    return [_carried(part) for part in value] if is_array(value) else value
+def _depth(value: Any) -> int:  # noqa: ANN401  # a JSON value
+    parts = value.values() if is_object(value) else value if is_array(value) else None
+    return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
 
 
 def _violations(exchange: Exchange) -> list[ViolationData]:
-    if exchange.violations:
+    condition = exchange.condition
+    if exchange.violations or condition is None or not condition.violation:
         return [_violation(exchange, violation) for violation in exchange.violations]
-    condition, sentence = exchange.condition, exchange.sentence
-    if condition is None or sentence is None or not condition.violation:
-        return []
     field = "Authorization" if condition.status == 401 else condition.subject
-    words: ViolationData = {
-        "section": condition.section,
-        "field": field,
-        "message": exchange.reason,
-        "sentence": sentence.text,
-        "rule": None,
-        "expected": "",
-        "value": None,
-        "subject": condition.subject,
-    }
-    return [words]
+    found = _violation(exchange, Violation(field, "", "", subject=condition.subject))
+    return [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
 
 
 def _violation(exchange: Exchange, violation: Violation) -> ViolationData:
@@ -223,17 +212,17 @@ def from_data(data: Mapping[str, Any]) -> Exchange:
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
         body = _bytes(data, "response_body")
-        exchange.response = Response(
-            Head(data["status"], [(name, value) for name, value in fields]), body, date.encode()
-        )
+        exchange.response = Response(Head(data["status"], [(name, text) for name, text in fields]), body, date.encode())
         exchange.cut_response = max(0, data["response_size"] - len(body))
     exchange.in_flight = data["state"] == "in flight"
     exchange.duration = data["duration_ms"] / 1000
-    exchange.condition = _condition(data["condition"], data["condition_status"])
+    if name := data["condition"]:
+        exchange.condition = CONDITIONS.get(name) or condition_of_status(data["condition_status"])
+    exchange.detail = data["detail"]
     exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
     exchange.fault = None if data["fault_data"] is None else fault_of(data["fault_data"])
     exchange.delayed_by = None if data["delayed_by"] is None else fault_of(data["delayed_by"])
-    for name in ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent"):
+    for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange
 
@@ -243,18 +232,9 @@ def _bytes(data: Mapping[str, Any], name: str) -> bytes:
     return b64decode(data[f"{name}_base64"]) if text is None else text.encode()
 
 
-def _condition(name: str | None, status: int | None) -> Condition | None:
-    return None if name is None or status is None else CONDITIONS.get(name) or condition_of_status(status)
-
-
 def _violation_of(data: ViolationData) -> Violation:
-    if data["value"] is None:
-        return Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
-    return Violation(data["field"], data["rule"] or "", data["expected"], Described(data["value"]), data["subject"])
+    value = () if data["value"] is None else (Described(data["value"]),)
+    return Violation(data["field"], data["rule"] or "", data["expected"], *value, subject=data["subject"])
 
 
-def _reduced(exchange: Exchange) -> tuple[Any, ...]:
-    return from_data, (to_data(exchange),)
-
-
-copyreg.pickle(Exchange, _reduced)
+copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

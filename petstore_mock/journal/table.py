@@ -12,6 +12,7 @@ from petstore_mock.common.masking import cut, printable
 from petstore_mock.http.response import reason_phrase
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
-_COLUMNS: Final = ("number", "client", "service", "response", "took")
+_HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0; --trouble: #a40e26;
@@ -63,10 +64,9 @@ def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> s
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
     caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
-    head = "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS)
-    rows = "".join(_row(exchange, first, details=details) for exchange in reversed(exchanges))
+    rows = "".join(_row(masked_copy(exchange), first, details=details) for exchange in reversed(exchanges))
     return (
-        f'<table class="exchange"><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n'
+        f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table>"
     )
 
@@ -77,28 +77,23 @@ def _text(text: str) -> str:
 
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
     kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
-    sent = f"<code>{_text(exchange.request_line)}</code>"
-    sent += f' <span class="faint">{escape(exchange.operation)}</span>' if exchange.operation else ""
-    sent += _details(exchange) if details else ""
-    notes = "<br>".join(f'<span class="{mark}">{_text(text)}</span>' for mark, text in _notes(exchange))
+    operation = f' <span class="faint">{exchange.operation}</span>' if exchange.operation else ""
+    sent = f"<code>{_text(exchange.request_line)}</code>{operation}{_details(exchange) if details else ''}"
+    notes = [f'<span class="{mark}">{_text(cut(text, _LONGEST_NOTE))}</span>' for mark, text in _notes(exchange)]
+    took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{notes}</td>'
+        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{"<br>".join(notes)}</td>'
         f'<td class="response">{_text(_response(exchange))}</td>'
-        f'<td>{_seconds(exchange.duration)} <span class="faint">at {_seconds(exchange.request.started - first)}</span>'
-        "</td></tr>\n"
+        f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
 def _response(exchange: Exchange) -> str:
     if exchange.status is None:
         return "no response yet" if exchange.in_flight else f"no response: {exchange.outcome or 'none was made'}"
-    text = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
-    return f"{text}, {exchange.outcome}" if exchange.outcome else text
+    phrase = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
+    return f"{phrase}, {exchange.outcome}" if exchange.outcome else phrase
 
 
 def _notes(exchange: Exchange) -> Iterable[tuple[str, str]]:
@@ -106,47 +101,32 @@ def _notes(exchange: Exchange) -> Iterable[tuple[str, str]]:
     operation = OPERATIONS.get(exchange.operation or "")
     commits = operation is not None and operation.commits
     if exchange.delayed_by is not None:
-        yield _note(exchange, "fault", f"fault {exchange.delayed_by}")
+        yield "fault", f"fault {exchange.delayed_by}"
     if exchange.executed and commits:
         yield "commit", "committed"
-    fault = exchange.fault
-    if fault is not None:
+    if exchange.fault is not None:
         nothing = ", nothing committed" if commits and not exchange.executed and exchange.condition is None else ""
-        yield _note(exchange, "fault", f"fault {fault}{nothing}: {fault.row.sentence}")
+        yield "fault", f"fault {exchange.fault}{nothing}: {exchange.fault.row.sentence}"
     if exchange.condition is not None:
         expected = ", expected by the test" if exchange.is_violation and exchange.expected else ""
         words = f"refused: {exchange.condition.name}{exchange.where}{expected}: {exchange.reason}"
-        yield _note(exchange, "trouble" if exchange.is_violation else "faint", words)
-
-
-def _note(exchange: Exchange, mark: str, text: str) -> tuple[str, str]:
-    return mark, cut(exchange.masked(text), _LONGEST_NOTE)
-
-
-# One request in detail
+        yield "trouble" if exchange.is_violation else "faint", words
 
 
 def _details(exchange: Exchange) -> str:
     is_open = " open" if exchange.is_violation and not exchange.expected else ""
+    broken = [f"§{one.sentence.section} {one.sentence.text}: {one}" for one in exchange.violations]
+    rules = f"<ul>{''.join(f'<li>{_text(words)}</li>' for words in broken)}</ul>" if broken else ""
     curl = curl_line(exchange)
     return (
-        f"<details{is_open}><summary>details</summary>{_rules(exchange)}"
-        f"<h4>Request</h4>{_message(exchange, exchange.fields, exchange.body)}"
-        f"<h4>Response</h4>{_message(exchange, exchange.response_fields, exchange.response_body)}"
+        f"<details{is_open}><summary>details</summary>{rules}"
+        f"<h4>Request</h4>{_message(exchange.fields, exchange.body)}"
+        f"<h4>Response</h4>{_message(exchange.response_fields, exchange.response_body)}"
         f"{f'<h4>Repeat</h4>{preformatted(curl)}' if curl else ''}</details>"
     )
 
 
-def _rules(exchange: Exchange) -> str:
-    rows = ""
-    for one in exchange.violations:
-        quoted = f"§{one.sentence.section} {one.sentence.text}"
-        rows += f"<li><code>{_text(exchange.masked(str(one)))}</code> {_text(quoted)}</li>"
-    return f"<ul>{rows}</ul>" if rows else ""
-
-
-def _message(exchange: Exchange, fields: Iterable[tuple[str, str]], body: bytes) -> str:
-    text = exchange.masked(body.decode("utf-8", "backslashreplace"))
-    more = f"\n... ({len(text)} characters)" if len(text) > _SHOWN_BODY else ""
-    head = "\n".join(f"{name}: {value}" for name, value in exchange.masked_fields(fields))
-    return preformatted("\n\n".join(filter(None, (head, text[:_SHOWN_BODY] + more))) or "nothing")
+def _message(fields: Iterable[tuple[str, str]], body: bytes) -> str:
+    text = cut(body.decode("utf-8", "backslashreplace"), _SHOWN_BODY)
+    head = "\n".join(f"{name}: {value}" for name, value in fields)
+    return preformatted("\n\n".join(filter(None, (head, text))) or "nothing")
