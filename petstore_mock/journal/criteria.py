@@ -163,6 +163,22 @@ def _fault(exchange: Exchange, wanted: Fault | str | None) -> Fault | str | None
     return wanted if wanted in [form for one in met for form in (one, one.kind)] else exchange.fault
 
 
+def _method(exchange: Exchange, _: object) -> str:
+    return exchange.method
+
+
+def _path(exchange: Exchange, _: object) -> str:
+    return exchange.path
+
+
+def _status(exchange: Exchange, _: object) -> int | str:
+    return exchange.result if exchange.status is None else exchange.status
+
+
+def _condition(exchange: Exchange, _: object) -> str | None:
+    return None if exchange.condition is None else exchange.condition.name
+
+
 # What a test may pass
 
 
@@ -219,15 +235,15 @@ class _General(NamedTuple):
 
 
 GENERAL: Final[Mapping[str, _General]] = {
-    "status": _General(_take_status, lambda one, _: one.result if one.status is None else one.status, True),
+    "status": _General(_take_status, _status, of_response=True),
     "json": _General(_take_json, _json),
     "body": _General(_take_body, _body),
     "query": _General(_take_query, _query),
     "headers": _General(_take_headers, _headers),
-    "method": _General(_take, lambda one, _: one.method),
-    "path": _General(_take, lambda one, _: one.path),
-    "fault": _General(_take_fault, _fault, True),
-    "condition": _General(_take_condition, lambda one, _: one.condition and one.condition.name, True),
+    "method": _General(_take, _method),
+    "path": _General(_take, _path),
+    "fault": _General(_take_fault, _fault, of_response=True),
+    "condition": _General(_take_condition, _condition, of_response=True),
 }
 
 

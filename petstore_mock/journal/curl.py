@@ -44,7 +44,7 @@ def curl_line(exchange: Exchange) -> str:
     if target.startswith("/"):
         parts += ["--path-as-is"] if "/." in target else []  # else curl resolves the dots
         parts += ["--globoff"] if any(character in target for character in "[]{}") else []
-        parts.append(_quote(exchange.url()))
+        parts.append(_quote(exchange.url))
     else:  # curl makes a path of `*` and of an absolute form
         parts += ["--request-target", _quote(target), _quote(exchange.base_url)]
     return f"{feed}{' '.join(parts)}"

@@ -155,13 +155,13 @@ class Exchange:
         url = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
         return url if is_base_url(url) else _DEFAULT_BASE
 
-    def url(self, base_url: str | None = None) -> str:
-        """Return its URL; every URL parser accepts it. Ask a masked copy."""
+    @property
+    def url(self) -> str:
+        """Its URL, which every URL parser accepts. Ask a masked copy."""
         target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
-        parts = urlsplit(base_url or self.base_url)
-        return f"{parts.scheme}://{parts.netloc}{target if target.startswith('/') else f'/{target}'}"
+        return f"{self.base_url}{target if target.startswith('/') else f'/{target}'}"
 
     # Masking
 

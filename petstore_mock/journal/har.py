@@ -26,20 +26,19 @@ if TYPE_CHECKING:
 _UNKNOWN: Final = -1  # the format's word for an unknown size
 
 
-def har_document(exchanges: Iterable[Exchange], *, base_url: str | None = None) -> dict[str, Any]:
-    """Return exchanges as the JSON value of an archive; ``base_url`` replaces scheme and host of each URL."""
-    require(base_url is None or is_base_url(base_url), "base_url with a scheme and a host", base_url=base_url)
+def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
+    """Return exchanges as the JSON value of an archive."""
     return {
         "log": {
             "version": "1.2",
             "creator": {"name": "petstore-mock", "version": __version__},
             "pages": [],  # optional, but Firefox's importer reads it
-            "entries": [_entry(masked_copy(exchange), base_url) for exchange in exchanges],
+            "entries": [_entry(masked_copy(exchange)) for exchange in exchanges],
         }
     }
 
 
-def _entry(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
+def _entry(exchange: Exchange) -> dict[str, Any]:
     wait = round(exchange.duration * 1000, 3)
     optional = {
         "connection": f"{exchange.connection or ''}",
@@ -51,7 +50,7 @@ def _entry(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
     return {
         "startedDateTime": iso(exchange.timestamp),
         "time": wait,
-        "request": _request(exchange, base_url),
+        "request": _request(exchange),
         "response": _response(exchange),
         "cache": {},
         "timings": {"send": 0, "wait": wait, "receive": 0},
@@ -65,10 +64,10 @@ def _pairs(fields: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in fields]
 
 
-def _request(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
+def _request(exchange: Exchange) -> dict[str, Any]:
     request: dict[str, Any] = {
         "method": exchange.method,
-        "url": exchange.url(base_url),
+        "url": exchange.url,
         "httpVersion": exchange.request.version,
         "cookies": [],  # they stand among the headers, masked
         "headers": _pairs(exchange.fields),
@@ -114,7 +113,7 @@ def read_har(document: Any) -> list[Exchange]:  # noqa: ANN401  # a JSON value
     """Return the exchanges of a recorded archive. A body that the recording lacks counts as ``cut_response``."""
     found: list[Exchange] = []
     try:
-        entries = list(document["log"]["entries"])
+        entries: list[Any] = list(document["log"]["entries"])
     except (KeyError, TypeError):
         refuse("expected an HTTP Archive: a JSON object with an array log.entries; got another value")
     for number, entry in enumerate(entries, 1):
@@ -124,9 +123,11 @@ def read_har(document: Any) -> list[Exchange]:  # noqa: ANN401  # a JSON value
 
 
 def _recorded(entry: Mapping[str, Any], number: int) -> Exchange:
-    recorded, responded = entry["request"], entry["response"]
-    require(is_base_url(recorded["url"]), "an address of HTTP", url=recorded["url"])
-    parts = urlsplit(recorded["url"])
+    recorded: Mapping[str, Any] = entry["request"]
+    responded: Mapping[str, Any] = entry["response"]
+    url: str = recorded["url"]
+    require(is_base_url(url), "an address of HTTP", url=url)
+    parts = urlsplit(url)
     fields = [("Host", parts.netloc), *((name, value) for name, value in _fields(recorded) if name.lower() != "host")]
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     request = ApiRequest(recorded["method"], target, Fields.of(fields), _body(recorded.get("postData", {})) or b"")
@@ -143,7 +144,7 @@ def _recorded(entry: Mapping[str, Any], number: int) -> Exchange:
 
 
 def _fields(message: Mapping[str, Any]) -> list[tuple[str, str]]:
-    pairs = [(pair["name"], pair["value"]) for pair in message["headers"]]
+    pairs: list[tuple[str, str]] = [(pair["name"], pair["value"]) for pair in message["headers"]]
     return [pair for pair in pairs if is_field(*pair)]  # browsers write pseudo fields of HTTP/2, such as :path
 
 

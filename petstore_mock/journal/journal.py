@@ -325,18 +325,14 @@ class Journal:
 
     # Export
 
-    def to_har(self, path: str | PathLike[str], *, base_url: str | None = None) -> None:
-        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
-
-        Args:
-            path: the file; an existing one is replaced.
-            base_url: scheme and host of the URLs; by default each request's own ``Host``.
+    def to_har(self, path: str | PathLike[str]) -> None:
+        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open, to the file ``path``.
 
         Raises:
             EvictedError: requests are gone.
-            PetStoreMockError: the file can't be written, or ``base_url`` has no scheme or host.
+            PetStoreMockError: the file can't be written.
         """
-        text = json.dumps(har_document(self._all(), base_url=base_url), ensure_ascii=False, indent=2)
+        text = json.dumps(har_document(self._all()), ensure_ascii=False, indent=2)
         write_text(path, f"{text}\n")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 import json
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 from urllib.parse import parse_qs, unquote
 
@@ -233,8 +234,8 @@ def _bytes(data: Mapping[str, Any], name: str) -> bytes:
 
 
 def _violation_of(data: ViolationData) -> Violation:
-    value = () if data["value"] is None else (Described(data["value"]),)
-    return Violation(data["field"], data["rule"] or "", data["expected"], *value, subject=data["subject"])
+    found = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
+    return found if data["value"] is None else replace(found, value=Described(data["value"]))
 
 
 copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

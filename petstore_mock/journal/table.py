@@ -24,10 +24,10 @@ _SHOWN_BODY: Final = 20_000
 _HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0; --trouble: #a40e26;
-  --fault: #7a4a00; --commit: #0a5a28; }
+:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0;
+  --trouble: #a40e26; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --faint: #9ba6b2; --line: #3d444d;
-  --trouble: #ff9a94; --fault: #e8b45a; --commit: #6fdd8b; } }
+  --trouble: #ff9a94; } }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.3rem; } h1, h2, td { overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -36,8 +36,8 @@ pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 
   border-radius: 6px; padding: .6rem; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: start; color: var(--faint); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
-summary { cursor: pointer; } .faint { color: var(--faint); } .commit { color: var(--commit); }
-.refused .response, .lost .response, .trouble { color: var(--trouble); } .fault { color: var(--fault); }
+summary { cursor: pointer; } .faint { color: var(--faint); }
+.refused .response, .lost .response { color: var(--trouble); }
 """
 
 
@@ -77,40 +77,31 @@ def _text(text: str) -> str:
 
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
     kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
-    operation = f' <span class="faint">{exchange.operation}</span>' if exchange.operation else ""
-    sent = f"<code>{_text(exchange.request_line)}</code>{operation}{_details(exchange) if details else ''}"
-    notes = [f'<span class="{mark}">{_text(cut(text, _LONGEST_NOTE))}</span>' for mark, text in _notes(exchange)]
+    sent = f"<code>{_text(exchange.request_line)}</code>{_details(exchange) if details else ''}"
     took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{"<br>".join(notes)}</td>'
+        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{_text(cut(_service(exchange), _LONGEST_NOTE))}</td>'
         f'<td class="response">{_text(_response(exchange))}</td>'
         f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
 
 
+def _service(exchange: Exchange) -> str:
+    """Return what happened at the service: the operation, the faults, the commit, the refusal."""
+    operation = OPERATIONS.get(exchange.operation or "")
+    committed = exchange.executed and operation is not None and operation.commits
+    words = f"{exchange.operation or 'no operation'}: {exchange.decision}{', committed' if committed else ''}"
+    if exchange.condition is not None:
+        return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"
+    return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
+
+
 def _response(exchange: Exchange) -> str:
     if exchange.status is None:
-        return "no response yet" if exchange.in_flight else f"no response: {exchange.outcome or 'none was made'}"
+        return f"no response: {exchange.result}"
     phrase = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
     return f"{phrase}, {exchange.outcome}" if exchange.outcome else phrase
-
-
-def _notes(exchange: Exchange) -> Iterable[tuple[str, str]]:
-    """Yield what happened at the service, with its mark: the faults, the commit, the refusal."""
-    operation = OPERATIONS.get(exchange.operation or "")
-    commits = operation is not None and operation.commits
-    if exchange.delayed_by is not None:
-        yield "fault", f"fault {exchange.delayed_by}"
-    if exchange.executed and commits:
-        yield "commit", "committed"
-    if exchange.fault is not None:
-        nothing = ", nothing committed" if commits and not exchange.executed and exchange.condition is None else ""
-        yield "fault", f"fault {exchange.fault}{nothing}: {exchange.fault.row.sentence}"
-    if exchange.condition is not None:
-        expected = ", expected by the test" if exchange.is_violation and exchange.expected else ""
-        words = f"refused: {exchange.condition.name}{exchange.where}{expected}: {exchange.reason}"
-        yield "trouble" if exchange.is_violation else "faint", words
 
 
 def _details(exchange: Exchange) -> str:
