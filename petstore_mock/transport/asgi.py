@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.transport.wsgi import respond
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _request(scope: Message) -> ApiRequest:
     path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
     query = scope.get("query_string", b"").decode("latin-1")
     target = path.removeprefix(root) if path.startswith(f"{root}/") else path
-    fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
+    fields = Fields((bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"])
     version = f"HTTP/{scope.get('http_version', '1.1')}"
     target = f"{target}?{query}" if query else target
     return ApiRequest(scope["method"], target, fields, b"", 0, 0, perf_counter(), version, quote(root))

@@ -10,7 +10,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
 from petstore_mock.common.real import perf_counter
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import reason_phrase
 from petstore_mock.transport.wsgi import respond
 
@@ -54,7 +54,7 @@ def _request(request: requests.PreparedRequest) -> ApiRequest:
     if hasattr(body, "read"):
         body = body.read()
     whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
-    return ApiRequest(request.method or "GET", request.path_url, fields, whole, 0, 0, perf_counter())
+    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, 0, 0, perf_counter())
 
 
 def _octets(text: str | bytes | bytearray) -> bytes:
