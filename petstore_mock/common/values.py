@@ -28,9 +28,9 @@ def counted(count: int, noun: str) -> str:
 
 def as_path(path: object, name: str) -> Path:
     """Return the ``Path`` that a test author passes as argument ``name``."""
-    given, is_path = shown(path), isinstance(path, (str, os.PathLike)) and "\0" not in str(path)
-    if not is_path:
-        refuse(f"expected {name} to be a path, as text or a path object; got {name}={given}")
+    found: object = path
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(found):
+        refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(found)}")
     return Path(cast("str | os.PathLike[str]", path))
 
 
