@@ -152,10 +152,11 @@ def _parameters(query: Mapping[str, Iterable[object]]) -> dict[str, Any]:
 
 
 def _headers(exchange: Exchange, wanted: Mapping[str, str]) -> dict[str, Any]:
-    came = {name: exchange.request.values(name) for name in wanted}
-    is_met = {name: text in came[name] or text == ", ".join(came[name]) for name, text in wanted.items()}
-    others = {name: ", ".join(values) if values else _NOT_SENT for name, values in came.items()}
-    return {name: text if is_met[name] else others[name] for name, text in wanted.items()}
+    came: dict[str, Any] = {}
+    for name, text in wanted.items():
+        values = exchange.request.values(name)
+        came[name] = text if text in values else ", ".join(values) if values else _NOT_SENT
+    return came
 
 
 def _fault(exchange: Exchange, wanted: Fault | str | None) -> Fault | str | None:
@@ -163,16 +164,8 @@ def _fault(exchange: Exchange, wanted: Fault | str | None) -> Fault | str | None
     return wanted if wanted in [form for one in met for form in (one, one.kind)] else exchange.fault
 
 
-def _method(exchange: Exchange, _: object) -> str:
-    return exchange.method
-
-
-def _path(exchange: Exchange, _: object) -> str:
-    return exchange.path
-
-
-def _status(exchange: Exchange, _: object) -> int | str:
-    return exchange.result if exchange.status is None else exchange.status
+def _attribute(name: str) -> Read:
+    return lambda exchange, _: getattr(exchange, name)
 
 
 def _condition(exchange: Exchange, _: object) -> str | None:
@@ -187,6 +180,11 @@ def _take_status(value: Any) -> int:  # noqa: ANN401  # checks whatever a test p
     return int(value)
 
 
+def _take_query(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    require(is_object(value), "query as a mapping", query=value)
+    return _parameters({name: one if is_array(one) else [one] for name, one in value.items() if one is not None})
+
+
 def _take_json(value: object) -> object:
     try:
         json.dumps(value)
@@ -199,11 +197,6 @@ def _take_body(value: object) -> bytes:
     if not isinstance(value, (str, bytes)):
         refuse(f"expected body as bytes or text; got body={value!r}")
     return value.encode() if isinstance(value, str) else value
-
-
-def _take_query(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    require(is_object(value), "query as a mapping", query=value)
-    return _parameters({name: one if is_array(one) else [one] for name, one in value.items() if one is not None})
 
 
 def _take_headers(value: Any) -> Mapping[str, str]:  # noqa: ANN401
@@ -235,13 +228,13 @@ class _General(NamedTuple):
 
 
 GENERAL: Final[Mapping[str, _General]] = {
-    "status": _General(_take_status, _status, of_response=True),
+    "status": _General(_take_status, _attribute("status"), of_response=True),
     "json": _General(_take_json, _json),
     "body": _General(_take_body, _body),
     "query": _General(_take_query, _query),
     "headers": _General(_take_headers, _headers),
-    "method": _General(_take, _method),
-    "path": _General(_take, _path),
+    "method": _General(_take, _attribute("method")),
+    "path": _General(_take, _attribute("path")),
     "fault": _General(_take_fault, _fault, of_response=True),
     "condition": _General(_take_condition, _condition, of_response=True),
 }

@@ -156,7 +156,7 @@ def test_wait_for_a_status_ends_when_the_response_goes_out() -> None:
     journal.add(made)
     assert made.status is None
     assert journal.wait_for("createPet", timeout=0) == [made]
-    with pytest.raises(VerificationError, match="status was 'in flight', expected 201"):
+    with pytest.raises(VerificationError, match=r"in flight .* status was none, expected 201"):
         journal.wait_for("createPet", timeout=0, status=201)
     threading.Timer(0.02, lambda: made.complete("delayed", sent=True)).start()
     assert journal.wait_for("createPet", timeout=30, status=201) == [made]
