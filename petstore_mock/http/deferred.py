@@ -26,8 +26,7 @@ class Completion(Protocol):
 
     in_flight: bool
 
-    def complete(self, outcome: str, *, sent: bool) -> None:
-        """Note an end such as ``client gone``, or a hang that has begun; ``sent`` tells whether the head went out."""
+    def complete(self, outcome: str, *, sent: bool) -> None: ...
 
 
 class Pending:

@@ -22,8 +22,8 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange) -> str:
-    """Return a shell command that repeats a request; empty where no whole request arrived."""
-    if exchange.target in {"", "-"} or exchange.request.oversized:
+    """Return a shell command that repeats a request; empty where no whole request with a path arrived."""
+    if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = masked_copy(exchange)
     parts = ["curl", "-i"]
@@ -40,14 +40,9 @@ def curl_line(exchange: Exchange) -> str:
             parts += ["-H", "Content-Type:"]  # else curl adds one of its own
         feed, argument = _body(exchange)
         parts += ["--data-binary", argument]
-    target = exchange.target
-    if target.startswith("/"):
-        parts += ["--path-as-is"] if "/." in target else []  # else curl resolves the dots
-        parts += ["--globoff"] if any(character in target for character in "[]{}") else []
-        parts.append(_quote(exchange.url))
-    else:  # curl makes a path of `*` and of an absolute form
-        parts += ["--request-target", _quote(target), _quote(exchange.base_url)]
-    return f"{feed}{' '.join(parts)}"
+    parts += ["--path-as-is"] if "/." in exchange.target else []  # else curl resolves the dots
+    parts += ["--globoff"] if any(character in exchange.target for character in "[]{}") else []
+    return f"{feed}{' '.join([*parts, _quote(exchange.url)])}"
 
 
 def _header(name: str, value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -29,11 +30,10 @@ FieldPairs = list[tuple[str, str]]
 
 def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return header fields by lower-case name, repeated ones joined by a comma (RFC 9110 §5.2)."""
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for name, value in fields:
-        lower = name.lower()
-        found[lower] = f"{found[lower]}, {value}" if lower in found else value
-    return found
+        found.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(values) for name, values in found.items()}
 
 
 def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
@@ -242,24 +242,22 @@ class Exchange:
     @property
     def sentence(self) -> Sentence | None:
         """The sentence of the interface that led to its refusal."""
-        if self.violations:
-            return self.violations[0].sentence
-        return SENTENCES[self.condition.subject] if self.condition is not None else None
+        if self.condition is None:
+            return None
+        return self.violations[0].sentence if self.violations else SENTENCES[self.condition.subject]
 
     @property
     def section(self) -> str | None:
         """The section of the interface or the RFC that led to its refusal."""
-        if self.violations:
-            return self.violations[0].sentence.section
-        return self.condition.section if self.condition is not None else None
+        if self.condition is None:
+            return None
+        return self.violations[0].sentence.section if self.violations else self.condition.section
 
     @property
     def where(self) -> str:
         """The section in parentheses, behind a blank: `` (§4.1)``, `` (RFC 9110 §15.5.6)``, or nothing."""
-        section = self.section
-        if not section:
-            return ""
-        return f" ({section})" if section.startswith("RFC") else f" (§{section})"
+        section = self.section or ""
+        return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
 
     @property
     def reason(self) -> str:
@@ -293,8 +291,7 @@ def text_of(content: bytes) -> str | None:
 
 def is_base_url(url: object) -> bool:
     """Say whether ``url`` is text with a scheme of HTTP and a host."""
-    try:
-        parts = urlsplit(url if isinstance(url, str) else "")
-    except ValueError:  # brackets without an address
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.netloc)
+    with suppress(ValueError):  # brackets without an address
+        parts = urlsplit(str(url))
+        return parts.scheme in {"http", "https"} and bool(parts.netloc)
+    return False

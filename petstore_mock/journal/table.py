@@ -13,6 +13,7 @@ from petstore_mock.http.response import reason_phrase
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.record import masked_copy
+from petstore_mock.journal.text import violation_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -106,18 +107,15 @@ def _response(exchange: Exchange) -> str:
 
 def _details(exchange: Exchange) -> str:
     is_open = " open" if exchange.is_violation and not exchange.expected else ""
-    broken = [f"§{one.sentence.section} {one.sentence.text}: {one}" for one in exchange.violations]
-    rules = f"<ul>{''.join(f'<li>{_text(words)}</li>' for words in broken)}</ul>" if broken else ""
-    curl = curl_line(exchange)
-    return (
-        f"<details{is_open}><summary>details</summary>{rules}"
-        f"<h4>Request</h4>{_message(exchange.fields, exchange.body)}"
-        f"<h4>Response</h4>{_message(exchange.response_fields, exchange.response_body)}"
-        f"{f'<h4>Repeat</h4>{preformatted(curl)}' if curl else ''}</details>"
-    )
+    words = violation_text(exchange) if exchange.is_violation else curl_line(exchange)
+    parts = [
+        words,
+        _message(exchange.fields, exchange.body),
+        _message(exchange.response_fields, exchange.response_body),
+    ]
+    return f"<details{is_open}><summary>details</summary>{''.join(map(preformatted, parts))}</details>"
 
 
 def _message(fields: Iterable[tuple[str, str]], body: bytes) -> str:
-    text = cut(body.decode("utf-8", "backslashreplace"), _SHOWN_BODY)
     head = "\n".join(f"{name}: {value}" for name, value in fields)
-    return preformatted("\n\n".join(filter(None, (head, text))) or "nothing")
+    return f"{head}\n\n{cut(body.decode('utf-8', 'backslashreplace'), _SHOWN_BODY)}"

@@ -32,10 +32,9 @@ ODD_FIELDS = [(b"X-Empty", b""), (b"Accept", b"*/*"), (b"Cookie", b"a=secret")]
         (exchange("HEAD"), f"--head {AUTHORIZATION} {URL}/v1/pets"),
         (exchange(fields=ODD_FIELDS), f"{AUTHORIZATION} -H 'X-Empty;' -H 'Cookie: ***' {URL}/v1/pets"),
         (exchange(target="/v1/./[a]"), f"{AUTHORIZATION} --path-as-is --globoff '{URL}/v1/./[a]'"),
-        (exchange(target="*"), f"{AUTHORIZATION} --request-target '*' {URL}"),
         (exchange("POST", body=b"a"), f"-X POST {AUTHORIZATION} -H Content-Type: --data-binary a {URL}/v1/pets"),
     ],
-    ids=["head", "fields", "odd target", "asterisk", "body"],
+    ids=["head", "fields", "odd target", "body"],
 )
 def test_curl(made: Exchange, words: str) -> None:
     assert curl_line(made) == f"curl -i {words}"
