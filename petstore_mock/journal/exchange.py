@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.response import Response
-from petstore_mock.interface.table import SENTENCES, Sentence
+from petstore_mock.interface.table import OPERATIONS, SENTENCES, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -270,9 +270,10 @@ class Exchange:
 
     @property
     def decision(self) -> str:
-        """The decision in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
+        """The decision in a few words: ``committed, fault reset()``, ``refused: invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
-        parts += ["executed"] if self.executed else []
+        if self.executed and self.operation is not None:
+            parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
         parts += [f"fault {self.fault}"] if self.fault is not None else []
         if self.condition is not None:
             parts.append(f"refused: {self.condition.name}{self.where}")

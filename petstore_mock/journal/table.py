@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.http.response import reason_phrase
-from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.record import masked_copy
 from petstore_mock.journal.text import violation_text
@@ -90,9 +89,7 @@ def _row(exchange: Exchange, first: float, *, details: bool) -> str:
 
 def _service(exchange: Exchange) -> str:
     """Return what happened at the service: the operation, the faults, the commit, the refusal."""
-    operation = OPERATIONS.get(exchange.operation or "")
-    committed = exchange.executed and operation is not None and operation.commits
-    words = f"{exchange.operation or 'no operation'}: {exchange.decision}{', committed' if committed else ''}"
+    words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
         return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"
     return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"

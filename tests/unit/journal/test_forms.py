@@ -73,7 +73,7 @@ def test_har_can_be_read_again(exchanges: list[Exchange]) -> None:
     document = har_document(exchanges)
     assert KEY not in json.dumps(document)
     assert [entry["_decision"] for entry in document["log"]["entries"]][1:4] == [
-        "executed",
+        "committed",
         "refused: invalid_body (§2)",
         "fault reset()",
     ]
