@@ -53,8 +53,6 @@ _HOMES = {
 
 _MODULES = ("checks", "faults", "stateful", "strategies", "verify")
 
-_MODULES = ("checks", "faults", "stateful", "strategies", "verify")
-
 __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
