@@ -99,7 +99,7 @@ def _mask_encoded(part: str, keys: Sequence[str]) -> str:
 def _mask_plain(text: str, keys: Sequence[str]) -> str:
     for key in keys:
         if len(key) >= _RECOGNISABLE:
-            text = text.replace(key, mask(key))
+            text = text.replace(key, mask(key)) if key in text else text
             if CUT in text:  # a text may end within a key
                 start = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
                 text = re.sub(rf"{re.escape(start)}\S*?{re.escape(CUT)}", f"{_STARS}{CUT}", text)

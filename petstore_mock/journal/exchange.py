@@ -79,6 +79,7 @@ class Exchange:
     response: Response | None = None  #: the response that the core made, also if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
     keys: Callable[[], Iterable[str]] = tuple  # to mask
+    is_masked: bool = False  # whether it came from a copy or another process
     cut_request: int = 0  # bytes of the body that the journal does not keep
     cut_response: int = 0
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.masking import mask_field
+from petstore_mock.common.masking import mask_field, mask_text
 from petstore_mock.faults.fault import from_data as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
@@ -54,7 +54,7 @@ def _data(members: Members, original: object) -> dict[str, Any]:
 
 def _fields(exchange: Exchange, fields: FieldPairs) -> FieldPairs:
     keys = exchange.secrets
-    return [(exchange.masked(name), mask_field(name, value, keys)) for name, value in fields]
+    return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
 
 
 def _text(exchange: Exchange, content: bytes) -> str | None:
@@ -163,7 +163,7 @@ def to_data(exchange: Exchange) -> ExchangeData:
 
 def masked_copy(exchange: Exchange) -> Exchange:
     """Return a copy that may be shown: what was sent, with every key masked."""
-    return from_data(to_data(exchange))
+    return exchange if exchange.is_masked else from_data(to_data(exchange))
 
 
 def from_data(data: ExchangeData) -> Exchange:
@@ -182,6 +182,7 @@ def from_data(data: ExchangeData) -> Exchange:
     request.oversized = data["oversized"]
     request.operation = data["operation"]
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
+    exchange.is_masked = True
     exchange.cut_request = data["body_size"] - len(request.body)
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
