@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.http.response import reason_phrase
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.record import masked_copy
 from petstore_mock.journal.text import violation_text
@@ -78,11 +77,12 @@ def _text(text: str) -> str:
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
     kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
     sent = f"<code>{_text(exchange.request_line)}</code>{_details(exchange) if details else ''}"
+    response = f"no response: {exchange.result}" if exchange.status is None else exchange.result
     took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
         f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{_text(cut(_service(exchange), _LONGEST_NOTE))}</td>'
-        f'<td class="response">{_text(_response(exchange))}</td>'
+        f'<td class="response">{_text(response)}</td>'
         f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
 
@@ -93,13 +93,6 @@ def _service(exchange: Exchange) -> str:
     if exchange.condition is not None:
         return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"
     return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
-
-
-def _response(exchange: Exchange) -> str:
-    if exchange.status is None:
-        return f"no response: {exchange.result}"
-    phrase = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
-    return f"{phrase}, {exchange.outcome}" if exchange.outcome else phrase
 
 
 def _details(exchange: Exchange) -> str:

@@ -103,7 +103,7 @@ def test_table_escapes(exchanges: list[Exchange]) -> None:
     assert KEY not in text
     assert "committed" in text
     assert "no response: reset" in text
-    assert "201 Created, truncated" in text
+    assert "201 (truncated)" in text
     assert exchange_table([]) == "<p>No request arrived.</p>"
 
 
