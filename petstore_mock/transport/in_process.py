@@ -212,7 +212,7 @@ def _of_scope(scope: Message) -> ApiRequest:
     fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
     version = f"HTTP/{scope.get('http_version', '1.1')}"
     target = f"{target}?{query}" if query else target
-    return ApiRequest(scope["method"], target, fields, b"", 0, 0, perf_counter(), version, quote(root))
+    return ApiRequest(scope["method"], target, Fields(fields), b"", 0, 0, perf_counter(), version, quote(root))
 
 
 # requests
@@ -259,7 +259,7 @@ def _of_prepared(request: requests.PreparedRequest) -> ApiRequest:
     if hasattr(body, "read"):
         body = body.read()
     whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
-    return ApiRequest(request.method or "GET", request.path_url, fields, whole, 0, 0, perf_counter())
+    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, 0, 0, perf_counter())
 
 
 def _octets(text: str | bytes | bytearray) -> bytes:
