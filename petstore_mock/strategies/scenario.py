@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.faults.fault import Fault, from_data
+from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.strategies.plans import PlannedFault
 
@@ -117,9 +117,7 @@ def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
 def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
     if not is_object(data):
         return data
-    given: dict[str, Any] = {
-        name: from_data(member) if name == "fault" else _value(member) for name, member in data.items()
-    }
+    given: dict[str, Any] = {name: coerce(one) if name == "fault" else _value(one) for name, one in data.items()}
     kind = next(iter(given), "")
     if kind not in _KINDS:
         return given

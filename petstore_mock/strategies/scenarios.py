@@ -164,10 +164,9 @@ def _sample_pets() -> list[dict[str, Any]]:
 def _sample_changes() -> list[dict[str, Any]]:
     """Return changes of another actor: each of one field; None takes the field away."""
     found: list[dict[str, Any]] = []
-    for name, part in schemas.properties("Pet").items():
-        if FIELDS[name].mutable:
-            found += [{name: value} for value in samples(part)[1:3]]
-            found += [{name: None}] * (name not in schemas.schema("Pet")["required"])
+    for name, part in _settable().items():
+        found += [{name: value} for value in samples(part)[1:3]]
+        found += [{name: None}] * (name not in schemas.schema("Pet")["required"])
     return found
 
 
