@@ -89,11 +89,13 @@ class WatchedClient:
         self._classify, self._read_pet, self._quiet, self._others = classify, read_pet, quiet, tuple(others)
         _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
         self._results: list[Kept] = []
+        self._keys = [petstore.api_key]
         self._before, self._player = open_connections(petstore), Player()
         self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
             self._make(partial(AdaptedClient, make_client, petstore, methods=methods))
         except BaseException:
+            self._player.end()
             self._end_watch()
             raise
         _open.add(self)
@@ -234,9 +236,7 @@ class WatchedClient:
     def _observed(self, **given: Any) -> Observation:  # noqa: ANN401
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
         exchanges = journal[before:]
-        seen = Observation(
-            exchanges, earlier=journal[:before], keys=[petstore.api_key], read_pet=self._read_pet, **given
-        )
+        seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
         seen.url = petstore.url if any(one.connection for one in exchanges) else ""
         seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
         seen.pets = {pet["id"]: pet for pet in petstore.pets}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS
 from petstore_mock.checks.attending import Limits, client_threads
@@ -47,10 +47,11 @@ class Options:
     arguments: Mapping[str, SearchStrategy[Any]]
 
 
-class Run:
+class Run(ExitStack):
     """One run of the machine."""
 
     def __init__(self, options: Options) -> None:
+        super().__init__()
         self.options = options
         self.checks = [*CHECKS.values(), *options.checks]
         self.report = CheckReport()
@@ -59,13 +60,6 @@ class Run:
         self._keys = 0
         self._threads = client_threads()
         self._mocks: dict[str, PetStoreMock] = {}
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def mock(self, name: str = "petstore") -> PetStoreMock:
         """Return the service (at an IPv6 address for ``ipv6``), or another service, ``elsewhere``."""
@@ -73,7 +67,7 @@ class Run:
             host = IPV6_HOST if name == "ipv6" else "127.0.0.1"
             mock = PetStoreMock(host=host, tls=self.options.tls and name != "ipv6")
             mock.adds_notes = False
-            self._mocks[name] = self._stack.enter_context(mock)
+            self._mocks[name] = self.enter_context(mock)
         return self._mocks[name]
 
     def new_key(self) -> str:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
-_REPRODUCE: Final = "@reproduce_failure"
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
 _TIMES: Final = 3  # that two calls at once must fail while they are made simpler, ...
@@ -139,18 +138,9 @@ class Search:
         make = run.options.make_client
         maker = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         setattr(example, _DIGEST, maker.encode())
-        notes: list[str] = []
-        try:
-            with suppress(_TimeIsOver):
-                settings(given(drawn)(example))()
-        except _Failed as error:
-            notes = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
-        if not self._failing:
-            return None
-        bug = self._reduced(min(self._failing.values(), key=_size))
-        for note in notes:
-            bug.add_note(note)
-        return bug
+        with suppress(_TimeIsOver, _Failed):
+            settings(given(drawn)(example))()
+        return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
     def _show(self, scenario: Scenario) -> None:
         """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
