@@ -137,9 +137,11 @@ _STATUSES: Final[Mapping[str, tuple[int, frozenset[int]]]] = {
 def looks(seen: Seen, history: History) -> Iterator[Look]:
     """Yield what an exchange shows of each clause."""
     if seen.failure is not None:
-        blamed = "1-http" if seen.failure.kind == "frame" else success_clause(seen.operation)
-        if history.fails_again(seen):
-            yield Look(blamed, holds=False, expected="a whole response")
+        is_own = bool(seen.probe.words) and not seen.probe.is_valid
+        blamed = seen.probe.shows if is_own else success_clause(seen.operation)
+        is_frame = seen.failure.kind == "frame"
+        if is_frame or is_own or history.fails_again(seen):
+            yield Look("1-http" if is_frame else blamed, holds=False, expected="a whole response")
         return
     if seen.probe.media_type != "application/json":
         return  # the interface does not show how a service reads it

@@ -208,8 +208,8 @@ def _is_same_order(one: Seen, other: Seen) -> bool:
 def _of_create(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     yield "location_header", "present" if seen.header("Location") else "absent"
     if seen.sent and "status" not in seen.sent:
-        statuses = {value: name for name, value in GAPS["status_when_omitted"].alternatives.items()}
-        yield "status_when_omitted", statuses.get(seen.document.get("status"), "")
+        status = seen.document.get("status", "absent")
+        yield "status_when_omitted", status if status in GAPS["status_when_omitted"].alternatives else ""
     ids: list[int] = [one.pets[0]["id"] for one in history.created]
     if len(ids) >= _ENOUGH_IDS:
         steps = [later - former for former, later in pairwise(ids)]

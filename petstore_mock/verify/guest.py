@@ -99,7 +99,9 @@ class Guest:
     def _read_back(self, pet_id: int) -> None:
         removed = {view.operation.name for view in self.seen if view.is_removed}
         reading = next(probe for probe in READ_BACK if probe.operation.name not in removed)
-        for _ in range(_FEW):  # gap visibility
+        views = [view for view in self.checked if view.probe.expected == "made"]
+        is_hopeless = len(views) >= 2 * _FEW and not any(view.pets for view in views)
+        for _ in range(1 if is_hopeless else _FEW):  # gap visibility
             view = self._show(reading)
             if view is None or any(pet["id"] == pet_id for pet in view.pets):
                 return

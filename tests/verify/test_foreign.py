@@ -123,6 +123,19 @@ def test_a_rule_that_the_interface_does_not_show_breaks_nothing(refuses: Callabl
         assert any("the plainest one: POST /pets -> 201" in note for note in verdict.notes)
 
 
+def null_where_omitted(turn: Turn) -> None:
+    for pet in turn.pets if turn.name == "create" else ():
+        pet.setdefault("status", None)
+
+
+def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
+    with changed(null_where_omitted) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    finding = verdict.gaps["status_when_omitted"]
+    assert (finding.choice, finding.kind) == (None, "neither")
+    assert '"status": null' in finding.evidence
+
+
 def test_findings_come_first_most_serious_first_with_their_details() -> None:
     def change(turn: Turn) -> None:
         own_errors(turn)
