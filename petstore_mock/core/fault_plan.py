@@ -1,15 +1,10 @@
-"""The fault plan of a world: which fault, if any, meets a request.
-
-Rules are asked in the order in which they were planned, and the first that fires wins. A rule that matches a request
-passes it on while ``after`` or ``probability`` says so.
-"""
+"""The fault plan of a world: which fault, if any, meets a request. The first planned that fires wins."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
@@ -166,9 +161,9 @@ class FaultHandle:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        never_fired = bool(self.unfired)
-        self.cancel(required=never_fired and kind is not None)
-        if never_fired and kind is None:
+        is_unfired = self.is_unfired
+        self.cancel(required=is_unfired and kind is not None)
+        if is_unfired and kind is None:
             __tracebackhide__ = True
             raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
 
@@ -178,10 +173,10 @@ class FaultHandle:
         return self.times is not None and self.hits >= self.times
 
     @property
-    def unfired(self) -> str:
-        """The words for it if it has never fired; empty if it has, or if it need not fire."""
-        need_not = not self.required or self.hits > 0 or (self.times is None and self.at != "handshake")
-        return "" if need_not or self.plan is None or self not in self.plan else "never fired"
+    def is_unfired(self) -> bool:
+        """Whether it has never fired although it must."""
+        must = self.required and (self.times is not None or self.at == "handshake")
+        return must and not self.hits and self.plan is not None and self in self.plan.every()
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""
@@ -201,7 +196,7 @@ class FaultHandle:
             f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
             f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
         ]
-        return "; ".join(filter(None, reasons)) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
+        return "; ".join(filter(None, reasons)) or f"no {what} met it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
@@ -243,8 +238,8 @@ class FaultPlan:
     """The faults of one world, in the order in which they were planned.
 
     Attributes:
-        idle: whether no fault for requests is in force; every request asks.
-        unfired: faults that left force unfired, when an exception left their block, with what to say of them.
+        in_force: those that may still fire; replaced, never changed, since :meth:`choose` walks it.
+        idle: whether none of them is for requests; every request asks.
         errors: what the ``when=`` functions of the test raised.
     """
 
@@ -252,26 +247,17 @@ class FaultPlan:
         self._lock = lock  # a test cancels a fault while the listener's thread uses another
         self.clear()
 
-    def __contains__(self, handle: FaultHandle) -> bool:
-        return handle in self._live[handle.at]
-
     def clear(self) -> None:
         """Forget every fault. Numbers begin anew."""
-        self._live: dict[Point, list[FaultHandle]] = {"before_commit": [], "after_commit": [], "handshake": []}
-        self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
+        self._over: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)  # spent, or unfired when an exception ended a block
         self._planned = 0
-        self.idle = True
-        self.unfired: list[tuple[FaultHandle, str]] = []
-        self.errors: list[PetStoreMockError] = []
-
-    @property
-    def in_force(self) -> list[FaultHandle]:
-        return list(chain(*self._live.values()))
+        self.errors: deque[PetStoreMockError] = deque(maxlen=_KEPT_ERRORS)
+        self._set_in_force([])
 
     def every(self) -> list[FaultHandle]:
         """Return the faults that are in force or spent, by number; cancelled faults are gone."""
         with self._lock:
-            return sorted((*self.in_force, *self._spent), key=lambda handle: handle.id)
+            return sorted((*self.in_force, *self._over), key=lambda handle: handle.id)
 
     def get(self, number: object) -> FaultHandle | None:
         return next((handle for handle in self.every() if handle.id == number), None)
@@ -280,46 +266,40 @@ class FaultPlan:
         with self._lock:
             self._planned += 1
             handle.plan, handle.id, handle.since = self, self._planned, since
-            self._set_live(handle.at, [*self._live[handle.at], handle])
+            self._set_in_force([*self.in_force, handle])
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
         """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
         with self._lock:
-            words = handle.unfired if required else ""
-            self._end(handle)
-            self._spent = deque((one for one in self._spent if one is not handle), _KEPT_SPENT)
-            self.unfired = [one for one in self.unfired if one[0] is not handle]
-            if words:
-                self.unfired.append((handle, words))
+            stays = required and handle.is_unfired
+            self._set_in_force([one for one in self.in_force if one is not handle])
+            self._over = deque((one for one in self._over if one is not handle), _KEPT_SPENT)
+            if stays:
+                self._over.append(handle)
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""
         with self._lock:
-            for handle in (*self.every(), *(handle for handle, _ in self.unfired)):
-                self.discard(handle)
-
-    def not_fired(self) -> list[tuple[FaultHandle, str]]:
-        """Return the faults that should have fired and never did, each with the words for it."""
-        return [*self.unfired, *((handle, words) for handle in self.in_force if (words := handle.unfired))]
+            self._over.clear()
+            self._set_in_force([])
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
-        live = self._live[point]
         operation = None if exchange is None else exchange.operation
-        for index, handle in enumerate(live):
-            if not handle.concerns(operation) or (exchange is not None and not self._wants(handle, exchange)):
+        asked = [handle for handle in self.in_force if handle.at == point and handle.concerns(operation)]
+        for index, handle in enumerate(asked):
+            if exchange is not None and not self._wants(handle, exchange):
                 continue
-            if handle not in self._live[point]:  # its `when` sent a request that used the fault up, or cancelled it
+            if handle not in self.in_force:  # its `when` sent a request that used the fault up, or cancelled it
                 continue
             fault = handle.fire(random)
             if fault is not None:
-                for later in live[index + 1 :]:
-                    if later.concerns(operation):
-                        later.preempt()
+                for later in asked[index + 1 :]:
+                    later.preempt()
                 if handle.spent:
-                    self._end(handle)
-                    self._spent.append(handle)
+                    self._set_in_force([one for one in self.in_force if one is not handle])
+                    self._over.append(handle)
                 return fault
         return None
 
@@ -331,14 +311,9 @@ class FaultPlan:
         except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
             problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
             problem.__cause__ = error
-            if len(self.errors) < _KEPT_ERRORS:
-                self.errors.append(problem)
+            self.errors.append(problem)
             return False
 
-    def _end(self, handle: FaultHandle) -> None:
-        self._set_live(handle.at, [one for one in self._live[handle.at] if one is not handle])
-
-    def _set_live(self, point: Point, handles: list[FaultHandle]) -> None:
-        """Replace the faults of a point; a list that :meth:`choose` walks never changes."""
-        self._live[point] = handles
-        self.idle = not (self._live["before_commit"] or self._live["after_commit"])
+    def _set_in_force(self, handles: list[FaultHandle]) -> None:
+        self.in_force = handles
+        self.idle = all(handle.at == "handshake" for handle in handles)

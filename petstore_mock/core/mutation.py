@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
@@ -12,36 +12,12 @@ from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock.core.keys import Key
+    from petstore_mock.core.host import Key
     from petstore_mock.core.world import World
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
     from petstore_mock.interface.mutants import Mutant
     from petstore_mock.journal.exchange import Exchange
-
-
-class _Animals:
-    """The animals of a world, as a mutant may change them; ``changed`` tells whether it has."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.changed = False
-
-    def other(self, pet_id: int) -> dict[str, Any] | None:
-        store = self._world.store
-        found = next((other for other in store.ids()[:2] if other != pet_id), None)
-        return None if found is None else store.document(found)
-
-    def add(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        self.changed = True
-        document = {"id": self._world.assign_id(), **fields}
-        self._world.store.put(document)
-        return document
-
-    def remove(self, pet_id: int) -> None:
-        self.changed = self._world.store.remove(pet_id) or self.changed
 
 
 def before(
@@ -76,11 +52,10 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
         return
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
     turn.document = json.loads(response.body) if response.body else None
-    animals = turn.animals = _Animals(world)
-    former = turn.status, turn.media_type, encode_json(turn.document)
+    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
     change(turn)
     document = encode_json(turn.document)
-    if (turn.status, turn.media_type, document) == former and turn.body is None and not animals.changed:
+    if (turn.status, turn.media_type, document) == former and turn.body is None and len(world.store) == animals:
         return
     exchange.mutant = mutant.name
     response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
@@ -99,4 +74,4 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest) -> Turn | None:
         sent = request.json() if request.body else NO_BODY
     except ValueError:
         sent = NO_JSON
-    return Turn(route.operation, request.query, route.pet_id, sent, "", _Animals(world))
+    return Turn(route.operation, request.query, route.pet_id, sent, "", world.animals)

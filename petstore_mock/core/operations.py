@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.core.responses import render
 from petstore_mock.core.routing import Refusal, Route
@@ -13,19 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.world import World
+    from petstore_mock.http.deferred import Pending
+    from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
     from petstore_mock.interface.table import Operation
+    from petstore_mock.journal.exchange import Exchange
 
 
-class Call(NamedTuple):
-    """A valid request."""
+@dataclass(slots=True, eq=False)
+class Call:
+    """A valid request on its way through faults, execution and rendering."""
 
     world: World  # its lock is held
+    request: ApiRequest
     operation: Operation
     route: Route
-    base_path: str  # the part of the client's base address before the paths of the interface
     body: Body | None
-    commit: bool  # whether its effect is kept; a fault may corrupt the response of an operation that is not executed
+    exchange: Exchange
+    pending: Pending  # of the world when the request came: a reset replaces it
+    commit: bool = True  # whether its effect is kept; a fault may corrupt the response of an operation that is not
 
 
 def execute(call: Call) -> Response | Refusal:
@@ -37,10 +44,9 @@ def execute(call: Call) -> Response | Refusal:
     return EXECUTORS[call.operation.name](call)
 
 
-def _deprecation(call: Call) -> tuple[tuple[str, str], ...]:
+def _deprecation(call: Call) -> Any:  # noqa: ANN401  # header fields
     """Return the fields that signal the deprecation of an operation (§9)."""
-    fields: tuple[tuple[str, str], ...] = call.world.rules.policies.deprecation_headers(call.operation.removed_at)
-    return fields
+    return call.world.rules.policies.deprecation_headers(call.operation.removed_at)
 
 
 def list_pets(call: Call) -> Response:
@@ -55,7 +61,7 @@ def list_pets(call: Call) -> Response:
     page = chosen.list_order(ids, most, store, world.random)
     fields = _deprecation(call)
     if chosen.paging_headers is not None:
-        told = ListPage(call.base_path, limit, route.filters, most, len(ids))
+        told = ListPage(call.request.base_path, limit, route.filters, most, len(ids))
         fields = (*fields, *chosen.paging_headers(told))
     return render(world, call.operation.success, store.page(page), fields)
 
@@ -75,7 +81,7 @@ def create_pet(call: Call) -> Response:
         if chosen.visibility:
             store.hide(pet_id, chosen.visibility)
     location = chosen.location_header
-    fields = () if location is None else location(call.base_path, pet_id)
+    fields = () if location is None else location(call.request.base_path, pet_id)
     return render(world, call.operation.success, row.body, (*_deprecation(call), *fields))
 
 

@@ -10,7 +10,6 @@ import re
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
@@ -18,20 +17,17 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.keys import NOBODY
+from petstore_mock.core.host import NOBODY
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
 from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, door_hint
 from petstore_mock.core.world import World
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
-from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
-    from petstore_mock.core.host import Host
-    from petstore_mock.core.keys import Key
+    from petstore_mock.core.host import Host, Key
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
@@ -41,20 +37,15 @@ DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
 _KEPT_LEAKS: Final = 1_000
 _ADDRESSES: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the second is the same path
-_LONGEST_NAME: Final = 100
-_NAME: Final = re.compile(r"[A-Za-z0-9._~-]{1,100}", re.ASCII)  # RFC 3986 §2.3: a path needs no encoding of these
-_REFUSED_NAMES: Final = (".", "..", DEFAULT_WORLD)  # a client takes the first two out of a path (§5.2.4)
-_KEPT_TARGET: Final = 512  # characters
+_NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # a client takes . and .. out of a path
 
 
-def check_name(name: str) -> str:
-    if not _NAME.fullmatch(name) or name in _REFUSED_NAMES:
-        came = shown(name) if len(name) <= _LONGEST_NAME else f"{len(name)} characters"
+def check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
         refuse(
-            f"expected a name of 1 to {_LONGEST_NAME} letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
-            f"'{DEFAULT_WORLD}'; got {came}"
+            "expected a name of 1 to 100 letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
+            f"'{DEFAULT_WORLD}'; got {cut(repr(name), 100)}"
         )
-    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +81,27 @@ class Worlds:
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # it must be quick
+        self.at_root: list[World] = []  # the worlds at the root, the current one last; replaced, never changed
         self._max_worlds = max_worlds  # by address
         self._ttl = ttl  # seconds after which a world by address that got no request ends
         self._keep = keep  # requests of each of them
         self._listener = listener  # called with their exchanges; it must be quick
         self._lock = RLock()
-        self._stack: list[World] = []  # replaced, never changed
 
     # The worlds at the root
 
     @property
-    def default(self) -> World:
-        """The first world at the root; those of ``fresh()`` come later."""
-        return self._default
-
-    @property
     def current(self) -> World:
         """The world of requests that have no address and no key of another."""
-        return self._stack[-1]
-
-    @property
-    def at_root(self) -> list[World]:
-        """The worlds at the root, the current one last."""
-        return self._stack
+        return self.at_root[-1]
 
     def push(self, world: World) -> None:
-        if not self._stack:
-            self._default = world
-        self._stack = [*self._stack, world]
+        if not self.at_root:
+            self.default = world  # those of ``fresh()`` come later
+        self.at_root = [*self.at_root, world]
 
     def remove(self, world: World) -> None:
-        self._stack = [one for one in self._stack if one is not world]
+        self.at_root = [one for one in self.at_root if one is not world]
         world.close()
 
     def bring_forward(self, world: World) -> None:
@@ -128,14 +109,9 @@ class Worlds:
 
         A world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
         """
-        inner = [one for one in self._stack if one is not world and one.owner == world.owner]
-        others = [one for one in self._stack if one is not world and one not in inner]
-        self._stack = [*others, world, *inner]
-
-    def release(self) -> None:
-        """End the waiting of every response that a world at the root holds back."""
-        for world in self._stack:
-            world.release()
+        inner = [one for one in self.at_root if one is not world and one.owner == world.owner]
+        others = [one for one in self.at_root if one is not world and one not in inner]
+        self.at_root = [*others, world, *inner]
 
     # Worlds by address
 
@@ -144,26 +120,22 @@ class Worlds:
         with self._lock:
             return iter([self.default, *self.named.values()])
 
-    def __len__(self) -> int:
-        return len(self.named) + 1
-
     def find(self, name: str) -> World:
         """Return the world of a name; raise NotFoundError where there is none. To ask keeps the world alive."""
         world = self.default if name == DEFAULT_WORLD else self.named.get(name)
         if world is None:
-            over = ", which is over" if f"/w/{name}" in self.host.keys.retired else ""
+            over = ", which is over" if f"/w/{name}" in self.host.retired else ""
             raise NotFoundError(f"expected the name of a world; got {shown(name)}{over}: PUT world makes it")
         world.asked = perf_counter()
         return world
 
-    def make(self, name: str, options: Mapping[str, Any]) -> tuple[World, bool]:
-        """Make the world of a name, or make it anew; return it, and whether there was none."""
+    def make(self, name: str, options: Mapping[str, Any]) -> None:
+        """Make the world of a name, or make it anew."""
         with self._lock:
-            world = self.default if name == DEFAULT_WORLD else self.named.get(check_name(name))
-            if world is not None:
-                world.remake(options)
-                world.asked = perf_counter()
-                return world, False
+            if name == DEFAULT_WORLD or name in self.named:
+                self.find(name).remake(options)
+                return
+            check_name(name)
             if len(self.named) >= self._max_worlds:
                 self.expire()  # it looks at every world, so a server calls it only now and then
             if len(self.named) >= self._max_worlds:
@@ -172,10 +144,9 @@ class Worlds:
             if self._listener is not None:
                 world.journal.listen(self._listener)
             world.asked = perf_counter()
-            self.host.keys.retired.pop(f"/w/{name}", None)
+            self.host.retired.pop(f"/w/{name}", None)
             self.named[name] = world
         self.host.announce(world, "made")
-        return world, True
 
     def end(self, world: World) -> None:
         """End a world by address; harmless when it is over."""
@@ -185,7 +156,7 @@ class Worlds:
             if world.name is None or self.named.get(world.name) is not world:
                 return
             del self.named[world.name]
-            self.host.keys.remember(f"/w/{world.name}", world.name)
+            self.host.remember(f"/w/{world.name}", world.name)
             world.close()
 
     def expire(self) -> list[str]:
@@ -194,10 +165,10 @@ class Worlds:
             return []
         due = perf_counter() - self._ttl
         with self._lock:
-            over = [world for world in self.named.values() if world.asked < due and not world.visitors]
-            for world in over:
+            over = {name: one for name, one in self.named.items() if one.asked < due and not one.visitors}
+            for world in over.values():
                 self.end(world)
-        return [world.name for world in over if world.name is not None]
+        return [*over]
 
     @contextmanager
     def visiting(self, world: World) -> Generator[None]:
@@ -215,84 +186,70 @@ class Worlds:
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
         """Respond to a whole request on the world of its address or its key, else on the current one."""
-        if request.mount or request.target.startswith(_ADDRESSES):
-            world = self._at_address(request)
-            if isinstance(world, Refusal):
-                return self._nowhere(request, world)
-            name, problem = request.fields.bearer
-        else:
-            name, problem = request.fields.bearer
-            world, owner = self._of_key(name)
-            if owner is not None:
-                return self._leaked(world, request, owner)
-        world.lock.acquire()  # a `with` takes twice as long, and every request comes here
-        try:
+        world = self._find(request)
+        if isinstance(world, Refusal):
+            return self._nowhere(request, world)
+        name, problem = request.fields.bearer
+        with world.lock:
             key = None if name is None else world.keys.get(name)
             if name is not None and key is None:
-                owner = None if request.mount else self.host.keys.retired.get(name)
-                if owner is not None:  # retired since the look-up above
+                owner = self._former_owner(request)
+                if owner is not None:
                     return self._leaked(world, request, owner)
                 problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
-        finally:
-            world.lock.release()
 
-    def _of_key(self, name: str | None) -> tuple[World, str | None]:
-        """Return the world of a key, and the owner of a key that leads to no world any more."""
-        if name is None:
-            return self._stack[-1], None
-        holders = self.host.keys.worlds.get(name)
-        if holders is None:
-            return self._stack[-1], self.host.keys.retired.get(name)
-        world: World = holders[0] if len(holders) == 1 else self._stack[-1]
-        return world, None
+    def _find(self, request: ApiRequest) -> World | Refusal:
+        if request.mount or request.target.startswith(_ADDRESSES):
+            return self._at_address(request)
+        holders: list[World] = self.host.by_key.get(request.fields.bearer[0] or "", [])
+        return holders[0] if len(holders) == 1 else self.at_root[-1]
 
     def _at_address(self, request: ApiRequest) -> World | Refusal:
         """Return the world of a request to ``/w/NAME``, whose target becomes the rest of the path."""
         if not request.mount:
-            target = request.target
-            request.mount, request.target = (_parts if len(target) <= _KEPT_TARGET else _parts.__wrapped__)(target)
-        name = unquote(request.mount.rpartition("/")[2])
+            path, mark, query = request.target.partition("?")
+            _, prefix, segment, *rest = path.split("/", 3)
+            request.mount = f"/{prefix}/{segment}"
+            request.target = f"/{rest[0] if rest else ''}{mark}{query}"
+        name = _name_in(request)
         world = self.named.get(name)
         if world is not None:
             world.asked = request.started
             return world
-        called = cut(repr(name), _LONGEST_NAME)
-        if f"/w/{name}" in self.host.keys.retired:
+        called = cut(repr(name), 100)
+        if f"/w/{name}" in self.host.retired:
             return Refusal("ended_world", detail=f"the world {called} is over, and its client still sends requests")
-        return Refusal("unknown_world", detail=f"there is no world {called}: {self._way_to(name, request.target)}")
+        way = f"PUT /w/NAME{DOOR_PATH}/world to the control door makes one"
+        way = way if self.host.has_door else f"worlds are made by the control door, which is {CLOSED}"
+        return Refusal("unknown_world", detail=f"there is no world {called}: {door_hint(request.target) or way}")
 
-    def _way_to(self, name: str, target: str) -> str:
-        """Return what to do for a world that was never made."""
-        if hint := door_hint(target):
-            return hint
-        if name == DEFAULT_WORLD:
-            return f"the default world is at {BASE_PATH}"
-        if not self.host.has_door:
-            return f"worlds are made by the control door, which is {CLOSED}"
-        try:
-            return f"PUT /w/{check_name(name)}{DOOR_PATH}/world to the control door makes one"
-        except PetStoreMockError as error:
-            return str(error)
+    def _former_owner(self, request: ApiRequest) -> str | None:
+        """Return the owner of the key of a request at the root, if it leads to no world any more."""
+        return None if request.mount else self.host.retired.get(request.fields.bearer[0] or "")
 
     def _nowhere(self, request: ApiRequest, refusal: Refusal) -> Response:
-        response = pipeline.refuse_leftover(self.default, refusal, request)
-        if refusal.condition == "ended_world":
-            name = unquote(request.mount.rpartition("/")[2])
-            self._note(Leak(name, _line(request), response.status, by_key=False))
-        return response
+        owner = _name_in(request) if refusal.condition == "ended_world" else None
+        return self._turned_away(self.default, request, refusal, owner)
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> Response:
-        present = any(one.owner == owner for one in self._stack)
+        present = any(one.owner == owner for one in self.at_root)
         refusal = Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}")
-        response = pipeline.refuse_leftover(world, refusal, request)
-        self._note(Leak(owner, _line(request), response.status))
-        return response
+        return self._turned_away(world, request, refusal, owner, by_key=True)
 
-    def _note(self, leak: Leak) -> None:
-        self.leaks.append(leak)
-        self.leak_count += 1
-        self.leaked(leak)
+    def _turned_away(
+        self, world: World, request: ApiRequest, refusal: Refusal, owner: str | None, *, by_key: bool = False
+    ) -> Response:
+        """Refuse a request that no journal shows; it leaks if it has an owner."""
+        response = pipeline.refuse_leftover(world, refusal, request)
+        if owner is not None:
+            line = request_line(request.method, request.target, request.credentials)
+            line = line if request.method != "-" else "a request without a readable head"
+            leak = Leak(owner, line, response.status, by_key)
+            self.leaks.append(leak)
+            self.leak_count += 1
+            self.leaked(leak)
+        return response
 
     def clear_leaks(self) -> None:
         self.leaks.clear()
@@ -300,13 +257,9 @@ class Worlds:
 
     def world_of(self, request: ApiRequest) -> tuple[World, Key | None]:
         """Return the world of a request that is not to be carried out yet, and its key there."""
-        name, _ = request.fields.bearer
-        if request.mount or request.target.startswith(_ADDRESSES):
-            found = self._at_address(request)
-            world = self.default if isinstance(found, Refusal) else found
-        else:
-            world, _ = self._of_key(name)
-        return world, None if name is None else world.keys.get(name)
+        found = self._find(request)
+        world = self.default if isinstance(found, Refusal) else found
+        return world, world.keys.get(request.fields.bearer[0] or "")
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
         world, key = self.world_of(request)
@@ -325,52 +278,31 @@ class Worlds:
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
         refusal = Refusal(condition, detail=detail)
-        name, _ = request.fields.bearer
-        if request.mount or request.target.startswith(_ADDRESSES):
-            found = self._at_address(request)
-            if isinstance(found, Refusal):
-                return self._nowhere(request, found)
-            return pipeline.refuse(found, refusal, request)
-        world, owner = self._of_key(name)
+        world = self._find(request)
+        if isinstance(world, Refusal):
+            return self._nowhere(request, world)
+        owner = self._former_owner(request)
         if owner is not None:
             return self._leaked(world, request, owner)
-        if isinstance(generation, _Generation) and (name is None or name not in world.keys):
+        if isinstance(generation, _Generation) and not request.mount and request.fields.bearer[0] not in world.keys:
             if generation.world.generation != generation.number:
-                return self._left_over(world, refusal, request, generation.owner)
+                return self._turned_away(world, request, refusal, generation.owner)
             world = generation.world
         return pipeline.refuse(world, refusal, request)
 
-    def _left_over(self, world: World, refusal: Refusal, request: ApiRequest, owner: str | None) -> Response:
-        """Respond to bytes of an earlier test, which the journal of the present one does not show."""
-        response = pipeline.refuse_leftover(world, refusal, request)
-        if owner is not None:
-            line = _line(request) if request.method != "-" else "a request without a readable head"
-            self._note(Leak(owner, f"{line} ({refusal.condition})", response.status, by_key=False))
-        return response
-
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
+        return pipeline.failed(self.world_of(request)[0], error, request)
 
-    def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here
+    def connection_opened(self, _: int) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
-        if not self.host.tls:
-            return None
         with world.lock:
-            fault = world.plan.choose("handshake", None, world.random)
-        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")))
+            fault = world.plan.choose("handshake", None, world.random) if self.host.tls else None
+        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
 
 
-@lru_cache(maxsize=4096)
-def _parts(target: str) -> tuple[str, str]:
-    """Return the mount ``/w/NAME`` of a target, and the rest."""
-    path, mark, query = target.partition("?")
-    _, prefix, segment, *rest = path.split("/", 3)
-    return f"/{prefix}/{segment}", f"/{rest[0] if rest else ''}{mark}{query}"
-
-
-def _line(request: ApiRequest) -> str:
-    return request_line(request.method, request.target, request.credentials)
+def _name_in(request: ApiRequest) -> str:
+    return unquote(request.mount.rpartition("/")[2])
 
 
 def whose(owner: str, *, present: bool) -> str:

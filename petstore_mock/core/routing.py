@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, Head, WireFormat
@@ -17,13 +16,13 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
 from petstore_mock.interface.gaps import RULES, no_rule
 from petstore_mock.interface.strict_json import percent_decode, read_integer
-from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
+from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
 from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petstore_mock.core.store import Body, Filter
+    from petstore_mock.core.store import Filter
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -33,8 +32,6 @@ DOOR_PATH: Final = "/__petstore"
 CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
-_KEPT_HEADS: Final = 1024
-_KEPT_BODIES: Final = 32  # a test creates the same few animals
 _SHOWN_METHOD: Final = 40  # characters
 _SHOWN_PATH: Final = 200
 _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
@@ -68,7 +65,7 @@ class Route:
 
 
 class Rules:
-    """The policies of one behaviour, ready for use. Immutable but for what it remembers."""
+    """The policies of one behaviour, ready for use. Immutable but for the routes that it remembers."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
@@ -76,39 +73,28 @@ class Rules:
         # What gaps such as name_rule demand of a field; by default nothing.
         rules = [(gap.field, getattr(chosen, gap.name)) for gap in RULES]
         self.field_rules = [(name, find) for name, find in rules if find is not no_rule]
-        self.bodies: Bounded[tuple[str, bytes], Body] = Bounded(_KEPT_BODIES)  # valid ones; see validation
-        self._routes: Bounded[tuple[str, str], Route] = Bounded(_KEPT_ROUTES)
-        self._heads: Bounded[tuple[int, ResponseFields, bool], Head] = Bounded(_KEPT_HEADS)
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
+        self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
     def head(self, status: int, fields: ResponseFields = (), *, json: bool = True) -> Head:
-        """Return the head of a response with a JSON body or with none; the same object for the same fields."""
-        key = (status, fields, json)
-        head = self._heads.get(key)
-        if head is None:
-            content_type = (("Content-Type", self.policies.content_type),) if json else ()
-            head = self._heads[key] = Head(status, (*content_type, SERVER, *fields))
-        return head
+        """Return the head of a response with a JSON body or with none."""
+        content_type = (("Content-Type", self.policies.content_type),) if json else ()
+        return _head(status, (*content_type, SERVER, *fields))
 
     def route(self, method: str, target: str) -> Route:
         """Return where ``method`` and ``target`` lead, with validated parameters."""
-        route = self._routes.get((method, target))
-        if route is None:
-            route = self._find(method, target)
-            if len(target) <= _KEPT_TARGET and method in KNOWN_METHODS:
-                self._routes[method, target] = route
-        return route
+        is_short = len(target) <= _KEPT_TARGET and method in KNOWN_METHODS
+        return self._kept_route(method, target) if is_short else self._find(method, target)
 
     def _find(self, method: str, target: str) -> Route:
         if method not in KNOWN_METHODS:
             return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
             return Route(allow=METHODS)
-        if method == "CONNECT":  # RFC 9110 §9.3.6: its target is an authority
-            host, _, port = target.rpartition(":")
-            if not host or "/" in host or not port.isdecimal():
-                return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
+        if method == "CONNECT" and "/" in target:  # RFC 9110 §9.3.6: its target is an authority
+            return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
+        if method == "CONNECT":
             return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
         segments = [percent_decode(segment) for segment in path[1:].split("/")]
@@ -136,21 +122,25 @@ class Rules:
         if path in _BROWSER_FILES:
             return Route(refusal=Refusal("browser_file", detail=path))
         told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
-        return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}{_path_hint(path)}"))
+        return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}; {_path_hint(path)}"))
 
     # Parameters
 
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
         """Validate the parameters of a route's operation, and set them."""
-        name = operation.parameters_schema
         known = schemas.parameters(operation)
-        given: dict[str, Any] = {one: _value(known[one], text) for one, text in in_path.items()}
+        texts, violations = self._read_query(operation, query)
+        given: dict[str, Any] = {
+            name: read_integer(text) if known[name].get("type") == "integer" else text
+            for name, text in {**texts, **in_path}.items()
+        }
         parameter = operation.path_parameter
-        if parameter is not None and (wrong := _broken(name, given, "path", f"path.{parameter.name}")):
-            route.invalid = Refusal(_policy(self.policies, parameter), tuple(wrong))
-            return
-        violations = self._read_query(operation, query, given)
-        violations += [one for one in _broken(name, given, "query") if not self._mends(operation, one, given)]
+        if parameter is not None:
+            wrong = [one for one in _broken(operation, given, "path") if one.path == f"path.{parameter.name}"]
+            if wrong:
+                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(wrong))
+                return
+        violations += [one for one in _broken(operation, given, "query") if not self._mends(operation, one, given)]
         if violations:
             route.invalid = Refusal("invalid_query", tuple(violations))
         defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
@@ -159,24 +149,23 @@ class Rules:
             (one.filters, given[one.name]) for one in operation.parameters if one.filters and one.name in given
         )
 
-    def _read_query(self, operation: Operation, query: str, given: dict[str, Any]) -> list[Violation]:
-        """Add the values of a query to ``given``; return what is wrong with its form and its names."""
-        known = schemas.parameters(operation)
+    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
+        """Return the texts of the parameters in a query, and what is wrong with its form and its names."""
         names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
         values, violations = _decode_query(query, subject)
-        for name, texts in values.items():
+        texts: dict[str, str] = {}
+        for name, given in values.items():
+            text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
             if name not in names:
                 if self.policies.unknown_query:
                     words = no_such_name(name, names, "parameter here", given=values)
                     path = path_of([name], "query")
-                    violations.append(Violation(path, "additionalProperties", words, texts[0], subject))
-                continue
-            text = texts[0] if len(texts) == 1 else self.policies.repeated_query(texts)
-            if text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", texts))
+                    violations.append(Violation(path, "additionalProperties", words, given[0], subject))
+            elif text is None:
+                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
             else:
-                given[name] = _value(known[name], text)
-        return violations
+                texts[name] = text
+        return texts, violations
 
     def _mends(self, operation: Operation, violation: Violation, given: dict[str, Any]) -> bool:
         """Replace or drop an invalid value as the gap of its parameter says; return whether it is right now."""
@@ -185,7 +174,7 @@ class Rules:
             return False
         value = given[parameter.name]
         text = value.text if isinstance(value, HugeInteger) else str(value)
-        instead = _policy(self.policies, parameter)(text, schemas.parameters(operation)[parameter.name])
+        instead = getattr(self.policies, parameter.gap)(text, schemas.parameters(operation)[parameter.name])
         if instead == "":  # as if the parameter had not come
             del given[parameter.name]
         elif instead is not None:
@@ -198,21 +187,15 @@ def rules_for(behaviour: Behaviour) -> Rules:
     return Rules(behaviour)
 
 
-def _policy(chosen: Any, parameter: Parameter) -> Any:  # noqa: ANN401  # a value or a function of the gap register
-    """Return what the behaviour has for an invalid value of a parameter."""
-    return getattr(chosen, parameter.gap or "")
+@lru_cache(maxsize=1024)
+def _head(status: int, fields: ResponseFields) -> Head:
+    return Head(status, fields)
 
 
-def _value(schema: Mapping[str, Any], text: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the value that the text of a parameter stands for; text that stands for none is refused by its schema."""
-    return read_integer(text) if schema.get("type") == "integer" else text
-
-
-def _broken(name: str, given: Mapping[str, Any], location: str, path: str = "") -> list[Violation]:
-    """Return the rules of a schema that parameters break, or only those at ``path``."""
-    if schemas.is_valid(name)(given):
-        return []
-    return [one for one in schemas.violations(schemas.schema(name), given, location) if path in {"", one.path}]
+def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
+    """Return what parameters break of their schema."""
+    name = operation.parameters_schema
+    return [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
 
 
 def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
@@ -238,17 +221,9 @@ def door_hint(path: str) -> str:
 
 
 def _path_hint(path: str) -> str:
-    hint = door_hint(path)
-    if hint:
-        return f"; {hint}"
-    lowered = path.lower().rstrip("/").replace("//", "/")
-    if not f"{lowered}/".startswith(f"{BASE_PATH}/"):
-        return f"; every path begins with {BASE_PATH}/"
-    if lowered.startswith(f"{BASE_PATH}{BASE_PATH}/"):
-        return f"; the base address ends in {BASE_PATH} already"
-    if any(row.match(lowered[1:].split("/")) is not None for row in ROUTES):
-        return "; a trailing or doubled slash and letter case matter"
-    if lowered == f"{BASE_PATH}/store/orders":
-        return "; the interface only names it (§4.4)"
+    if hint := door_hint(path):
+        return hint
+    if path == f"{BASE_PATH}/store/orders":
+        return "the interface only names it (§4.4)"
     paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
-    return f"; the paths are {in_words(paths)}"
+    return f"the paths are {in_words(paths)}; slashes and letter case matter"

@@ -1,19 +1,20 @@
-"""The animals of one world. Not locked: the world's lock covers the store."""
+"""The animals of one world, and its randomness. Not locked: the world's lock covers both."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_left, insort
-from itertools import count
+from copy import copy
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.guards import is_array
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from random import Random
 
     from petstore_mock.http.response import Response
 
@@ -49,14 +50,6 @@ class Body:
         return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
 
 
-class Snapshot(NamedTuple):
-    rows: dict[int, Row]
-    ids: dict[Filter | None, list[int]]
-    last: int
-    seeded: int
-    hidden: dict[int, int]
-
-
 def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
     """Return the filters that select an animal; an array is selected by each of its items."""
     found: list[Filter] = []
@@ -70,7 +63,7 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
 class Store:
     """Animals as canonical bytes, and an index of their ids by filter."""
 
-    __slots__ = ("_ids", "_rows", "_start", "hidden", "last", "responses", "seeded", "turn")
+    __slots__ = ("_ids", "_rows", "hidden", "last", "responses", "seeded", "turn")
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
@@ -79,16 +72,24 @@ class Store:
         self.seeded = 0  # animals that the test has seeded: plausible values follow from this number
         self.turn = 0  # requests that the world has received
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and the first turn that can
-        self.responses: dict[object, Response] = {}  # of routes that only read, until the next change
-        self._start = _EMPTY
+        # Of routes that only read, until the next change.
+        self.responses: Bounded[object, Response] = Bounded(_MOST_RESPONSES)
+
+    def copy(self) -> Store:
+        other = Store()
+        other._rows = self._rows.copy()
+        other._ids = {key: ids[:] for key, ids in self._ids.items() if ids or key is _All}
+        other.last, other.seeded, other.turn = self.last, self.seeded, self.turn
+        other.hidden = self.hidden.copy()
+        return other
+
+    # Reading
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __contains__(self, pet_id: int) -> bool:
         return pet_id in self._rows
-
-    # Reading
 
     def get(self, pet_id: int) -> bytes | None:
         row = self._rows.get(pet_id)
@@ -101,18 +102,10 @@ class Store:
     def bodies(self) -> list[bytes]:
         return [self._rows[pet_id].body for pet_id in self._ids[_All]]
 
-    def documents(self) -> list[dict[str, Any]]:
-        return [json.loads(body) for body in self.bodies()]
-
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""
-        if not filters:
-            return self._ids[_All]
-        lists = sorted((self._ids.get(one, []) for one in filters), key=len)
-        if len(lists) == 1:
-            return lists[0]
-        others = [set(one) for one in lists[1:]]
-        return [pet_id for pet_id in lists[0] if all(pet_id in other for other in others)]
+        first, *others = (self._ids.get(one, []) for one in filters or (_All,))
+        return first if not others else sorted(set(first).intersection(*others))
 
     def page(self, ids: Iterable[int]) -> bytes:
         """Return the JSON array of animals, in the order of ``ids``."""
@@ -122,26 +115,20 @@ class Store:
     def free_id(self, assign: Callable[[int, Callable[[], Random]], int], draw: Callable[[], Random]) -> int:
         """Return a free id (§2), as the behaviour assigns them (gap id_assignment)."""
         candidate = assign(self.last, draw)
-        if candidate <= _LARGEST_ID and candidate not in self._rows:
-            return candidate
-        for _ in range(8):
+        while candidate > _LARGEST_ID or candidate in self._rows:
             candidate = draw().randint(1, _LARGEST_ID)
-            if candidate not in self._rows:
-                return candidate
-        return next(number for number in count(1) if number not in self._rows)  # the highest id is the last of all
+        return candidate
 
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        self.settle()
+        visible = [one for one, first in self.hidden.items() if first <= self.turn]
+        for one in visible:
+            del self.hidden[one]
         self.hidden[pet_id] = self.turn + 1 + requests
 
     def hides(self, pet_id: int) -> bool:
         return self.hidden.get(pet_id, 0) > self.turn
-
-    def settle(self) -> None:
-        """Forget the hidden animals that are visible by now."""
-        self.hidden = {pet_id: first for pet_id, first in self.hidden.items() if first > self.turn}
 
     # Changing
 
@@ -180,36 +167,22 @@ class Store:
             ids = self._ids[key]
             del ids[bisect_left(ids, pet_id)]
 
-    def keep_response(self, route: object, response: Response) -> None:
-        """Keep the response of a read-only request until the next change."""
-        if len(self.responses) >= _MOST_RESPONSES:
-            self.responses.clear()
-        self.responses[route] = response
 
-    # Going back
+class Draws:
+    """Random numbers by a seed. The generator is made at the first draw: a copy of one takes as long as a reset."""
 
-    def snapshot(self) -> Snapshot:
-        ids = {key: found[:] for key, found in self._ids.items() if found or key is _All}
-        return Snapshot(self._rows.copy(), ids, self.last, self.seeded, self._hidden_from(-self.turn, self.hidden))
+    def __init__(self, seed: int) -> None:
+        self.drawn = 0  # how often something was drawn
+        self._seed = seed
+        self._random: Random | None = None
 
-    def restore(self, snapshot: Snapshot) -> None:
-        self._rows = snapshot.rows.copy()
-        self._ids = {key: found[:] for key, found in snapshot.ids.items()}
-        self.last = snapshot.last
-        self.seeded = snapshot.seeded
-        self.hidden = self._hidden_from(self.turn, snapshot.hidden)
-        self.responses.clear()
+    def __call__(self) -> Random:
+        self.drawn += 1
+        if self._random is None:
+            self._random = Random(self._seed)  # noqa: S311  # nothing here is a secret
+        return self._random
 
-    @staticmethod
-    def _hidden_from(turn: int, hidden: Mapping[int, int]) -> dict[int, int]:
-        return {pet_id: first + turn for pet_id, first in hidden.items()}
-
-    def mark_start(self) -> None:
-        """Make the present animals those that :meth:`reset` returns to."""
-        self._start = self.snapshot()
-
-    def reset(self) -> None:
-        self.restore(self._start)
-
-
-_EMPTY: Final = Snapshot({}, {_All: []}, 0, 0, {})
+    def copy(self) -> Draws:
+        other = Draws(self._seed)
+        other._random = copy(self._random)
+        return other

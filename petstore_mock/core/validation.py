@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.guards import is_object
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.store import Body
 from petstore_mock.interface import schemas
@@ -13,13 +13,10 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json,
 from petstore_mock.interface.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.table import Operation
 
+_KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_BODY: Final = 512  # bytes
-_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
@@ -30,7 +27,7 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
         came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
         return Refusal(condition, detail=came)
     limit = rules.policies.body_limit
-    if limit is not None and length is not None and length > limit:
+    if request.oversized or (limit is not None and length is not None and length > limit):
         return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
     return None
 
@@ -43,7 +40,9 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     operation, invalid = route.operation, route.invalid
     if operation is None or operation.body is None:
         return invalid
-    body = validate_body(rules, request, operation)
+    content = request.body
+    decode = _decode if len(content) <= _KEPT_BODY else _decode.__wrapped__
+    body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
     if invalid is None:
         return body
     if isinstance(body, Refusal) and body.condition == "invalid_body":
@@ -52,47 +51,29 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     return invalid
 
 
-def validate_body(rules: Rules, request: ApiRequest, operation: Operation) -> Body | Refusal:
-    """Decode and validate a body. It depends on nothing but its bytes and the rules, which keep valid ones."""
-    content = request.body
-    schema = operation.body or ""
-    body = rules.bodies.get((schema, content))
-    if body is not None and request.fields.is_json and not request.oversized:
-        return body
-    refusal = validate_head(rules, request, len(content))
-    if refusal is not None:
-        return refusal
-    if request.oversized:
-        return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit} bytes are read")
-    decoded = _decode(rules, content, schema)
-    if isinstance(decoded, Refusal):
-        return decoded
-    body = Body(decoded)
-    if len(content) <= _KEPT_BODY:
-        rules.bodies[schema, content] = body
-    return body
-
-
-def _decode(rules: Rules, content: bytes, schema: str) -> dict[str, Any] | Refusal:
-    """Return the members of a valid body in the order of the schema, or every broken rule."""
+@lru_cache(maxsize=_KEPT_BODIES)
+def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
+    """Return a valid body with its members in the order of the schema, or every broken rule."""
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
         return Refusal("malformed_json", (error.violation,))
-    if repeated or not schemas.is_valid(schema)(value) or _by_gap_rules(rules, value, schema):
-        if isinstance(value, dict):
-            _let_pass(rules, cast("dict[str, Any]", value), schema)
-        violations = list(repeated) if rules.policies.duplicate_member else []
-        omitted = repeated.omitted if violations else 0
+    document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    _let_pass(rules, document, schema)
+    violations = list(repeated) if rules.policies.duplicate_member else []
+    omitted = repeated.omitted if violations else 0
+    if not schemas.is_valid(schema)(value):
         broken = schemas.violations(schemas.schema(schema), value, "body")
         violations += broken
         omitted += broken.omitted
-        if isinstance(value, dict):
-            wrong = {one.path for one in violations}
-            violations += [one for one in _by_gap_rules(rules, value, schema) if one.path not in wrong]
-        if violations:
-            return Refusal("invalid_body", tuple(violations), omitted=omitted)
-    return {name: value[name] for name in schemas.properties(schema) if name in value}
+    wrong = {one.path for one in violations}
+    for name, find in rules.field_rules:
+        told = find(document[name]) if name in document and f"body.{name}" not in wrong else None
+        if told is not None:
+            violations.append(Violation(f"body.{name}", told[0], told[1], document[name]))
+    if violations:
+        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+    return Body({name: document[name] for name in schemas.properties(schema) if name in document})
 
 
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
@@ -107,17 +88,4 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
             del document[name]
         elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
             whole = integral_value(value)
-            if whole is not None:
-                document[name] = whole
-
-
-def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]:  # noqa: ANN401  # a JSON value
-    """Return the broken rules that gaps put on single fields, such as name_rule."""
-    found: list[Violation] = []
-    for name, find in rules.field_rules if is_object(document) else ():
-        value, wanted = document.get(name), schemas.properties(schema).get(name, {}).get("type", "")
-        if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
-            broken: tuple[str, str] | None = find(value)
-            if broken is not None:
-                found.append(Violation(f"body.{name}", broken[0], broken[1], value))
-    return found
+            document[name] = value if whole is None else whole

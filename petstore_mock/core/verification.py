@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
@@ -50,7 +51,7 @@ class Verification:
         self._plan = plan
         self._secrets = secrets
         self.strict = False  # whether contract violations by the client are problems
-        self.errors: list[BaseException] = []  # exceptions inside the fake
+        self.errors: deque[BaseException] = deque(maxlen=_MOST_KEPT)  # exceptions inside the fake
         self.expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
         self.forget()
 
@@ -58,11 +59,6 @@ class Verification:
         """Begin anew: the world is another test's now."""
         self._reported: set[object] = set()  # identities of present problems that were reported
         self._kept: list[Problem] = []  # unreported problems of states before a reset
-        self._more_kept = 0
-
-    def note(self, error: BaseException) -> None:
-        if len(self.errors) < _MOST_KEPT:
-            self.errors.append(error)
 
     def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
@@ -75,70 +71,51 @@ class Verification:
         """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
         with self._lock:
             present = self._present()
-            problems = [*self._from_resets(), *(present if again else self._unreported(present))]
-            self._kept, self._more_kept = [], 0
+            problems = [*self._kept, *(present if again else self._unreported(present))]
+            self._kept = []
             self._reported = {problem.identity for problem in present}
         return problems
 
     def problems(self) -> list[Problem]:
         """Return the problems without counting them as reported."""
         with self._lock:
-            return [*self._from_resets(), *self._present()]
-
-    def excuse(self) -> None:
-        self.report()
+            return [*self._kept, *self._present()]
 
     def keep(self) -> None:
         """Keep the unreported problems of a state that a reset is about to end."""
-        with self._lock:
-            self._keep(self._present(), "before a reset(): ")
-            self._reported = set()
+        kept = [replace(one, text=f"before a reset(): {one.text}") for one in self._unreported(self._present())]
+        self._kept = [*self._kept, *kept][:_MOST_KEPT]
+        self._reported = set()
 
     def keep_violations(self) -> None:
         """Keep the violations of a journal that is about to be cleared."""
-        with self._lock:
-            self._keep(self._violations())
-
-    def _keep(self, present: Sequence[Problem], when: str = "") -> None:
-        for problem in self._unreported(present):
-            if len(self._kept) < _MOST_KEPT:
-                self._kept.append(Problem(problem.kind, f"{when}{problem.text}", problem.source))
-            else:
-                self._more_kept += 1
-
-    def _from_resets(self) -> list[Problem]:
-        if not self._more_kept:
-            return self._kept
-        words = f"and {self._more_kept} more before a reset(), or before the journal was cleared"
-        return [*self._kept, Problem(self._kept[-1].kind, words)]
+        if self.strict:
+            self._kept = [*self._kept, *self._unreported(self._violations())][:_MOST_KEPT]
 
     def _unreported(self, present: Sequence[Problem]) -> list[Problem]:
         return [problem for problem in present if problem.identity not in self._reported]
 
     def _present(self) -> list[Problem]:
+        unfired = [handle for handle in self._plan.every() if handle.is_unfired]
         problems = [
             *(
-                Problem("error", f"an exception inside the fake: {type(error).__name__}: {error}", error)
-                for error in self.errors
+                Problem("error", f"an exception inside the fake: {type(one).__name__}: {one}", one)
+                for one in self.errors
             ),
             *(Problem("error", str(error), error) for error in self._plan.errors),
-            *(
-                Problem("unfired_fault", f"{handle} {words}: {_why_not(self._journal, handle)}", handle)
-                for handle, words in self._plan.not_fired()
-            ),
+            *(Problem("unfired_fault", f"{one} never fired: {_why_not(self._journal, one)}", one) for one in unfired),
             *_without_socket(self._journal),
             *(Problem("error", text) for text in self.expectations()),
             *(self._violations() if self.strict else []),
         ]
         keys = self._secrets()  # a reset forgets them
-        return [Problem(one.kind, mask_text(one.text, keys), one.source) for one in problems]
+        return [replace(one, text=mask_text(one.text, keys)) for one in problems]
 
     def _violations(self) -> list[Problem]:
-        journal = self._journal
         try:
-            violations = journal.violations
+            violations = self._journal.violations
         except PetStoreMockError as lost:  # the journal has evicted some of them
-            return [Problem("error", str(lost), journal)]
+            return [Problem("error", str(lost), self._journal)]
         return [
             Problem("violation", f"{one.request_line} broke the contract{one.where}: {one.reason}", one)
             for one in violations
@@ -156,15 +133,11 @@ def _without_socket(journal: Journal) -> list[Problem]:
 
 
 def _why_not(journal: Journal, handle: FaultHandle) -> str:
-    if handle.at == "handshake":
-        return handle.why_not()
     refused = [
         one
-        for one in journal.kept
-        if one.number > handle.since
-        and handle.concerns(one.operation)
-        and one.condition is not None
-        and (one.is_violation or one.status in _BEFORE_FAULTS)
+        for one in ([] if handle.at == "handshake" else journal.kept)
+        if one.number > handle.since and handle.concerns(one.operation) and one.condition is not None
+        if one.is_violation or one.status in _BEFORE_FAULTS
     ]
     return handle.why_not(len(refused))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import Seed, checked, options_at
+from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
@@ -181,7 +182,6 @@ class PetStoreMock(PetStore):
         inner = copy.copy(self)  # of a subclass too, with everything that its __init__ has set
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
-        inner.world.at_end = outer.at_end
         self.service.worlds.push(inner.world)
         return inner
 
@@ -194,7 +194,7 @@ class PetStoreMock(PetStore):
     def verify(self) -> None:
         """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
         __tracebackhide__ = True
-        self.world.verify()
+        self.world.verification.verify()
 
     @property
     def api_key(self) -> str:
@@ -226,7 +226,7 @@ class PetStoreMock(PetStore):
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
         """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
-        return self.world.expect_violation(pattern)
+        return ExpectedViolation(self.world.lock, self.world.journal, pattern)
 
     # In process
 

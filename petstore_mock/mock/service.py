@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
@@ -152,7 +151,8 @@ class Service:
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
-        self.worlds.release()
+        for world in self.worlds.at_root:
+            world.release()
         if self._server is not None:
             self._server.stop()
         if self._is_exempt:
@@ -237,9 +237,7 @@ class Service:
 
     def connection_opened(self, number: int) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; a reset of its world ends a hang."""
-        world = self.worlds.current
-        plan = self.worlds.connection_opened(number)
-        return None if plan is None else replace(plan, pending=world.pending)
+        return self.worlds.connection_opened(number)
 
     def handshake_failed(self, reason: str) -> None:
         """Note a failed TLS handshake."""
