@@ -28,9 +28,9 @@ _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 
 
 class Animals:
-    """What tests do to the animals of a store; ``assign`` returns a free id. Not locked: the world's lock covers it."""
+    """What tests do to the animals of a store. Not locked: the world's lock covers it."""
 
-    def __init__(self, store: Store, assign: Callable[[], int]) -> None:
+    def __init__(self, store: Store, assign: Callable[..., int]) -> None:  # as gap id_assignment says
         self._store = store
         self._assign = assign
 
@@ -77,7 +77,7 @@ class Animals:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         number = self._store.seeded + 1
         fillers = {name: sample(name, number) for name in filled if FIELDS[name].samples}
-        assigned = {} if "id" in given else {"id": self._assign()}
+        assigned = {} if "id" in given else {"id": self._store.free_id(self._assign)}
         document = checked_animal({**assigned, **fillers, **given}, "seed")
         if document["id"] in self._store:
             raise ConflictError(f"expected an id that is free; got id={document['id']}, which is taken")

@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, require
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
@@ -28,7 +28,7 @@ Point = Literal["before_commit", "after_commit", "handshake"]  # faults of hands
 
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _COMMIT_POINTS: Final = ("before_commit", "after_commit")
-_KEPT_SPENT: Final = 1_000  # as many as a stub keeps requests
+_KEPT: Final = 1_000  # faults, spent ones included; as many as a stub keeps requests
 _KEPT_ERRORS: Final = 100  # a `when` may raise at each of a million requests
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
@@ -80,6 +80,7 @@ class FaultHandle:
     since: int = 0
     sent_as: Any = None  # the JSON form in which the door got the fault
     required: bool = True  # whether it must fire; a drawn one need not
+    ended: bool = False  # whether an exception left its block before it fired
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
     _passed: int = 0  # requests under `after`
@@ -88,8 +89,7 @@ class FaultHandle:
     _last_miss: str = ""
 
     def __post_init__(self) -> None:
-        self._check_counts()
-        self._check_criteria()
+        self._check_values()
         one_of(self.at, _COMMIT_POINTS, "commit point")
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
             refuse(f"expected {in_words(_COMMITTING)} with at='after_commit'; {self.on} commits nothing")
@@ -99,25 +99,22 @@ class FaultHandle:
         elif not self.off_contract:
             self._check_declared()
         if self.fault.kind == "sequence":
+            require(self.times is None, "no times with a sequence, each fault of which is used once", times=self.times)
             self.times = len(self.fault.parts)
         if self.where is not None:
             self._criteria = Criteria(self.where, self.on, before_response=True)
 
-    def _check_counts(self) -> None:
-        times, after, probability = self.times, self.after, self.probability
-        whole = times is None or (is_integer(times) and times >= 1)
-        require(whole, "times as a whole number of at least 1, or none", times=times)
-        if self.fault.kind == "sequence" and times is not None:
-            refuse("expected no times with a sequence: it is used once, a fault for each request")
+    def _check_values(self) -> None:
+        times, after, when, where = self.times, self.after, self.when, self.where
+        counts = times is None or (is_integer(times) and times >= 1)
+        require(counts, "times as a whole number of at least 1, or none", times=times)
         require(is_integer(after) and after >= 0, "after as a whole number of at least 0", after=after)
-        share = is_number(probability) and 0 < probability <= 1
-        require(share, "a probability above 0 and at most 1", probability=probability)
-
-    def _check_criteria(self) -> None:
-        require(self.when is None or callable(self.when), "when as a function of an ApiRequest", when=self.when)
-        if iscoroutinefunction(self.when):  # nothing awaits its result, which would always be true
-            refuse(f"expected when as a plain function, without async; got when={shown(self.when)}")
-        where = self.where
+        share = is_number(self.probability) and 0 < self.probability <= 1
+        require(share, "a probability above 0 and at most 1", probability=self.probability)
+        plain = when is None or callable(when)
+        require(
+            plain and not iscoroutinefunction(when), "when as a function of an ApiRequest, without async", when=when
+        )
         names = where is None or (is_object(where) and all(isinstance(name, str) for name in where))
         require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=where)
 
@@ -238,7 +235,7 @@ class FaultPlan:
     """The faults of one world, in the order in which they were planned.
 
     Attributes:
-        in_force: those that may still fire; replaced, never changed, since :meth:`choose` walks it.
+        in_force: those that may still fire.
         idle: whether none of them is for requests; every request asks.
         errors: what the ``when=`` functions of the test raised.
     """
@@ -249,40 +246,35 @@ class FaultPlan:
 
     def clear(self) -> None:
         """Forget every fault. Numbers begin anew."""
-        self._over: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)  # spent, or unfired when an exception ended a block
         self._planned = 0
         self.errors: deque[PetStoreMockError] = deque(maxlen=_KEPT_ERRORS)
-        self._set_in_force([])
+        self.cancel_all()
 
     def every(self) -> list[FaultHandle]:
-        """Return the faults that are in force or spent, by number; cancelled faults are gone."""
-        with self._lock:
-            return sorted((*self.in_force, *self._over), key=lambda handle: handle.id)
+        """Return the faults that are in force or spent; cancelled faults are gone."""
+        return self._handles
 
     def get(self, number: object) -> FaultHandle | None:
-        return next((handle for handle in self.every() if handle.id == number), None)
+        return next((handle for handle in self._handles if handle.id == number), None)
 
     def add(self, handle: FaultHandle, since: int) -> FaultHandle:
         with self._lock:
             self._planned += 1
             handle.plan, handle.id, handle.since = self, self._planned, since
-            self._set_in_force([*self.in_force, handle])
+            kept = self._handles if len(self._handles) < _KEPT else self.in_force
+            self._keep([*kept, handle])
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
         """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
         with self._lock:
-            stays = required and handle.is_unfired
-            self._set_in_force([one for one in self.in_force if one is not handle])
-            self._over = deque((one for one in self._over if one is not handle), _KEPT_SPENT)
-            if stays:
-                self._over.append(handle)
+            handle.ended = required and handle.is_unfired
+            self._keep([one for one in self._handles if one is not handle or handle.ended])
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""
         with self._lock:
-            self._over.clear()
-            self._set_in_force([])
+            self._keep([])
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
@@ -297,9 +289,7 @@ class FaultPlan:
             if fault is not None:
                 for later in asked[index + 1 :]:
                     later.preempt()
-                if handle.spent:
-                    self._set_in_force([one for one in self.in_force if one is not handle])
-                    self._over.append(handle)
+                self._keep(self._handles)
                 return fault
         return None
 
@@ -314,6 +304,8 @@ class FaultPlan:
             self.errors.append(problem)
             return False
 
-    def _set_in_force(self, handles: list[FaultHandle]) -> None:
-        self.in_force = handles
-        self.idle = all(handle.at == "handshake" for handle in handles)
+    def _keep(self, handles: list[FaultHandle]) -> None:
+        """Replace the faults; a list that :meth:`choose` walks never changes."""
+        self._handles = handles
+        self.in_force = [handle for handle in handles if not (handle.spent or handle.ended)]
+        self.idle = all(handle.at == "handshake" for handle in self.in_force)

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.core import mutation
-from petstore_mock.core.operations import Call, execute
-from petstore_mock.core.responses import bare, fault_response, refusal_response, refused
-from petstore_mock.core.routing import Refusal, Route
-from petstore_mock.core.validation import validate, validate_head
+from petstore_mock.core.operations import Call, execute, fault_response, refusal_response, refused, render
+from petstore_mock.core.routing import Refusal, Route, validate, validate_head
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.response import Response
@@ -106,11 +104,11 @@ def _without_operation(world: World, route: Route, request: ApiRequest, exchange
     cors = world.host.cors
     if cors is not None and cors.permits_preflight(request):
         # On an unknown path too: if the fake refused there, the page would not learn the status of its request.
-        return bare(world, world.rules.head(204, cors.preflight_fields(route.allow or METHODS), json=False))
+        return render(world, 204, None, cors.preflight_fields(route.allow or METHODS))
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
         return refused(world, exchange, replace(route.refusal, fields=allow))
-    return bare(world, world.rules.head(204, allow, json=False))  # RFC 9110 §9.3.7
+    return render(world, 204, None, allow)  # RFC 9110 §9.3.7
 
 
 def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, problem: str) -> Body | Refusal | None:
@@ -125,9 +123,9 @@ def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, pro
     judged = validate(world.rules, request, route)
     if isinstance(judged, Refusal):
         return judged
-    world.valid_requests += 1
+    world.store.valid_requests += 1
     limit = world.rules.policies.rate_limit
-    after = None if limit is None else limit(world.valid_requests, world.time.present)
+    after = None if limit is None else limit(world.store.valid_requests, world.time.present)
     return judged if after is None else Refusal("rate_limited", fields=(("Retry-After", after),))
 
 
@@ -138,13 +136,13 @@ def _execute(call: Call) -> Response:
     may the operation. Mutants and CORS change responses on their way out, and paging depends on the client's address.
     """
     world, commits = call.world, call.operation.commits
-    drawn = world.random.drawn
+    drawn = world.store.drawn
     done = execute(call)
     if isinstance(done, Refusal):
         return refused(world, call.exchange, done)
     call.exchange.executed = call.commit or not commits
     is_plain = world.mutant is None and world.host.cors is None and world.rules.policies.paging_headers is None
-    if is_plain and not commits and drawn == world.random.drawn and not world.store.hidden:
+    if is_plain and not commits and drawn == world.store.drawn and not world.store.hidden:
         world.store.responses[call.route] = done
     return done
 
@@ -155,7 +153,7 @@ def _execute(call: Call) -> Response:
 def _meet_fault(call: Call) -> Response | Deferred:
     """Choose the fault before the commit, and respond."""
     world, exchange = call.world, call.exchange
-    fault = world.plan.choose("before_commit", exchange, world.random)
+    fault = world.plan.choose("before_commit", exchange, world.store.random)
     if fault is None:
         return _commit(call)
     exchange.fault = fault
@@ -179,7 +177,7 @@ def _commit(call: Call) -> Response | Deferred:
     response = _execute(call)
     if not call.operation.commits or not exchange.executed:
         return response
-    fault = world.plan.choose("after_commit", exchange, world.random)
+    fault = world.plan.choose("after_commit", exchange, world.store.random)
     if fault is None:
         return response
     exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
@@ -207,7 +205,7 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
     if fault.row.responds:
         broken = fault_response(world, fault, call.route)
     elif response is None or fault.row.loses_response:
-        unsent = bare(world, world.rules.head(503, json=False))
+        unsent = render(world, 503)
         return _deferred(call, fault, lambda: unsent)
     else:
         head, body = fault.corrupt(response.head, response.body) if response.body else (response.head, b"")
@@ -220,14 +218,14 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
     low, high = fault.delay or (0.0, 0.0)
-    seconds = low if low == high else call.world.random().uniform(low, high)
+    seconds = low if low == high else call.world.store.random().uniform(low, high)
     return Deferred(resume, call.exchange, call.pending, delay=seconds, delivery=fault.delivery)
 
 
 # For the adapters
 
 
-def admits(world: World, request: ApiRequest, key: Key | None, length: int | None) -> bool:
+def admits(world: World, key: Key | None, request: ApiRequest, length: int | None) -> bool:
     """Say from its head whether a request's body is worth reading; counts nothing (RFC 9110 §10.1.1)."""
     with world.lock:
         if world.mutant is not None:

@@ -65,7 +65,7 @@ class _Generation(NamedTuple):
 
 
 class Worlds:
-    """The worlds behind one listener, and the part of a ``Handler`` that the core has."""
+    """The worlds behind one listener, and which of them responds to a request."""
 
     def __init__(
         self,
@@ -124,8 +124,7 @@ class Worlds:
         """Return the world of a name; raise NotFoundError where there is none. To ask keeps the world alive."""
         world = self.default if name == DEFAULT_WORLD else self.named.get(name)
         if world is None:
-            over = ", which is over" if f"/w/{name}" in self.host.retired else ""
-            raise NotFoundError(f"expected the name of a world; got {shown(name)}{over}: PUT world makes it")
+            raise NotFoundError(f"expected the name of a world; got {shown(name)}: PUT world makes it")
         world.asked = perf_counter()
         return world
 
@@ -182,7 +181,7 @@ class Worlds:
                 world.visitors -= 1
                 world.asked = perf_counter()
 
-    # The part of http.handler.Handler that the core has
+    # Requests
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
         """Respond to a whole request on the world of its address or its key, else on the current one."""
@@ -261,15 +260,6 @@ class Worlds:
         world = self.default if isinstance(found, Refusal) else found
         return world, world.keys.get(request.fields.bearer[0] or "")
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        world, key = self.world_of(request)
-        return pipeline.admits(world, request, key, length)
-
-    def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request)[0].rules.policies.body_limit
-        return limit
-
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
@@ -290,14 +280,11 @@ class Worlds:
             world = generation.world
         return pipeline.refuse(world, refusal, request)
 
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        return pipeline.failed(self.world_of(request)[0], error, request)
-
     def connection_opened(self, _: int) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         with world.lock:
-            fault = world.plan.choose("handshake", None, world.random) if self.host.tls else None
+            fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
         return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
 
 
@@ -307,8 +294,7 @@ def _name_in(request: ApiRequest) -> str:
 
 def whose(owner: str, *, present: bool) -> str:
     """Return the owner of a retired key in words, with what its client needs."""
-    needs = "needs a fixed key: set petstore_api_key"
-    if present:  # then a world of the test is over, and the test is not
-        ended = "which ended with its Hypothesis example or its fresh()"
-        return f"an earlier world of this test, {ended}; a client of several worlds {needs}"
-    return f"{owner}, which is over" + ("" if owner == NOBODY else f"; a client of wider scope than the test {needs}")
+    if owner == NOBODY:
+        return f"{owner}, which is over"
+    whole = "an earlier world of this test, such as one of fresh()" if present else owner
+    return f"{whole}, which is over; a client of several worlds or tests needs a fixed key: set petstore_api_key"

@@ -1,28 +1,36 @@
-"""The rules in force: one behaviour, compiled. Routes requests and validates their parameters.
+"""The rules in force: one behaviour, compiled. Routes requests, and validates their parameters and their bodies.
 
 A route depends on the method and the target alone, so the rules keep the routes of recent requests.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.common.masking import cut
+from petstore_mock.core.store import Body
 from petstore_mock.http.request import KNOWN_METHODS
-from petstore_mock.http.response import PLAIN, Head, WireFormat
+from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
-from petstore_mock.interface.gaps import RULES, no_rule
-from petstore_mock.interface.strict_json import percent_decode, read_integer
+from petstore_mock.interface.gaps import RULES
+from petstore_mock.interface.strict_json import (
+    MalformedJsonError,
+    decode_json,
+    integral_value,
+    percent_decode,
+    read_integer,
+)
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
-from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
+from petstore_mock.interface.violations import HugeInteger, JsonNumber, Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock.core.store import Filter
+    from petstore_mock.http.request import ApiRequest
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -31,11 +39,9 @@ DOOR_PATH: Final = "/__petstore"
 # The door may be open on a port of its own: the greeting says where.
 CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
-_KEPT_TARGET: Final = 512  # characters
-_SHOWN_METHOD: Final = 40  # characters
-_SHOWN_PATH: Final = 200
+_KEPT_BODIES: Final = 256  # tests create the same few animals
+_KEPT_SIZE: Final = 512  # characters of a target, bytes of a body
 _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
-_SHOWN_PART: Final = 80  # of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +61,7 @@ class Route:
     invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # which animals a list has
-
-    @property
-    def pet_id(self) -> int:
-        """The identifier in the path; 0 where there is none."""
-        operation = self.operation
-        parameter = None if operation is None else operation.path_parameter
-        return 0 if parameter is None else self.arguments.get(parameter.name, 0)
+    pet_id: int = 0  # the identifier in the path
 
 
 class Rules:
@@ -70,59 +70,34 @@ class Rules:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.policies = chosen = policies(behaviour)
-        # What gaps such as name_rule demand of a field; by default nothing.
-        rules = [(gap.field, getattr(chosen, gap.name)) for gap in RULES]
-        self.field_rules = [(name, find) for name, find in rules if find is not no_rule]
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
-    def head(self, status: int, fields: ResponseFields = (), *, json: bool = True) -> Head:
-        """Return the head of a response with a JSON body or with none."""
-        content_type = (("Content-Type", self.policies.content_type),) if json else ()
-        return _head(status, (*content_type, SERVER, *fields))
-
     def route(self, method: str, target: str) -> Route:
         """Return where ``method`` and ``target`` lead, with validated parameters."""
-        is_short = len(target) <= _KEPT_TARGET and method in KNOWN_METHODS
+        is_short = len(target) <= _KEPT_SIZE and method in KNOWN_METHODS
         return self._kept_route(method, target) if is_short else self._find(method, target)
 
     def _find(self, method: str, target: str) -> Route:
-        if method not in KNOWN_METHODS:
-            return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
-        if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
-            return Route(allow=METHODS)
-        if method == "CONNECT" and "/" in target:  # RFC 9110 §9.3.6: its target is an authority
-            return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
-        if method == "CONNECT":
-            return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
         segments = [percent_decode(segment) for segment in path[1:].split("/")]
-        problem = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)" if None in segments else ""
-        problem = problem if path.startswith("/") and "#" not in target else "send an absolute path"
-        if problem:
-            return Route(refusal=Refusal("malformed_target", detail=problem))
-        return self._find_path(method, path, [segment or "" for segment in segments], query)
-
-    def _find_path(self, method: str, path: str, segments: list[str], query: str) -> Route:
-        shown = cut(path, _SHOWN_PATH)
+        if problem := _problem_of(method, target, segments):
+            return problem
         for row in ROUTES:
-            arguments = row.match(segments)
+            arguments, operation = row.match([segment or "" for segment in segments]), row.operations.get(method)
             if arguments is None:
                 continue
-            if method == "OPTIONS":
-                return Route(allow=row.allow)
-            operation = row.operations.get(method)
-            if operation is None:
-                detail = f"{method} {shown}; the methods are {row.allow}"
-                return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=row.allow)
+            if operation is None and method != "OPTIONS":
+                detail = f"{method} {cut(path, 200)}; the methods are {row.allow}"
+                return _no_route("method_not_allowed", detail, row.allow)
             route = Route(operation, allow=row.allow)
-            self._validate(route, operation, arguments, query)
+            if operation is not None:
+                self._validate(route, operation, arguments, query)
             return route
-        if path in _BROWSER_FILES:
-            return Route(refusal=Refusal("browser_file", detail=path))
         told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
-        return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}; {_path_hint(path)}"))
+        condition = "browser_file" if path in _BROWSER_FILES else self.policies.unknown_route
+        return _no_route(condition, f"{told} {cut(path, 200)}; {_path_hint(path)}")
 
     # Parameters
 
@@ -145,6 +120,7 @@ class Rules:
             route.invalid = Refusal("invalid_query", tuple(violations))
         defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
         route.arguments = {**defaults, **given}
+        route.pet_id = 0 if parameter is None else given[parameter.name]
         route.filters = tuple(
             (one.filters, given[one.name]) for one in operation.parameters if one.filters and one.name in given
         )
@@ -187,9 +163,23 @@ def rules_for(behaviour: Behaviour) -> Rules:
     return Rules(behaviour)
 
 
-@lru_cache(maxsize=1024)
-def _head(status: int, fields: ResponseFields) -> Head:
-    return Head(status, fields)
+def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Route | None:
+    """Return where a request leads whose method or target no path could have."""
+    if method not in KNOWN_METHODS:
+        return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
+    if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
+        return Route(allow=METHODS)
+    if method == "CONNECT" and "/" not in target:  # RFC 9110 §9.3.6: its target is an authority
+        return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
+    if method == "CONNECT" or not target.startswith("/") or "#" in target:
+        return _no_route("malformed_target", "send an absolute path")
+    if None in segments:
+        return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")
+    return None
+
+
+def _no_route(condition: str, detail: str, allow: str = "") -> Route:
+    return Route(refusal=Refusal(condition, detail=detail), allow=allow)
 
 
 def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
@@ -208,7 +198,7 @@ def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[
         name, value = percent_decode(raw_name), percent_decode(raw_value)
         if name is None or value is None:
             words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-            violations.append(Violation("query", "percentEncoding", words, part[:_SHOWN_PART], subject))
+            violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
         else:
             values.setdefault(name, []).append(value)
     return values, violations
@@ -227,3 +217,79 @@ def _path_hint(path: str) -> str:
         return "the interface only names it (§4.4)"
     paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
     return f"the paths are {in_words(paths)}; slashes and letter case matter"
+
+
+# Bodies
+
+
+def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
+    """Validate what a head tells of a body: its media type, and its length in bytes if it is declared."""
+    condition = rules.policies.media_type
+    if condition is not None and not request.fields.is_json:
+        given = request.header("content-type")
+        came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
+        return Refusal(condition, detail=came)
+    limit = rules.policies.body_limit
+    if request.oversized or (limit is not None and length is not None and length > limit):
+        return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
+    return None
+
+
+def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
+    """Return the valid body of a request, None where its operation takes none, or everything that is wrong.
+
+    A refusal names the wrong parameters and the wrong fields of the body at once.
+    """
+    operation, invalid = route.operation, route.invalid
+    if operation is None or operation.body is None:
+        return invalid
+    content = request.body
+    decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
+    body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
+    if invalid is None:
+        return body
+    if isinstance(body, Refusal) and body.condition == "invalid_body":
+        violations = (*invalid.violations, *body.violations)
+        return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
+    return invalid
+
+
+@lru_cache(maxsize=_KEPT_BODIES)
+def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
+    """Return a valid body with its members in the order of the schema, or every broken rule."""
+    try:
+        value, repeated = decode_json(content)
+    except MalformedJsonError as error:
+        return Refusal("malformed_json", (error.violation,))
+    document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    _let_pass(rules, document, schema)
+    violations = list(repeated) if rules.policies.duplicate_member else []
+    omitted = repeated.omitted if violations else 0
+    if not schemas.is_valid(schema)(value):
+        broken = schemas.violations(schemas.schema(schema), value, "body")
+        violations += broken
+        omitted += broken.omitted
+    wrong = {one.path for one in violations}
+    for gap in RULES:
+        path, value = f"body.{gap.field}", document.get(gap.field)
+        told = None if value is None or path in wrong else getattr(rules.policies, gap.name)(value)
+        if told is not None:
+            violations.append(Violation(path, told[0], told[1], value))
+    if violations:
+        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+    return Body({name: document[name] for name in schemas.properties(schema) if name in document})
+
+
+def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
+    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    chosen, known = rules.policies, schemas.properties(schema)
+    required = schemas.schema(schema).get("required", ())
+    for name, value in list(document.items()):
+        if name not in known:
+            if not chosen.unknown_body_field:
+                del document[name]
+        elif value is None and name not in required and not chosen.null_status:
+            del document[name]
+        elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
+            whole = integral_value(value)
+            document[name] = value if whole is None else whole

@@ -1,4 +1,4 @@
-"""The animals of one world, and its randomness. Not locked: the world's lock covers both."""
+"""The plain state of one world: animals, randomness and counts. Not locked: the world's lock covers it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from bisect import bisect_left, insort
 from copy import copy
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.guards import is_array
@@ -29,25 +29,18 @@ _LARGEST_ID: Final = 2**63 - 1
 _MOST_RESPONSES: Final = 32  # clients repeat a few requests; an eager one must not fill the memory
 
 
-class Row(NamedTuple):
-    """An animal: its canonical JSON, and the filters that select it."""
-
-    body: bytes
-    filters: tuple[Filter, ...]
-
-
 class Body:
     """A valid body of a request that creates an animal. Requests with the same body share it."""
 
-    __slots__ = ("_filters", "_members", "document")
+    __slots__ = ("_members", "document", "filters")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
+        self.filters = filters_of(document)
         self._members = b"," + encode_json(document)[1:-1] if document else b""
-        self._filters = filters_of(document)
 
-    def row(self, pet_id: int) -> Row:
-        return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
+    def animal(self, pet_id: int) -> bytes:
+        return b'{"id":%d%b}' % (pet_id, self._members)
 
 
 def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
@@ -61,46 +54,57 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
 
 
 class Store:
-    """Animals as canonical bytes, and an index of their ids by filter."""
+    """Animals as canonical bytes, an index of their ids by filter, and all else that a reset takes back."""
 
-    __slots__ = ("_ids", "_rows", "hidden", "last", "responses", "seeded", "turn")
-
-    def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
+    def __init__(self, random_seed: int = 0) -> None:
+        self._animals: dict[int, bytes] = {}
         self._ids: dict[Filter | None, list[int]] = {_All: []}
         self.last = 0  # the highest id so far: no id is given twice
         self.seeded = 0  # animals that the test has seeded: plausible values follow from this number
         self.turn = 0  # requests that the world has received
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and the first turn that can
+        self.valid_requests = 0  # gap rate_limit
+        self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
+        self.first_key_uses = 0
+        self.drawn = 0  # how often something was drawn
+        self._random_seed = random_seed
+        self._random: Random | None = None  # made at the first draw: a copy of one takes as long as a reset
         # Of routes that only read, until the next change.
         self.responses: Bounded[object, Response] = Bounded(_MOST_RESPONSES)
 
     def copy(self) -> Store:
         other = Store()
-        other._rows = self._rows.copy()
+        vars(other).update(vars(self))
+        other._animals = self._animals.copy()
         other._ids = {key: ids[:] for key, ids in self._ids.items() if ids or key is _All}
-        other.last, other.seeded, other.turn = self.last, self.seeded, self.turn
         other.hidden = self.hidden.copy()
+        other._random = copy(self._random)
+        other.responses = Bounded(_MOST_RESPONSES)
         return other
+
+    def random(self) -> Random:
+        """Return the source of all that is drawn: ids, orders, probabilities and delays."""
+        self.drawn += 1
+        if self._random is None:
+            self._random = Random(self._random_seed)  # noqa: S311  # nothing here is a secret
+        return self._random
 
     # Reading
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._animals)
 
     def __contains__(self, pet_id: int) -> bool:
-        return pet_id in self._rows
+        return pet_id in self._animals
 
     def get(self, pet_id: int) -> bytes | None:
-        row = self._rows.get(pet_id)
-        return None if row is None else row.body
+        return self._animals.get(pet_id)
 
     def document(self, pet_id: int) -> dict[str, Any] | None:
-        row = self._rows.get(pet_id)
-        return None if row is None else json.loads(row.body)
+        return json.loads(self._animals[pet_id]) if pet_id in self._animals else None
 
     def bodies(self) -> list[bytes]:
-        return [self._rows[pet_id].body for pet_id in self._ids[_All]]
+        return [self._animals[pet_id] for pet_id in self._ids[_All]]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""
@@ -109,22 +113,20 @@ class Store:
 
     def page(self, ids: Iterable[int]) -> bytes:
         """Return the JSON array of animals, in the order of ``ids``."""
-        rows = self._rows
-        return b"[%b]" % b",".join([rows[pet_id].body for pet_id in ids])
+        animals = self._animals
+        return b"[%b]" % b",".join([animals[pet_id] for pet_id in ids])
 
-    def free_id(self, assign: Callable[[int, Callable[[], Random]], int], draw: Callable[[], Random]) -> int:
+    def free_id(self, assign: Callable[[int, Callable[[], Random]], int]) -> int:
         """Return a free id (§2), as the behaviour assigns them (gap id_assignment)."""
-        candidate = assign(self.last, draw)
-        while candidate > _LARGEST_ID or candidate in self._rows:
-            candidate = draw().randint(1, _LARGEST_ID)
+        candidate = assign(self.last, self.random)
+        while candidate > _LARGEST_ID or candidate in self._animals:
+            candidate = self.random().randint(1, _LARGEST_ID)
         return candidate
 
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        visible = [one for one, first in self.hidden.items() if first <= self.turn]
-        for one in visible:
-            del self.hidden[one]
+        self.hidden = {one: first for one, first in self.hidden.items() if first > self.turn}
         self.hidden[pet_id] = self.turn + 1 + requests
 
     def hides(self, pet_id: int) -> bool:
@@ -134,15 +136,15 @@ class Store:
 
     def put(self, document: Mapping[str, Any]) -> None:
         """Store an animal, in place of its former self where there is one."""
-        self.write(document["id"], Row(encode_json(document), filters_of(document)))
+        self.write(document["id"], encode_json(document), filters_of(document))
 
-    def write(self, pet_id: int, row: Row) -> None:
-        """Store the row of an animal, in place of its former row where there is one."""
-        if pet_id in self._rows:
-            self._drop(pet_id)
-        self._rows[pet_id] = row
+    def write(self, pet_id: int, body: bytes, filters: Iterable[Filter]) -> None:
+        """Store the canonical JSON of an animal, and which filters select it."""
+        if pet_id in self._animals:
+            self.remove(pet_id)
+        self._animals[pet_id] = body
         index = self._ids
-        for key in (_All, *row.filters):
+        for key in (_All, *filters):
             ids = index.get(key)
             if ids is None:
                 index[key] = [pet_id]
@@ -155,34 +157,10 @@ class Store:
         self.responses.clear()
 
     def remove(self, pet_id: int) -> bool:
-        if pet_id not in self._rows:
+        if pet_id not in self._animals:
             return False
-        self._drop(pet_id)
-        self.hidden.pop(pet_id, None)
-        self.responses.clear()
-        return True
-
-    def _drop(self, pet_id: int) -> None:
-        for key in (_All, *self._rows.pop(pet_id).filters):
+        for key in (_All, *filters_of(json.loads(self._animals.pop(pet_id)))):
             ids = self._ids[key]
             del ids[bisect_left(ids, pet_id)]
-
-
-class Draws:
-    """Random numbers by a seed. The generator is made at the first draw: a copy of one takes as long as a reset."""
-
-    def __init__(self, seed: int) -> None:
-        self.drawn = 0  # how often something was drawn
-        self._seed = seed
-        self._random: Random | None = None
-
-    def __call__(self) -> Random:
-        self.drawn += 1
-        if self._random is None:
-            self._random = Random(self._seed)  # noqa: S311  # nothing here is a secret
-        return self._random
-
-    def copy(self) -> Draws:
-        other = Draws(self._seed)
-        other._random = copy(self._random)
-        return other
+        self.responses.clear()
+        return True

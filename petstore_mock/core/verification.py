@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
@@ -36,29 +36,23 @@ class Problem:
         return self.text if self.source is None else id(self.source)
 
 
+@dataclass(slots=True, eq=False)
 class Verification:
     """The problems of one world: those that its journal and its faults show now, and those that resets left."""
 
-    def __init__(
-        self,
-        lock: AbstractContextManager[object],
-        journal: Journal,
-        plan: FaultPlan,
-        secrets: Callable[[], tuple[str, ...]],
-    ) -> None:
-        self._lock = lock
-        self._journal = journal
-        self._plan = plan
-        self._secrets = secrets
-        self.strict = False  # whether contract violations by the client are problems
-        self.errors: deque[BaseException] = deque(maxlen=_MOST_KEPT)  # exceptions inside the fake
-        self.expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
-        self.forget()
+    lock: AbstractContextManager[object]
+    journal: Journal
+    plan: FaultPlan
+    secrets: Callable[[], tuple[str, ...]]
+    strict: bool = False  # whether contract violations by the client are problems
+    errors: deque[BaseException] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))  # exceptions inside the fake
+    expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
+    _reported: set[object] = field(default_factory=set[object])  # identities of present problems that were reported
+    _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems of states before a reset
 
     def forget(self) -> None:
         """Begin anew: the world is another test's now."""
-        self._reported: set[object] = set()  # identities of present problems that were reported
-        self._kept: list[Problem] = []  # unreported problems of states before a reset
+        self._reported, self._kept = set(), []
 
     def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
@@ -69,7 +63,7 @@ class Verification:
 
     def report(self, *, again: bool = True) -> list[Problem]:
         """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
-        with self._lock:
+        with self.lock:
             present = self._present()
             problems = [*self._kept, *(present if again else self._unreported(present))]
             self._kept = []
@@ -78,7 +72,7 @@ class Verification:
 
     def problems(self) -> list[Problem]:
         """Return the problems without counting them as reported."""
-        with self._lock:
+        with self.lock:
             return [*self._kept, *self._present()]
 
     def keep(self) -> None:
@@ -96,26 +90,26 @@ class Verification:
         return [problem for problem in present if problem.identity not in self._reported]
 
     def _present(self) -> list[Problem]:
-        unfired = [handle for handle in self._plan.every() if handle.is_unfired]
+        unfired = [handle for handle in self.plan.every() if handle.is_unfired]
         problems = [
             *(
                 Problem("error", f"an exception inside the fake: {type(one).__name__}: {one}", one)
                 for one in self.errors
             ),
-            *(Problem("error", str(error), error) for error in self._plan.errors),
-            *(Problem("unfired_fault", f"{one} never fired: {_why_not(self._journal, one)}", one) for one in unfired),
-            *_without_socket(self._journal),
+            *(Problem("error", str(error), error) for error in self.plan.errors),
+            *(Problem("unfired_fault", f"{one} never fired: {_why_not(self.journal, one)}", one) for one in unfired),
+            *_without_socket(self.journal),
             *(Problem("error", text) for text in self.expectations()),
             *(self._violations() if self.strict else []),
         ]
-        keys = self._secrets()  # a reset forgets them
+        keys = self.secrets()  # a reset forgets them
         return [replace(one, text=mask_text(one.text, keys)) for one in problems]
 
     def _violations(self) -> list[Problem]:
         try:
-            violations = self._journal.violations
+            violations = self.journal.violations
         except PetStoreMockError as lost:  # the journal has evicted some of them
-            return [Problem("error", str(lost), self._journal)]
+            return [Problem("error", str(lost), self.journal)]
         return [
             Problem("violation", f"{one.request_line} broke the contract{one.where}: {one.reason}", one)
             for one in violations
@@ -142,9 +136,6 @@ def _why_not(journal: Journal, handle: FaultHandle) -> str:
     return handle.why_not(len(refused))
 
 
-# Violations that a test expects
-
-
 class ExpectedViolation:
     """A block in which the client breaks the contract on purpose: it marks the violations that match as expected.
 
@@ -156,9 +147,7 @@ class ExpectedViolation:
             re.search(pattern or "", "")
         except (re.error, TypeError) as error:
             refuse(f"expected a regular expression; got pattern={shown(pattern)}: {error}")
-        self._lock = lock
-        self._journal = journal
-        self._pattern = pattern
+        self._lock, self._journal, self._pattern = lock, journal, pattern
 
     def __enter__(self) -> None:
         self._before, self._clears = self._journal.total, self._journal.clears
@@ -172,9 +161,8 @@ class ExpectedViolation:
         found, matching = self._mark()
         if not matching:
             wanted = "" if self._pattern is None else f" that matches {self._pattern!r}"
-            others = "; ".join(f"{one.request_line}: {one.reason}" for one in found)
-            came = f"these came: {others}" if others else "none came"
-            raise VerificationError(f"expected a contract violation{wanted} in this block; {came}")
+            came = "; ".join(f"{one.request_line}: {one.reason}" for one in found) or "none"
+            raise VerificationError(f"expected a contract violation{wanted} in this block; got {came}")
 
     def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
         journal = self._journal
@@ -189,9 +177,8 @@ class ExpectedViolation:
 
 def _words(exchange: Exchange) -> str:
     """Return the text that a pattern must match: the reason, without the names that a message suggests."""
-    if not exchange.violations:
-        return exchange.reason
-    return "; ".join(
+    told = [
         f"{one.path} {one.rule} {one.value!r}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
         for one in exchange.violations
-    )
+    ]
+    return "; ".join(told) or exchange.reason

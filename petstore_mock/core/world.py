@@ -14,9 +14,8 @@ from petstore_mock.core.host import Key
 from petstore_mock.core.options import own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
-from petstore_mock.core.store import Draws, Store
+from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.deferred import Pending
 from petstore_mock.interface.mutants import MUTANTS, Mutant
@@ -34,29 +33,21 @@ _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoke
 
 
 class Snapshot(NamedTuple):
-    """A copy of the state of a world: animals, keys, behaviour, clock and randomness."""
+    """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
 
     store: Store
-    random: Draws
     rules: Rules
     keys: Mapping[str, Key]
-    clock: tuple[float, float | None] = (0.0, None)  # how far ahead it is, and where it stands
-    valid_requests: int = 0
-    first_key: str | None = None
-    first_key_uses: int = 0
+    clock: tuple[float, float | None]  # how far ahead it is, and where it stands
 
 
 class World:
     """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
     store: Store
-    random: Draws
     rules: Rules
     key: str  # the world's own, valid from the start on
     mutant: Mutant | None
-    valid_requests: int  # gap rate_limit
-    first_key: str | None  # the key that a request used first, and how often (gap key_rotation)
-    first_key_uses: int
 
     def __init__(
         self,
@@ -101,10 +92,10 @@ class World:
             self.host.check_key(key, self, shared=self.name is not None)
             if key in start.keys[:number]:
                 refuse("expected each API key once; one of them came twice")
-        rules, random, store = rules_for(start.behaviour), Draws(start.random_seed), Store()
-        Animals(store, lambda: store.free_id(rules.policies.id_assignment, random)).fill(start.seed)
+        store, rules = Store(start.random_seed), rules_for(start.behaviour)
+        Animals(store, rules.policies.id_assignment).fill(start.seed)
         self._base = self.start = start
-        self._origin = Snapshot(store, random, rules, {})
+        self._origin = Snapshot(store, rules, {}, (0.0, None))
         self._give_keys()
         self._go_back()
 
@@ -118,13 +109,9 @@ class World:
         """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         with self.lock:
-            former, self.start = self.start, start
-            try:
-                self._give_keys()
-                self._go_back()
-            except PetStoreMockError:
-                self.start = former
-                raise
+            self.start = start
+            self._give_keys()
+            self._go_back()
             self.owner = owner
             self._begin_test()
 
@@ -174,16 +161,8 @@ class World:
     def snapshot(self) -> Snapshot:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            return Snapshot(
-                self.store.copy(),
-                self.random.copy(),
-                self.rules,
-                self.keys.copy(),
-                (self.time.offset, self.time.frozen),
-                self.valid_requests,
-                self.first_key,
-                self.first_key_uses,
-            )
+            clock = self.time.offset, self.time.frozen
+            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), clock)
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Keys that were issued since are revoked; the world's own key is valid."""
@@ -193,10 +172,8 @@ class World:
             self._restore(snapshot)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        self.store, self.random, self.rules = snapshot.store.copy(), snapshot.random.copy(), snapshot.rules
+        self.store, self.rules = snapshot.store.copy(), snapshot.rules
         self.time.offset, self.time.frozen = snapshot.clock
-        self.valid_requests = snapshot.valid_requests
-        self.first_key, self.first_key_uses = snapshot.first_key, snapshot.first_key_uses
         for name in self.keys:
             former = Key(name, revoked=name not in self._start_keys)
             self.keys[name] = snapshot.keys.get(name, former)
@@ -207,10 +184,7 @@ class World:
     @property
     def animals(self) -> Animals:
         """What tests do to the animals. Hold the lock."""
-        return Animals(self.store, self.assign_id)
-
-    def assign_id(self) -> int:
-        return self.store.free_id(self.rules.policies.id_assignment, self.random)
+        return Animals(self.store, self.rules.policies.id_assignment)
 
     # Keys (§5); hold the lock
 
@@ -257,16 +231,16 @@ class World:
             return "revoked_key"
         if key.expires is not None and self.time.now() >= key.expires:
             return "expired_key"
-        rotates = self.rules.policies.key_rotation
-        is_worn = rotates is not None and key.name == self.first_key and rotates(self.first_key_uses + 1)
+        rotates, store = self.rules.policies.key_rotation, self.store
+        is_worn = rotates is not None and key.name == store.first_key and rotates(store.first_key_uses + 1)
         return "revoked_key" if is_worn else ""
 
     def use_key(self, key: Key) -> str:
         """Return the condition that refuses a key of a request; empty if it is valid. Counts the use."""
-        problem = self.key_problem(key)
+        problem, store = self.key_problem(key), self.store
         if not problem:
-            self.first_key = self.first_key or key.name
-            self.first_key_uses += key.name == self.first_key
+            store.first_key = store.first_key or key.name
+            store.first_key_uses += key.name == store.first_key
         elif problem == "revoked_key":
             self.keys[key.name] = key._replace(revoked=True)  # from the first use after its rotation on
         return problem

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.core import pipeline
 from petstore_mock.core.host import Host
-from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
@@ -202,7 +202,7 @@ class Service:
             with world.lock:
                 world.time.begin_request()
                 response = exchange.response = Response(head, body, world.time.date)
-                tell_browser(world, request, response)
+                pipeline.tell_browser(world, request, response)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response
@@ -213,13 +213,16 @@ class Service:
         """Say from its head whether a request's body is worth reading."""
         if self.door is not None and self.door.serves(request):
             return self.door.admits(request, length)
-        return self._stubs_for(request) is not None or self.worlds.admits(request, length)
+        return self._stubs_for(request) is not None or pipeline.admits(*self.worlds.world_of(request), request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes."""
         if self.door is not None and self.door.serves(request):
             return self.door.body_limit(request)
-        return self.worlds.body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
+        if self._stubs_for(request) is not None:
+            return _STUB_BODY
+        limit: int | None = self.worlds.world_of(request)[0].rules.policies.body_limit
+        return limit
 
     def generation(self) -> object:
         """Return a token of the present state."""
@@ -233,7 +236,7 @@ class Service:
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
         """Respond to a request whose handling raised an exception."""
-        return self.worlds.failed(error, request)
+        return pipeline.failed(self.worlds.world_of(request)[0], error, request)
 
     def connection_opened(self, number: int) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; a reset of its world ends a hang."""

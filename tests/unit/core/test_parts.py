@@ -15,7 +15,7 @@ from petstore_mock.core.host import NOBODY, Host
 from petstore_mock.core.operations import EXECUTORS
 from petstore_mock.core.registry import check_name
 from petstore_mock.core.routing import rules_for
-from petstore_mock.core.store import Draws
+from petstore_mock.core.store import Store
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour
@@ -183,9 +183,9 @@ def test_rule_that_can_t_be_right_is_refused(rule: dict[str, Any]) -> None:
 def test_fault_that_never_fired_is_unfired() -> None:
     faults, handle = plan(times=2)
     assert handle.is_unfired
-    assert faults.choose("before_commit", None, Draws(0)) is handle.fault
+    assert faults.choose("before_commit", None, Store().random) is handle.fault
     assert (handle.is_unfired, handle.spent) == (False, False)
-    assert faults.choose("before_commit", None, Draws(0)) is handle.fault
+    assert faults.choose("before_commit", None, Store().random) is handle.fault
     assert (handle.is_unfired, handle.spent, faults.idle, faults.every()) == (False, True, True, [handle])
     handle.cancel()
     assert faults.every() == []
@@ -194,12 +194,12 @@ def test_fault_that_never_fired_is_unfired() -> None:
 # Randomness and rules
 
 
-def test_draws_repeat_from_their_copy_on() -> None:
-    draws = Draws(7)
-    draws().random()
-    copy = draws.copy()
-    assert draws().random() == copy().random() != Draws(7)().random()
-    assert (draws.drawn, copy.drawn) == (2, 1)
+def test_draws_repeat_from_a_copy_on() -> None:
+    store = Store(7)
+    store.random().random()
+    copy = store.copy()
+    assert store.random().random() == copy.random().random() != Store(7).random().random()
+    assert (store.drawn, copy.drawn) == (2, 2)
 
 
 def test_each_operation_has_an_executor() -> None:
