@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -15,6 +15,7 @@ from petstore_mock.interface.table import OPERATIONS, in_words, require_operatio
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Mapping
     from random import Random
 
@@ -29,7 +30,6 @@ Point = Literal["before_commit", "after_commit", "handshake"]  # faults of hands
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _COMMIT_POINTS: Final = ("before_commit", "after_commit")
 _KEPT: Final = 1_000  # faults, spent ones included; as many as a stub keeps requests
-_KEPT_ERRORS: Final = 100  # a `when` may raise at each of a million requests
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
@@ -80,12 +80,10 @@ class FaultHandle:
     since: int = 0
     sent_as: Any = None  # the JSON form in which the door got the fault
     required: bool = True  # whether it must fire; a drawn one need not
-    ended: bool = False  # whether an exception left its block before it fired
+    over: bool = False  # whether it was cancelled, its block ended, or it has fired as often as it may
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
-    _passed: int = 0  # requests under `after`
-    _preempted: int = 0  # requests that met a fault that was planned earlier
-    _missed: int = 0  # requests that `where` or `when` did not want
+    _passes: Counter[str] = field(default_factory=Counter[str])  # requests that did not meet it, by the reason
     _last_miss: str = ""
 
     def __post_init__(self) -> None:
@@ -121,11 +119,8 @@ class FaultHandle:
     def _check_handshake(self) -> None:
         given = [name for name in ("on", "when", "where") if getattr(self, name) is not None]
         given += ["at"] if self.at != "before_commit" else []
-        if given:
-            refuse(
-                f"expected no {in_words(given)} with {self.fault}: it meets connections, before any request is known; "
-                "times, after and probability count connections"
-            )
+        words = f"no on, when, where or at with {self.fault}, which meets connections before any request is known"
+        require(not given, words, given=given)
 
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares for another operation only (§7)."""
@@ -173,7 +168,7 @@ class FaultHandle:
     def is_unfired(self) -> bool:
         """Whether it has never fired although it must."""
         must = self.required and (self.times is not None or self.at == "handshake")
-        return must and not self.hits and self.plan is not None and self in self.plan.every()
+        return must and not self.hits and self.plan is not None and self in self.plan.every
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""
@@ -187,13 +182,10 @@ class FaultHandle:
     def why_not(self, refused: int = 0) -> str:
         """Return why it has not fired, in words; ``refused`` requests were refused before a fault could meet them."""
         what = "connection" if self.at == "handshake" else "request"
-        reasons = [
-            f"{counted(self._preempted, what)} met a fault that was planned earlier" if self._preempted else "",
-            f"{counted(self._passed, what)} passed under after={self.after}" if self._passed else "",
-            f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
-            f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
-        ]
-        return "; ".join(filter(None, reasons)) or f"no {what} met it"
+        reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
+        reasons += [f"the last because {self._last_miss}"] if self._last_miss else []
+        reasons += [f"{counted(refused, what)} got no further than a refusal"] if refused else []
+        return "; ".join(reasons) or f"no {what} met it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
@@ -205,75 +197,69 @@ class FaultHandle:
             "where": None if self._criteria is None else self._criteria.shown(),
         }
 
-    # Choosing; the world's lock is held
-
-    def wants(self, exchange: Exchange) -> bool:
-        """Return whether a request, which has no response yet, is what ``where`` and ``when`` ask for."""
-        miss = "" if self._criteria is None else self._criteria.miss(exchange)
-        if not miss and self.when is not None and not self.when(exchange.request):
+    def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
+        """Return the fault if it meets a request, which has no response yet, or a connection; the lock is held."""
+        miss = "" if self._criteria is None or exchange is None else self._criteria.miss(exchange)
+        if not miss and self.when is not None and exchange is not None and not self.when(exchange.request):
             miss = "its when= returned no"
+        if self.over:  # its `when` sent a request that used it up, or cancelled it
+            return None
         if miss:
-            self._missed += 1
             self._last_miss = miss
-        return not miss
-
-    def fire(self, random: Callable[[], Random]) -> Fault | None:
-        """Return the fault if it meets a request that it concerns and wants, and count the hit."""
-        if self._passed < self.after:
-            self._passed += 1
+        passed = f"passed under after={self.after}"
+        if miss or self._passes[passed] < self.after:
+            self.pass_by("did not match" if miss else passed)
             return None
         if self.probability < 1 and random().random() >= self.probability:
             return None
         self.hits += 1
         return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
 
-    def preempt(self) -> None:
-        self._preempted += 1
+    def pass_by(self, why: str) -> None:
+        self._passes[why] += 1
 
 
 class FaultPlan:
     """The faults of one world, in the order in which they were planned.
 
     Attributes:
+        every: those that are in force or spent, by number; replaced, never changed.
         in_force: those that may still fire.
         idle: whether none of them is for requests; every request asks.
-        errors: what the ``when=`` functions of the test raised.
     """
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
         self._lock = lock  # a test cancels a fault while the listener's thread uses another
+        self._errors = errors  # gets what the ``when=`` functions of the test raise
         self.clear()
 
     def clear(self) -> None:
         """Forget every fault. Numbers begin anew."""
         self._planned = 0
-        self.errors: deque[PetStoreMockError] = deque(maxlen=_KEPT_ERRORS)
-        self.cancel_all()
-
-    def every(self) -> list[FaultHandle]:
-        """Return the faults that are in force or spent; cancelled faults are gone."""
-        return self._handles
+        self._keep([])
 
     def get(self, number: object) -> FaultHandle | None:
-        return next((handle for handle in self._handles if handle.id == number), None)
+        return next((handle for handle in self.every if handle.id == number), None)
 
     def add(self, handle: FaultHandle, since: int) -> FaultHandle:
         with self._lock:
             self._planned += 1
             handle.plan, handle.id, handle.since = self, self._planned, since
-            kept = self._handles if len(self._handles) < _KEPT else self.in_force
-            self._keep([*kept, handle])
+            self._keep([*(self.every if len(self.every) < _KEPT else self.in_force), handle])
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
         """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
         with self._lock:
-            handle.ended = required and handle.is_unfired
-            self._keep([one for one in self._handles if one is not handle or handle.ended])
+            handle.over = True
+            stays = required and handle.is_unfired
+            self._keep([one for one in self.every if one is not handle or stays])
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""
         with self._lock:
+            for handle in self.every:
+                handle.over = True
             self._keep([])
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
@@ -281,31 +267,27 @@ class FaultPlan:
         operation = None if exchange is None else exchange.operation
         asked = [handle for handle in self.in_force if handle.at == point and handle.concerns(operation)]
         for index, handle in enumerate(asked):
-            if exchange is not None and not self._wants(handle, exchange):
-                continue
-            if handle not in self.in_force:  # its `when` sent a request that used the fault up, or cancelled it
-                continue
-            fault = handle.fire(random)
+            fault = self._met(handle, exchange, random)
             if fault is not None:
                 for later in asked[index + 1 :]:
-                    later.preempt()
-                self._keep(self._handles)
+                    later.pass_by("met a fault that was planned earlier")
+                handle.over = handle.spent
+                self._keep(self.every)
                 return fault
         return None
 
-    def _wants(self, handle: FaultHandle, exchange: Exchange) -> bool:
+    def _met(self, handle: FaultHandle, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         try:
-            return handle.wants(exchange)
+            return handle.meets(exchange, random)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
             problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
             problem.__cause__ = error
-            self.errors.append(problem)
-            return False
+            self._errors.append(problem)
+            return None
 
     def _keep(self, handles: list[FaultHandle]) -> None:
-        """Replace the faults; a list that :meth:`choose` walks never changes."""
-        self._handles = handles
-        self.in_force = [handle for handle in handles if not (handle.spent or handle.ended)]
+        self.every = handles
+        self.in_force = [handle for handle in handles if not handle.over]
         self.idle = all(handle.at == "handshake" for handle in self.in_force)

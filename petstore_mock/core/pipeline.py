@@ -13,6 +13,7 @@ from petstore_mock.common.real import perf_counter
 from petstore_mock.core import mutation
 from petstore_mock.core.operations import Call, execute, fault_response, refusal_response, refused, render
 from petstore_mock.core.routing import Refusal, Route, validate, validate_head
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.response import Response
@@ -60,7 +61,7 @@ def _finished(world: World, exchange: Exchange, respond: Callable[[Exchange], R]
 
 def _failed(world: World, exchange: Exchange, error: BaseException) -> Response:
     """Respond to a bug of the fake, which fails the test."""
-    world.verification.errors.append(error)
+    world.errors.append(error)
     return refused(world, exchange, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
 
 
@@ -217,6 +218,9 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 
 
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
+    if fault.row.needs_socket and not call.request.connection:  # a client may take what it raises for a lost response
+        told = f"{call.exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
+        call.world.errors.append(PetStoreMockError(told))
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else call.world.store.random().uniform(low, high)
     return Deferred(resume, call.exchange, call.pending, delay=seconds, delivery=fault.delivery)

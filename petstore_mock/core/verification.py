@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,7 +13,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
 
     from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
@@ -44,8 +43,8 @@ class Verification:
     journal: Journal
     plan: FaultPlan
     secrets: Callable[[], tuple[str, ...]]
+    errors: Collection[BaseException]  # exceptions inside the fake, and those for which the test must answer
     strict: bool = False  # whether contract violations by the client are problems
-    errors: deque[BaseException] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))  # exceptions inside the fake
     expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
     _reported: set[object] = field(default_factory=set[object])  # identities of present problems that were reported
     _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems of states before a reset
@@ -90,15 +89,10 @@ class Verification:
         return [problem for problem in present if problem.identity not in self._reported]
 
     def _present(self) -> list[Problem]:
-        unfired = [handle for handle in self.plan.every() if handle.is_unfired]
+        unfired = [handle for handle in self.plan.every if handle.is_unfired]
         problems = [
-            *(
-                Problem("error", f"an exception inside the fake: {type(one).__name__}: {one}", one)
-                for one in self.errors
-            ),
-            *(Problem("error", str(error), error) for error in self.plan.errors),
+            *(Problem("error", _words_of(error), error) for error in self.errors),
             *(Problem("unfired_fault", f"{one} never fired: {_why_not(self.journal, one)}", one) for one in unfired),
-            *_without_socket(self.journal),
             *(Problem("error", text) for text in self.expectations()),
             *(self._violations() if self.strict else []),
         ]
@@ -117,13 +111,9 @@ class Verification:
         ]
 
 
-def _without_socket(journal: Journal) -> list[Problem]:
-    """Return the faults that needed a socket. Their requests raised, but a client may take that for a lost response."""
-    return [
-        Problem("error", f"{one.request_line} met {one.fault}, which needs a socket: give the client petstore.url", one)
-        for one in journal.kept
-        if one.fault is not None and one.fault.row.needs_socket and not one.request.connection
-    ]
+def _words_of(error: BaseException) -> str:
+    inside = "" if isinstance(error, PetStoreMockError) else f"an exception inside the fake: {type(error).__name__}: "
+    return f"{inside}{error}"
 
 
 def _why_not(journal: Journal, handle: FaultHandle) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
 
 _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
+_KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
 
@@ -67,9 +69,10 @@ class World:
         self.clock = Clock(self.time, self.lock)
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(keep, self.secrets)
-        self.plan = FaultPlan(self.lock)
+        self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
+        self.plan = FaultPlan(self.lock, self.errors)
         self.pending = Pending()  # the responses that are held back; a reset replaces it
-        self.verification = Verification(self.lock, self.journal, self.plan, self.secrets)
+        self.verification = Verification(self.lock, self.journal, self.plan, self.secrets, self.errors)
         self.snapshots: dict[int, Snapshot] = {}  # that a door keeps, by number
         self.snapshot_numbers = count(1)
         self.visitors = 0  # waits and streams
@@ -136,7 +139,7 @@ class World:
         self.time.restart(start.at)
         self.journal.clear()
         self.plan.clear()
-        self.verification.errors.clear()
+        self.errors.clear()
         self.verification.strict = start.strict
         self.mutant = None if start.mutant is None else MUTANTS[start.mutant]
         self.animals.fill(start.added)

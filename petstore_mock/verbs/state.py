@@ -188,7 +188,7 @@ def _fault_data(handle: FaultHandle) -> FaultData:
 @verb("GET", "faults")
 def list_faults(world: World, _: Nothing) -> FaultsData:
     """Show the planned faults, spent ones too."""
-    return {"faults": [_fault_data(handle) for handle in world.plan.every()]}
+    return {"faults": [_fault_data(handle) for handle in world.plan.every]}
 
 
 @verb("POST", "faults", 201, locks=False)
@@ -211,7 +211,7 @@ def cancel_fault(world: World, arguments: CancelFault) -> None:
     """Cancel a fault."""
     handle = world.plan.get(arguments["fault_id"])
     if handle is None:
-        ids = ", ".join(str(one.id) for one in world.plan.every()[-10:]) or "none"
+        ids = ", ".join(str(one.id) for one in world.plan.every[-10:]) or "none"
         raise NotFoundError(f"expected the id of a planned fault ({ids}); got {shown(arguments['fault_id'])}")
     handle.cancel(required=arguments.get("required", False))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 import pytest
@@ -149,7 +150,7 @@ def test_own_options_of_a_test_win_over_those_of_the_session() -> None:
 
 
 def plan(**rule: Any) -> tuple[FaultPlan, FaultHandle]:  # noqa: ANN401  # the arguments of inject()
-    plan = FaultPlan(RLock())
+    plan = FaultPlan(RLock(), deque())
     return plan, plan.add(FaultHandle(fault=coerce(rule.pop("fault", 503)), **rule), 0)
 
 
@@ -186,9 +187,9 @@ def test_fault_that_never_fired_is_unfired() -> None:
     assert faults.choose("before_commit", None, Store().random) is handle.fault
     assert (handle.is_unfired, handle.spent) == (False, False)
     assert faults.choose("before_commit", None, Store().random) is handle.fault
-    assert (handle.is_unfired, handle.spent, faults.idle, faults.every()) == (False, True, True, [handle])
+    assert (handle.is_unfired, handle.spent, faults.idle, faults.every) == (False, True, True, [handle])
     handle.cancel()
-    assert faults.every() == []
+    assert faults.every == []
 
 
 # Randomness and rules
