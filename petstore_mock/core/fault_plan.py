@@ -50,34 +50,20 @@ class FaultHandle:
     As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
     has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
     verification reports it.
-
-    Attributes:
-        fault: the fault.
-        on: the operation that it meets; None for any.
-        times: how often it fires; None for every time.
-        after: how many matching requests pass first.
-        when: the function of the request that must be true, if any.
-        where: the criteria that a request must meet, if any.
-        at: before or after the commit, or in the handshake.
-        probability: the chance that a matching request meets it.
-        off_contract: whether it may leave the interface.
-        id: its number in its world, from 1.
-        hits: how often it fired.
-        since: the number of the last request before it was planned.
     """
 
-    fault: Fault
-    on: str | None = None
-    times: int | None = None
-    after: int = 0
-    when: Callable[[ApiRequest], object] | None = None
-    where: Mapping[str, Any] | None = None
-    at: Point = "before_commit"
-    probability: float = 1.0
-    off_contract: bool = False
-    id: int = 0
-    hits: int = 0
-    since: int = 0
+    fault: Fault  #: the fault
+    on: str | None = None  #: the operation that it meets; None for any
+    times: int | None = None  #: how often it fires; None for every time
+    after: int = 0  #: how many matching requests pass first
+    when: Callable[[ApiRequest], object] | None = None  #: the function of the request that must be true, if any
+    where: Mapping[str, Any] | None = None  #: the criteria that a request must meet, if any
+    at: Point = "before_commit"  #: before or after the commit, or in the handshake
+    probability: float = 1.0  #: the chance that a matching request meets it
+    off_contract: bool = False  #: whether it may leave the interface
+    id: int = 0  #: its number in its world, from 1
+    hits: int = 0  #: how often it fired
+    since: int = 0  # the number of the last request before it was planned
     sent_as: Any = None  # the JSON form in which the door got the fault
     required: bool = True  # whether it must fire; a drawn one need not
     over: bool = False  # whether it was cancelled, its block ended, or it has fired as often as it may

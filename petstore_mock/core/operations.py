@@ -16,7 +16,6 @@ from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
 from petstore_mock.interface.gaps import ListPage
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.violations import MOST_VIOLATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,9 +131,7 @@ def _head(status: int, fields: ResponseFields) -> Head:
 def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     """Refuse a request, and note the reason in its exchange."""
     exchange.condition = CONDITIONS[refusal.condition]
-    exchange.violations = refusal.violations[:MOST_VIOLATIONS]
-    exchange.omitted = len(refusal.violations[MOST_VIOLATIONS:]) + refusal.omitted
-    exchange.detail = refusal.detail
+    exchange.violations, exchange.omitted, exchange.detail = refusal.violations, refusal.omitted, refusal.detail
     return refusal_response(world, refusal, exchange.request)
 
 
@@ -156,10 +153,8 @@ def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Res
 def fault_response(world: World, fault: Fault, route: Route) -> Response:
     """Respond to a request for ``route`` as a fault says, with its own body or the interface's Error (§2)."""
     condition = condition_of_status(fault.status or 500)
-    fields: ResponseFields = ()
-    if condition.status == 405:
-        fields = (("Allow", route.allow),)  # RFC 9110 §15.5.6
-    elif condition.status == 404 and route.operation is not None:  # as for an absent animal (§9)
+    fields: ResponseFields = (("Allow", route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
+    if condition.status == 404 and route.operation is not None:  # as for an absent animal (§9)
         fields = world.rules.policies.deprecation_headers(route.operation.removed_at)
     if fault.body is not None or condition.status in BODILESS_STATUSES:
         response = render(world, condition.status, None, (*condition.fields, *fields))

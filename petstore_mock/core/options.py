@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.core.cors import Cors, cors_of
+from petstore_mock.core.cors import cors_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -88,21 +88,12 @@ def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
     return as_behaviour(value)
 
 
-def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
-    if value is None:
-        return None
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
+def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # as above
 
-    if not isinstance(value, str) or value not in MUTANTS:
-        refuse(
-            f"expected one of {len(MUTANTS)} mutants, such as {next(iter(MUTANTS))}; "
-            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
-        )
+    if value is not None and (not isinstance(value, str) or value not in MUTANTS):
+        refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, MUTANTS)}")
     return value
-
-
-def _cors(_: str, value: Any) -> Cors | None:  # noqa: ANN401
-    return cors_of(value)
 
 
 # Readers of text
@@ -110,18 +101,17 @@ def _cors(_: str, value: Any) -> Cors | None:  # noqa: ANN401
 
 def flag_of(text: str) -> bool:
     found = _FLAGS.get(text.strip().lower())
-    if found is None:
-        refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
-    return found
-
-
-def seed_of(text: str) -> int | Path:
-    return int(text) if _COUNT.fullmatch(text) else Path(text)
+    require(found is not None, FLAG_WORDS, got=text)
+    return bool(found)
 
 
 def number_of(text: str) -> int:
     require(_COUNT.fullmatch(text), "a whole number", got=text)
     return int(text)
+
+
+def seed_of(text: str) -> int | Path:
+    return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
 def seconds_of(text: str) -> float:
@@ -187,7 +177,7 @@ _ROWS: Final = (
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Whether the control door is open", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("cors", _CORS_WORDS, _cors, "listener serve"),
+    Option("cors", _CORS_WORDS, lambda _, value: cors_of(value), "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),

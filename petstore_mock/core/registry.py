@@ -234,17 +234,17 @@ class Worlds:
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> Response:
         present = any(one.owner == owner for one in self.at_root)
         refusal = Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}")
-        return self._turned_away(world, request, refusal, owner, by_key=True)
+        return self._turned_away(world, request, refusal, owner)
 
     def _turned_away(
-        self, world: World, request: ApiRequest, refusal: Refusal, owner: str | None, *, by_key: bool = False
+        self, world: World, request: ApiRequest, refusal: Refusal, owner: str | None, note: str = ""
     ) -> Response:
         """Refuse a request that no journal shows; it leaks if it has an owner."""
         response = pipeline.refuse_leftover(world, refusal, request)
         if owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
-            leak = Leak(owner, line, response.status, by_key)
+            leak = Leak(owner, f"{line}{note}", response.status, refusal.condition == "retired_key")
             self.leaks.append(leak)
             self.leak_count += 1
             self.leaked(leak)
@@ -276,7 +276,7 @@ class Worlds:
             return self._leaked(world, request, owner)
         if isinstance(generation, _Generation) and not request.mount and request.fields.bearer[0] not in world.keys:
             if generation.world.generation != generation.number:
-                return self._turned_away(world, request, refusal, generation.owner)
+                return self._turned_away(world, request, refusal, generation.owner, f" ({condition})")
             world = generation.world
         return pipeline.refuse(world, refusal, request)
 

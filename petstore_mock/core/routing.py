@@ -24,7 +24,7 @@ from petstore_mock.interface.strict_json import (
     read_integer,
 )
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
-from petstore_mock.interface.violations import HugeInteger, JsonNumber, Violation, no_such_name, path_of
+from petstore_mock.interface.violations import JsonNumber, Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,7 +115,8 @@ class Rules:
             if wrong:
                 route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(wrong))
                 return
-        violations += [one for one in _broken(operation, given, "query") if not self._mends(operation, one, given)]
+        broken = _broken(operation, given, "query")
+        violations += [one for one in broken if not self._mends(operation, one, texts, given)]
         if violations:
             route.invalid = Refusal("invalid_query", tuple(violations))
         defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
@@ -143,14 +144,13 @@ class Rules:
                 texts[name] = text
         return texts, violations
 
-    def _mends(self, operation: Operation, violation: Violation, given: dict[str, Any]) -> bool:
+    def _mends(self, operation: Operation, violation: Violation, texts: dict[str, str], given: dict[str, Any]) -> bool:
         """Replace or drop an invalid value as the gap of its parameter says; return whether it is right now."""
         parameter = next((one for one in operation.parameters if f"query.{one.name}" == violation.path), None)
-        if parameter is None or parameter.gap is None or violation.rule == "required":
+        if parameter is None or parameter.gap is None or parameter.name not in given:
             return False
-        value = given[parameter.name]
-        text = value.text if isinstance(value, HugeInteger) else str(value)
-        instead = getattr(self.policies, parameter.gap)(text, schemas.parameters(operation)[parameter.name])
+        rules = schemas.parameters(operation)[parameter.name]
+        instead = getattr(self.policies, parameter.gap)(texts[parameter.name], rules)
         if instead == "":  # as if the parameter had not come
             del given[parameter.name]
         elif instead is not None:
@@ -169,7 +169,7 @@ def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Rou
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
     if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
         return Route(allow=METHODS)
-    if method == "CONNECT" and "/" not in target:  # RFC 9110 §9.3.6: its target is an authority
+    if method == "CONNECT" and ":" in target and "/" not in target:  # RFC 9110 §9.3.6: its target is an authority
         return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
     if method == "CONNECT" or not target.startswith("/") or "#" in target:
         return _no_route("malformed_target", "send an absolute path")
@@ -236,22 +236,16 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
 
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
-    """Return the valid body of a request, None where its operation takes none, or everything that is wrong.
-
-    A refusal names the wrong parameters and the wrong fields of the body at once.
-    """
-    operation, invalid = route.operation, route.invalid
+    """Return the valid body of a request, None where its operation takes none, or everything that is wrong."""
+    operation, invalid, content = route.operation, route.invalid, request.body
     if operation is None or operation.body is None:
         return invalid
-    content = request.body
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
     body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
-    if invalid is None:
-        return body
-    if isinstance(body, Refusal) and body.condition == "invalid_body":
-        violations = (*invalid.violations, *body.violations)
-        return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
-    return invalid
+    if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
+        return invalid or body
+    violations = (*invalid.violations, *body.violations)
+    return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
 
 
 @lru_cache(maxsize=_KEPT_BODIES)

@@ -83,9 +83,6 @@ class World:
         if name is None:
             self._lasting_keys = self.start.keys
 
-    def __repr__(self) -> str:
-        return f"<World {self.name or 'at the root'}, {len(self.store)} animals>"
-
     # The starting state
 
     def _begin(self, options: Mapping[str, Any]) -> None:
