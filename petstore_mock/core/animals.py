@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Pet = dict[str, Any]
 
 MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake
+_REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 
 
@@ -40,10 +41,9 @@ class Animals:
         """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
         if not is_object(fields):
             refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
-        return self._add(fields, _required())
+        return self._add(fields, _REQUIRED)
 
     def seed_count(self, count: object, name: str) -> list[Pet]:
-        """Add so many plausible animals of every status, and return them."""
         in_range = is_integer(count) and 0 <= count <= MOST_ANIMALS
         require(in_range, f"a number of animals from 0 to {MOST_ANIMALS:,}", **{name: count})
         return [self._add({}, FIELDS) for _ in range(cast("int", count))]
@@ -95,7 +95,7 @@ class Animals:
         for name, value in changes.items():
             if name in FIELDS and not FIELDS[name].mutable and value != former.get(name):
                 refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
-        gone = {name for name, value in changes.items() if value is None and name in FIELDS} - {*_required()}
+        gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
         document = {name: value for name, value in {**former, **changes}.items() if name not in gone}
         document = checked_animal(document, "update")
         self._store.put(document)
@@ -112,11 +112,6 @@ class Animals:
 
 def _no_animal(pet_id: object) -> NotFoundError:
     return NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
-
-
-def _required() -> list[str]:
-    required: list[str] = schemas.schema("Pet").get("required", [])
-    return required
 
 
 def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value

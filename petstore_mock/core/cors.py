@@ -37,7 +37,6 @@ class Cors:
         return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", _SENT))
 
     def with_fields(self, head: Head, request: ApiRequest) -> Head:
-        """Return ``head`` with the fields that let the page of ``request`` read the response."""
         origin = self._allowed(request)
         if head.get("Access-Control-Allow-Origin") is not None:  # a fault of the test sets it
             return head

@@ -162,7 +162,6 @@ class FaultHandle:
             self.plan.discard(self, required=required)
 
     def concerns(self, operation: str | None) -> bool:
-        """Return whether it is meant for this operation."""
         return self.on is None or self.on == operation
 
     def why_not(self, refused: int = 0) -> str:
@@ -220,7 +219,6 @@ class FaultPlan:
         self.clear()
 
     def clear(self) -> None:
-        """Forget every fault. Numbers begin anew."""
         self._planned = 0
         self._keep([])
 

@@ -83,7 +83,6 @@ class Host:
         self.by_key[key] = [*self.by_key.get(key, ()), world]
 
     def retire(self, key: str, world: object, owner: str | None) -> None:
-        """Let a key lead to this world no more, and remember its owner."""
         others = [other for other in self.by_key.get(key, ()) if other is not world]
         if others:
             self.by_key[key] = others

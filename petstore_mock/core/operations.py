@@ -54,7 +54,6 @@ def execute(call: Call) -> Response | Refusal:
 
 
 def _deprecation(call: Call) -> Any:  # noqa: ANN401  # header fields
-    """Return the fields that signal the deprecation of an operation (§9)."""
     return call.world.rules.policies.deprecation_headers(call.operation.removed_at)
 
 
@@ -129,7 +128,6 @@ def _head(status: int, fields: ResponseFields) -> Head:
 
 
 def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
-    """Refuse a request, and note the reason in its exchange."""
     exchange.condition = CONDITIONS[refusal.condition]
     exchange.violations, exchange.omitted, exchange.detail = refusal.violations, refusal.omitted, refusal.detail
     return refusal_response(world, refusal, exchange.request)

@@ -138,7 +138,6 @@ class Option:
 
     @property
     def is_flag(self) -> bool:
-        """Whether a command line takes it without a value."""
         return self.parse is flag_of
 
 

@@ -60,7 +60,6 @@ def _finished(world: World, exchange: Exchange, respond: Callable[[Exchange], R]
 
 
 def _failed(world: World, exchange: Exchange, error: BaseException) -> Response:
-    """Respond to a bug of the fake, which fails the test."""
     world.errors.append(error)
     return refused(world, exchange, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
 
@@ -152,7 +151,6 @@ def _execute(call: Call) -> Response:
 
 
 def _meet_fault(call: Call) -> Response | Deferred:
-    """Choose the fault before the commit, and respond."""
     world, exchange = call.world, call.exchange
     fault = world.plan.choose("before_commit", exchange, world.store.random)
     if fault is None:

@@ -129,7 +129,6 @@ class Worlds:
         return world
 
     def make(self, name: str, options: Mapping[str, Any]) -> None:
-        """Make the world of a name, or make it anew."""
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
                 self.find(name).remake(options)
@@ -184,7 +183,6 @@ class Worlds:
     # Requests
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
-        """Respond to a whole request on the world of its address or its key, else on the current one."""
         world = self._find(request)
         if isinstance(world, Refusal):
             return self._nowhere(request, world)
@@ -239,7 +237,6 @@ class Worlds:
     def _turned_away(
         self, world: World, request: ApiRequest, refusal: Refusal, owner: str | None, note: str = ""
     ) -> Response:
-        """Refuse a request that no journal shows; it leaks if it has an owner."""
         response = pipeline.refuse_leftover(world, refusal, request)
         if owner is not None:
             line = request_line(request.method, request.target, request.credentials)

@@ -102,7 +102,6 @@ class Rules:
     # Parameters
 
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
-        """Validate the parameters of a route's operation, and set them."""
         known = schemas.parameters(operation)
         texts, violations = self._read_query(operation, query)
         given: dict[str, Any] = {
@@ -183,7 +182,6 @@ def _no_route(condition: str, detail: str, allow: str = "") -> Route:
 
 
 def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
-    """Return what parameters break of their schema."""
     name = operation.parameters_schema
     return [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
 

@@ -83,7 +83,6 @@ class Store:
         return other
 
     def random(self) -> Random:
-        """Return the source of all that is drawn: ids, orders, probabilities and delays."""
         self.drawn += 1
         if self._random is None:
             self._random = Random(self._random_seed)  # noqa: S311  # nothing here is a secret
@@ -112,7 +111,6 @@ class Store:
         return first if not others else sorted(set(first).intersection(*others))
 
     def page(self, ids: Iterable[int]) -> bytes:
-        """Return the JSON array of animals, in the order of ``ids``."""
         animals = self._animals
         return b"[%b]" % b",".join([animals[pet_id] for pet_id in ids])
 

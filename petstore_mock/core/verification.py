@@ -50,7 +50,6 @@ class Verification:
     _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems of states before a reset
 
     def forget(self) -> None:
-        """Begin anew: the world is another test's now."""
         self._reported, self._kept = set(), []
 
     def verify(self, *, again: bool = True) -> None:

@@ -142,7 +142,6 @@ class World:
         self.animals.fill(start.added)
 
     def release(self) -> None:
-        """End the waiting of every response that is held back."""
         pending, self.pending = self.pending, Pending()
         pending.release()
 
@@ -220,7 +219,6 @@ class World:
         return name
 
     def revoke_key(self, name: str) -> None:
-        """Make a key invalid from now on."""
         if name not in [*self.keys]:
             raise NotFoundError("expected a key of this world; got one that it never had")
         self.keys[name] = self.keys[name]._replace(revoked=True)
