@@ -58,6 +58,14 @@ class Leak:
     by_key: bool = True  # whether the key told its owner
 
 
+class _Lost(NamedTuple):
+    """Why a request belongs to no world, and the owner of the one that it belonged to."""
+
+    refusal: Refusal
+    owner: str | None
+    note: str = ""
+
+
 class _Generation(NamedTuple):
     world: World
     number: int
@@ -184,64 +192,58 @@ class Worlds:
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
         world = self._find(request)
-        if isinstance(world, Refusal):
-            return self._nowhere(request, world)
+        if isinstance(world, _Lost):
+            return self._turn_away(request, world)
         name, problem = request.fields.bearer
         with world.lock:
             key = None if name is None else world.keys.get(name)
             if name is not None and key is None:
-                owner = self._former_owner(request)
-                if owner is not None:
-                    return self._leaked(world, request, owner)
                 problem = "unknown_key"
+                if isinstance(lost := self._find(request), _Lost):  # its world ended since
+                    return self._turn_away(request, lost)
             return pipeline.handle(world, request, key, problem)
 
-    def _find(self, request: ApiRequest) -> World | Refusal:
+    def _find(self, request: ApiRequest) -> World | _Lost:
+        """Return the world of the address of a request, else of its key, else the current one."""
         if request.mount or request.target.startswith(_ADDRESSES):
             return self._at_address(request)
-        holders: list[World] = self.host.by_key.get(request.fields.bearer[0] or "", [])
+        key = request.fields.bearer[0] or ""
+        holders: list[World] = self.host.by_key.get(key, [])
+        if not holders and key in self.host.retired:
+            owner = self.host.retired[key]
+            present = any(one.owner == owner for one in self.at_root)
+            return _Lost(Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}"), owner)
         return holders[0] if len(holders) == 1 else self.at_root[-1]
 
-    def _at_address(self, request: ApiRequest) -> World | Refusal:
+    def _at_address(self, request: ApiRequest) -> World | _Lost:
         """Return the world of a request to ``/w/NAME``, whose target becomes the rest of the path."""
         if not request.mount:
             path, mark, query = request.target.partition("?")
             _, prefix, segment, *rest = path.split("/", 3)
             request.mount = f"/{prefix}/{segment}"
             request.target = f"/{rest[0] if rest else ''}{mark}{query}"
-        name = _name_in(request)
+        name = unquote(request.mount.rpartition("/")[2])
         world = self.named.get(name)
         if world is not None:
             world.asked = request.started
             return world
         called = cut(repr(name), 100)
         if f"/w/{name}" in self.host.retired:
-            return Refusal("ended_world", detail=f"the world {called} is over, and its client still sends requests")
-        way = f"PUT /w/NAME{DOOR_PATH}/world to the control door makes one"
+            words = f"the world {called} is over, and its client still sends requests"
+            return _Lost(Refusal("ended_world", detail=words), name)
+        way = f"PUT {cut(request.mount, 100)}{DOOR_PATH}/world to the control door makes one"
         way = way if self.host.has_door else f"worlds are made by the control door, which is {CLOSED}"
-        return Refusal("unknown_world", detail=f"there is no world {called}: {door_hint(request.target) or way}")
+        words = f"there is no world {called}: {door_hint(request.target) or way}"
+        return _Lost(Refusal("unknown_world", detail=words), None)
 
-    def _former_owner(self, request: ApiRequest) -> str | None:
-        """Return the owner of the key of a request at the root, if it leads to no world any more."""
-        return None if request.mount else self.host.retired.get(request.fields.bearer[0] or "")
-
-    def _nowhere(self, request: ApiRequest, refusal: Refusal) -> Response:
-        owner = _name_in(request) if refusal.condition == "ended_world" else None
-        return self._turned_away(self.default, request, refusal, owner)
-
-    def _leaked(self, world: World, request: ApiRequest, owner: str) -> Response:
-        present = any(one.owner == owner for one in self.at_root)
-        refusal = Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}")
-        return self._turned_away(world, request, refusal, owner)
-
-    def _turned_away(
-        self, world: World, request: ApiRequest, refusal: Refusal, owner: str | None, note: str = ""
-    ) -> Response:
-        response = pipeline.refuse_leftover(world, refusal, request)
-        if owner is not None:
+    def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
+        """Refuse a request that no journal shows; it leaks if it has an owner."""
+        response = pipeline.refuse_leftover(self.current, lost.refusal, request)
+        if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
-            leak = Leak(owner, f"{line}{note}", response.status, refusal.condition == "retired_key")
+            by_key = lost.refusal.condition == "retired_key"
+            leak = Leak(lost.owner, f"{line}{lost.note}", response.status, by_key)
             self.leaks.append(leak)
             self.leak_count += 1
             self.leaked(leak)
@@ -254,7 +256,7 @@ class Worlds:
     def world_of(self, request: ApiRequest) -> tuple[World, Key | None]:
         """Return the world of a request that is not to be carried out yet, and its key there."""
         found = self._find(request)
-        world = self.default if isinstance(found, Refusal) else found
+        world = self.current if isinstance(found, _Lost) else found
         return world, world.keys.get(request.fields.bearer[0] or "")
 
     def generation(self) -> object:
@@ -266,14 +268,11 @@ class Worlds:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
         refusal = Refusal(condition, detail=detail)
         world = self._find(request)
-        if isinstance(world, Refusal):
-            return self._nowhere(request, world)
-        owner = self._former_owner(request)
-        if owner is not None:
-            return self._leaked(world, request, owner)
+        if isinstance(world, _Lost):
+            return self._turn_away(request, world)
         if isinstance(generation, _Generation) and not request.mount and request.fields.bearer[0] not in world.keys:
             if generation.world.generation != generation.number:
-                return self._turned_away(world, request, refusal, generation.owner, f" ({condition})")
+                return self._turn_away(request, _Lost(refusal, generation.owner, f" ({condition})"))
             world = generation.world
         return pipeline.refuse(world, refusal, request)
 
@@ -283,10 +282,6 @@ class Worlds:
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
         return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
-
-
-def _name_in(request: ApiRequest) -> str:
-    return unquote(request.mount.rpartition("/")[2])
 
 
 def whose(owner: str, *, present: bool) -> str:

@@ -214,7 +214,7 @@ def _path_hint(path: str) -> str:
     if path == f"{BASE_PATH}/store/orders":
         return "the interface only names it (§4.4)"
     paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
-    return f"the paths are {in_words(paths)}; slashes and letter case matter"
+    return f"the paths are {in_words(paths)}"
 
 
 # Bodies
