@@ -35,7 +35,6 @@ class Call:
     """A valid request on its way through faults, execution and rendering."""
 
     world: World  # its lock is held
-    request: ApiRequest
     operation: Operation
     route: Route
     body: Body | None
@@ -45,11 +44,11 @@ class Call:
 
 
 def execute(call: Call) -> Response | Refusal:
-    removed_at = call.operation.removed_at
-    if removed_at is not None and call.world.time.present >= removed_at.timestamp():
-        condition = call.world.rules.policies.after_removal
-        if condition is not None:
-            return Refusal(condition, detail=call.operation.removal, fields=_deprecation(call))
+    removed_at, world = call.operation.removed_at, call.world
+    is_removed = removed_at is not None and world.time.present >= removed_at.timestamp()
+    condition = world.rules.policies.after_removal if is_removed else None
+    if condition is not None:
+        return Refusal(condition, detail=call.operation.removal, fields=_deprecation(call))
     return EXECUTORS[call.operation.name](call)
 
 
@@ -69,7 +68,7 @@ def list_pets(call: Call) -> Response:
     page = chosen.list_order(ids, most, store, store.random)
     fields = _deprecation(call)
     if chosen.paging_headers is not None:
-        told = ListPage(call.request.base_path, limit, route.filters, most, len(ids))
+        told = ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids))
         fields = (*fields, *chosen.paging_headers(told))
     return render(world, call.operation.success, store.page(page), fields)
 
@@ -89,7 +88,7 @@ def create_pet(call: Call) -> Response:
         if chosen.visibility:
             store.hide(pet_id, chosen.visibility)
     location = chosen.location_header
-    fields = () if location is None else location(call.request.base_path, pet_id)
+    fields = () if location is None else location(call.exchange.request.base_path, pet_id)
     return render(world, call.operation.success, content, (*_deprecation(call), *fields))
 
 

@@ -6,18 +6,22 @@ lock, so that the order of the journal is the order of events; the adapters wait
 
 from __future__ import annotations
 
+import json
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
 
 from petstore_mock.common.real import perf_counter
-from petstore_mock.core import mutation
 from petstore_mock.core.operations import Call, execute, fault_response, refusal_response, refused, render
 from petstore_mock.core.routing import Refusal, Route, validate, validate_head
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.response import Response
+from petstore_mock.http.response import Head, Response
+from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import METHODS
+from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.mutants import Mutant
 
 
 R = TypeVar("R", "Response", "Response | Deferred")
@@ -67,7 +72,7 @@ def _failed(world: World, exchange: Exchange, error: BaseException) -> Response:
 def _dress(world: World, exchange: Exchange, response: Response) -> None:
     """Finish a response as it goes out, and note it in its exchange."""
     if world.mutant is not None:
-        mutation.after(world, world.mutant, exchange, response)
+        _after(world, world.mutant, exchange, response)
     tell_browser(world, exchange.request, response)
     exchange.response = response
 
@@ -81,7 +86,7 @@ def tell_browser(world: World, request: ApiRequest, response: Response) -> None:
 def _respond(world: World, key: Key | None, problem: str, exchange: Exchange) -> Response | Deferred:
     request = exchange.request
     if world.mutant is not None:
-        request, key, problem = mutation.before(world, world.mutant, exchange, key, problem)
+        request, key, problem = _before(world, world.mutant, exchange, key, problem)
     route = world.rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
@@ -90,7 +95,7 @@ def _respond(world: World, key: Key | None, problem: str, exchange: Exchange) ->
     judged = _judge(world, request, route, key, problem)
     if isinstance(judged, Refusal):
         return refused(world, exchange, judged)
-    call = Call(world, request, operation, route, judged, exchange, world.pending)
+    call = Call(world, operation, route, judged, exchange, world.pending)
     if not world.plan.idle:
         return _meet_fault(call)
     kept = world.store.responses.get(route)
@@ -216,12 +221,74 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 
 
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
-    if fault.row.needs_socket and not call.request.connection:  # a client may take what it raises for a lost response
+    if (
+        fault.row.needs_socket and not call.exchange.request.connection
+    ):  # a client may take what it raises for a lost response
         told = f"{call.exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
         call.world.errors.append(PetStoreMockError(told))
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else call.world.store.random().uniform(low, high)
     return Deferred(resume, call.exchange, call.pending, delay=seconds, delivery=fault.delivery)
+
+
+# Mutants (:mod:`petstore_mock.interface.mutants`)
+
+
+def _before(
+    world: World, mutant: Mutant, exchange: Exchange, key: Key | None, problem: str
+) -> tuple[ApiRequest, Key | None, str]:
+    """Let a mutant change a request: return what the service sees, its key, and why it has none."""
+    request = exchange.request
+    turn = _turn(world, mutant, request)
+    if turn is None or mutant.before is None:
+        return request, key, problem
+    refused = turn.refused_key = problem or (world.key_problem(key) if key is not None else "")
+    asked = dict(turn.query)
+    mutant.before(turn)
+    if turn.refused_key != refused:
+        exchange.mutant = mutant.name
+        return request, None, turn.refused_key
+    if turn.query == asked or refused:
+        return request, key, problem
+    exchange.mutant = mutant.name
+    changed = copy(request)
+    changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
+    return changed, key, problem
+
+
+def _after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
+    """Change a response as the mutant does, unless a fault of the test has broken it already."""
+    fault, change = exchange.fault, mutant.after
+    if change is None or (fault is not None and fault.breaks_contract):
+        return
+    turn = _turn(world, mutant, exchange.request)
+    if turn is None:
+        return
+    turn.status, turn.media_type = response.status, response.head.get("Content-Type")
+    turn.document = json.loads(response.body) if response.body else None
+    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
+    change(turn)
+    document = encode_json(turn.document)
+    if (turn.status, turn.media_type, document) == former and turn.body is None and len(world.store) == animals:
+        return
+    exchange.mutant = mutant.name
+    response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
+    if turn.body is not None:
+        response.body = turn.body
+    elif document != former[2]:
+        response.body = document
+
+
+def _turn(world: World, mutant: Mutant, request: ApiRequest) -> Turn | None:
+    """Return a request as a mutant meets it; None where its operation is none of the mutant's."""
+    route = world.rules.route(request.method, request.target)
+    if route.operation is None or route.operation.name not in mutant.operations:
+        return None
+    try:
+        sent = request.json() if request.body else NO_BODY
+    except ValueError:
+        sent = NO_JSON
+    return Turn(route.operation, request.query, route.pet_id, sent, "", world.animals)
 
 
 # For the adapters

@@ -128,19 +128,25 @@ class Rules:
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
         """Return the texts of the parameters in a query, and what is wrong with its form and its names."""
         names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
-        values, violations = _decode_query(query, subject)
         texts: dict[str, str] = {}
+        values: dict[str, list[str]] = {}
+        violations: list[Violation] = []
+        for part in filter(None, query.split("&")):  # a stray separator means nothing
+            name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
+            if name is None or value is None:
+                words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
+                violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
+            else:
+                values.setdefault(name, []).append(value)
         for name, given in values.items():
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
-            if name not in names:
-                if self.policies.unknown_query:
-                    words = no_such_name(name, names, "parameter here", given=values)
-                    path = path_of([name], "query")
-                    violations.append(Violation(path, "additionalProperties", words, given[0], subject))
-            elif text is None:
+            if name in names and text is None:
                 violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
-            else:
+            elif name in names:
                 texts[name] = text
+            elif self.policies.unknown_query:
+                words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
+                violations.append(Violation(path, "additionalProperties", words, given[0], subject))
         return texts, violations
 
     def _mends(self, operation: Operation, violation: Violation, texts: dict[str, str], given: dict[str, Any]) -> bool:
@@ -186,22 +192,6 @@ def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> li
     return [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
 
 
-def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
-    values: dict[str, list[str]] = {}
-    violations: list[Violation] = []
-    for part in query.split("&"):
-        if not part:
-            continue  # a stray separator means nothing
-        raw_name, _, raw_value = part.replace("+", " ").partition("=")
-        name, value = percent_decode(raw_name), percent_decode(raw_value)
-        if name is None or value is None:
-            words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-            violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
-        else:
-            values.setdefault(name, []).append(value)
-    return values, violations
-
-
 def door_hint(path: str) -> str:
     """Return what to say of a path of the control door, which comes to the core where the door is closed."""
     under_door = f"{path.partition('?')[0]}/".startswith(f"{DOOR_PATH}/")
@@ -211,6 +201,9 @@ def door_hint(path: str) -> str:
 def _path_hint(path: str) -> str:
     if hint := door_hint(path):
         return hint
+    tidied = path.lower().strip("/").replace("//", "/").split("/")
+    if any(row.match(tidied) is not None for row in ROUTES):
+        return "a trailing or doubled slash and letter case matter"
     if path == f"{BASE_PATH}/store/orders":
         return "the interface only names it (§4.4)"
     paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
