@@ -160,7 +160,7 @@ def animals_of_file(path: str | PathLike[str]) -> list[Any]:
         content = as_path(path, "seed").read_bytes()
         animals, repeated = decode_json(content.removeprefix(b"\xef\xbb\xbf"))  # RFC 8259 §8.1: a mark may be ignored
     except OSError as error:
-        refuse(f"expected a number of animals, or a JSON file of them; got {path}, which can't be read: {error}")
+        refuse(f"expected a number of animals, or a JSON file of them; got {path}: {error.strerror}")
     except MalformedJsonError as error:
         refuse(f"expected JSON in {path}; {error}")
     if repeated:

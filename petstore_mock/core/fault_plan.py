@@ -170,7 +170,7 @@ class FaultHandle:
         reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         reasons += [f"the last because {self._last_miss}"] if self._last_miss else []
         reasons += [f"{counted(refused, what)} got no further than a refusal"] if refused else []
-        return "; ".join(reasons) or f"no {what} met it"
+        return "; ".join(reasons) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""

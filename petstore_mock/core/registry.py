@@ -288,5 +288,6 @@ def whose(owner: str, *, present: bool) -> str:
     """Return the owner of a retired key in words, with what its client needs."""
     if owner == NOBODY:
         return f"{owner}, which is over"
-    whole = "an earlier world of this test, such as one of fresh()" if present else owner
-    return f"{whole}, which is over; a client of several worlds or tests needs a fixed key: set petstore_api_key"
+    ended = "an earlier world of this test, which ended with its Hypothesis example or its fresh()"
+    whole, client = (ended, "several worlds") if present else (f"{owner}, which is over", "wider scope than the test")
+    return f"{whole}; a client of {client} needs a fixed key: set petstore_api_key"
