@@ -93,7 +93,7 @@ class Animals:
         if former is None:
             raise _no_animal(pet_id)
         for name, value in changes.items():
-            if name in FIELDS and not FIELDS[name].mutable and value != former.get(name):
+            if name in FIELDS and FIELDS[name].assigned and value != former.get(name):
                 refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
         gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
         document = {name: value for name, value in {**former, **changes}.items() if name not in gone}

@@ -184,7 +184,7 @@ class FaultHandle:
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault if it meets a request, which has no response yet, or a connection; the lock is held."""
-        miss = "" if self._criteria is None or exchange is None else self._criteria.miss(exchange)
+        miss = "" if self._criteria is None or exchange is None else "; ".join(self._criteria.differences(exchange))
         if not miss and self.when is not None and exchange is not None and not self.when(exchange.request):
             miss = "its when= returned no"
         if self.over:  # its `when` sent a request that used it up, or cancelled it

@@ -121,6 +121,10 @@ class Worlds:
         others = [one for one in self.at_root if one is not world and one not in inner]
         self.at_root = [*others, world, *inner]
 
+    def release(self) -> None:
+        for world in self.at_root:
+            world.release()
+
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:
@@ -259,6 +263,14 @@ class Worlds:
         world = self.current if isinstance(found, _Lost) else found
         return world, world.keys.get(request.fields.bearer[0] or "")
 
+    def admits(self, request: ApiRequest, length: int | None) -> bool:
+        return pipeline.admits(*self.world_of(request), request, length)
+
+    def body_limit(self, request: ApiRequest) -> int | None:
+        """Return the longest body that a request may have, in bytes (gap body_limit)."""
+        limit: int | None = self.world_of(request)[0].rules.policies.body_limit
+        return limit
+
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
@@ -276,12 +288,20 @@ class Worlds:
             world = generation.world
         return pipeline.refuse(world, refusal, request)
 
-    def connection_opened(self, _: int) -> TlsPlan | None:
+    def failed(self, error: BaseException, request: ApiRequest) -> Response:
+        return pipeline.failed(self.world_of(request)[0], error, request)
+
+    def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
         return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
+
+    def handshake_failed(self, reason: str) -> None:
+        world = self.current
+        with world.lock:
+            world.journal.notes.append(reason)
 
 
 def whose(owner: str, *, present: bool) -> str:

@@ -19,12 +19,11 @@ from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
-    integral_value,
     percent_decode,
     read_integer,
 )
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
-from petstore_mock.interface.violations import JsonNumber, Violation, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -256,10 +255,12 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
         omitted += broken.omitted
     wrong = {one.path for one in violations}
     for gap in RULES:
-        path, value = f"body.{gap.field}", document.get(gap.field)
-        told = None if value is None or path in wrong else getattr(rules.policies, gap.name)(value)
-        if told is not None:
-            violations.append(Violation(path, told[0], told[1], value))
+        path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
+        if keywords and gap.field in document and path not in wrong:
+            bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
+            choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
+            found = schemas.violations(bounds, document[gap.field], path)
+            violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
     return Body({name: document[name] for name in schemas.properties(schema) if name in document})
@@ -275,6 +276,6 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
                 del document[name]
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
-        elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
-            whole = integral_value(value)
-            document[name] = value if whole is None else whole
+        elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
+            # From 2**53 on a float has lost what the client wrote: it stays, and is refused as no integer.
+            document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -40,9 +39,11 @@ class RemoteJournal(Journal):
         super().__init__(keys=keys)
         self._is_pulling = False
 
-    def _kept(self) -> tuple[Exchange, ...]:
+    @property
+    def kept(self) -> list[Exchange]:
+        """The exchanges that are still kept, oldest first."""
         self.pull()
-        return super()._kept()
+        return super().kept
 
     @property
     def total(self) -> int:  # the base has an attribute
@@ -96,7 +97,7 @@ class RemoteJournal(Journal):
 
     def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         passed, message = self.check(asked.operation, times, asked.asked)
-        found = [one for one in self._kept() if asked.matches(one)] if passed else []
+        found = [one for one in self.kept if asked.matches(one)] if passed else []
         return passed, message, found
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
@@ -106,9 +107,6 @@ class RemoteJournal(Journal):
             question = {"operation": asked.operation, "times": times, "where": asked.asked, "timeout": left}
             if self._send(wait_for_requests, question, left)["met"] or monotonic() >= deadline:
                 return
-
-    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # as the base's
-        await asyncio.to_thread(self._wait, asked, times, timeout)
 
 
 class RemoteExpectation(ExpectedViolation):

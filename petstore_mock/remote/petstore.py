@@ -19,7 +19,7 @@ from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.errors import PetStoreMockError, VerificationError
-from petstore_mock.faults.fault import from_data
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -86,7 +86,7 @@ class RemoteHandle:
         self._do = do
         self._plan = plan
         self.id: int = plan["id"]
-        self.fault = from_data(plan["fault"])
+        self.fault = coerce(plan["fault"])
         self.is_over = False
 
     def __repr__(self) -> str:

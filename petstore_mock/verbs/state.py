@@ -13,7 +13,7 @@ from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import World
-from petstore_mock.faults.fault import from_data
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import (
     BehaviourData,
@@ -195,7 +195,7 @@ def list_faults(world: World, _: Nothing) -> FaultsData:
 def plan_fault(world: World, arguments: PlanFaultAtHome) -> FaultData:
     """Plan a fault."""
     rule: dict[str, Any] = dict(arguments)
-    handle = world.inject(from_data(rule.pop("fault")), **rule)
+    handle = world.inject(coerce(rule.pop("fault")), **rule)
     handle.sent_as = arguments["fault"]
     return _fault_data(handle)
 
