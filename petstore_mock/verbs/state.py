@@ -162,7 +162,7 @@ def add_pets(world: World, arguments: AddPets) -> PetsData:
     pets: Any = arguments["pets"]
     if is_object(pets) and set(pets) == {"count"}:
         return {"pets": [*world.animals.seed_count(pets["count"], "count")]}
-    return {"pets": [world.animals.seed(pets)] if is_object(pets) else [*world.animals.seed_each(pets)]}
+    return {"pets": [world.animals.add(pets)] if is_object(pets) else [*world.animals.seed_each(pets)]}
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
@@ -181,15 +181,14 @@ def remove_pet(world: World, arguments: PetId) -> None:
 
 
 def _fault_data(handle: FaultHandle) -> FaultData:
-    unfired = handle.unfired
-    why_not = f"{unfired}: {handle.why_not()}" if unfired else None
+    why_not = f"never fired: {handle.why_not()}" if handle.is_unfired else None
     return cast("FaultData", {**handle.to_data(), "words": str(handle), "why_not": why_not})
 
 
 @verb("GET", "faults")
 def list_faults(world: World, _: Nothing) -> FaultsData:
     """Show the planned faults, spent ones too."""
-    return {"faults": [_fault_data(handle) for handle in world.plan.every()]}
+    return {"faults": [_fault_data(handle) for handle in world.plan.every]}
 
 
 @verb("POST", "faults", 201, locks=False)
@@ -212,7 +211,7 @@ def cancel_fault(world: World, arguments: CancelFault) -> None:
     """Cancel a fault."""
     handle = world.plan.get(arguments["fault_id"])
     if handle is None:
-        ids = ", ".join(str(one.id) for one in world.plan.every()[-10:]) or "none"
+        ids = ", ".join(str(one.id) for one in world.plan.every[-10:]) or "none"
         raise NotFoundError(f"expected the id of a planned fault ({ids}); got {shown(arguments['fault_id'])}")
     handle.cancel(required=arguments.get("required", False))
 
@@ -295,7 +294,9 @@ def revoke_key(world: World, arguments: RevokeKey) -> None:
 @verb("POST", "snapshots", 201)
 def take_snapshot(world: World, _: Nothing) -> SnapshotId:
     """Keep a copy of the state."""
-    return {"id": world.keep_snapshot()}
+    number = next(world.snapshot_numbers)
+    world.snapshots[number] = world.snapshot()
+    return {"id": number}
 
 
 @verb("POST", "snapshots/{snapshot_id}/restore")

@@ -105,9 +105,9 @@ def make_world(worlds: Worlds, arguments: MakeWorld) -> WorldData:
     options: dict[str, Any] = dict(arguments)
     name, origin = options.pop("name", DEFAULT_WORLD), options.pop("origin", "")
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
-    previous = None if former is None else _verification(former.problems())
-    world, _ = worlds.make(name, options)
-    data = world_data(world, origin)
+    previous = None if former is None else _verification(former.verification.problems())
+    worlds.make(name, options)
+    data = world_data(worlds.find(name), origin)
     if previous is not None:
         data["previous"] = previous
     return data
@@ -129,14 +129,14 @@ def reset_world(world: World, arguments: WithOrigin) -> WorldData:
 @verb("GET", "world/verification")
 def verify_world(world: World, _: Nothing) -> VerificationData:
     """Show what would fail a test."""
-    return _verification(world.problems())
+    return _verification(world.verification.problems())
 
 
 @verb("POST", "world/verification")
 def report_problems(world: World, arguments: Report) -> VerificationData:
     """Show what would fail a test, and count it as reported."""
     if arguments.get("excuse", False):
-        world.verification.excuse()
+        world.verification.report()
         return _verification([])
     return _verification(world.verification.report(again=arguments.get("again", True)))
 
@@ -145,7 +145,7 @@ def report_problems(world: World, arguments: Report) -> VerificationData:
 def end_world(worlds: Worlds, arguments: EndWorld) -> VerificationData:
     """End the world, and show what would fail its test."""
     world = worlds.find(arguments.get("name", DEFAULT_WORLD))
-    verification = _verification(world.problems())
+    verification = _verification(world.verification.problems())
     worlds.end(world)
     return verification
 
@@ -154,14 +154,14 @@ def end_world(worlds: Worlds, arguments: EndWorld) -> VerificationData:
 def list_worlds(worlds: Worlds, arguments: WithOrigin) -> WorldsData:
     """Show every world."""
     origin = arguments.get("origin", "")
-    return {"worlds": [{**world_data(world, origin), "passed": not world.problems()} for world in worlds]}
+    return {"worlds": [{**world_data(world, origin), "passed": not world.verification.problems()} for world in worlds]}
 
 
 @verb("DELETE", "worlds", of="worlds", root_only=True, locks=False)
 def end_worlds(worlds: Worlds, _: Nothing) -> EndedData:
     """End every world but the default one, and show what would fail their tests."""
     ended = list(worlds.named.values())
-    problems = [problem for world in ended for problem in world.problems()]
+    problems = [problem for world in ended for problem in world.verification.problems()]
     for world in ended:
         worlds.end(world)
     return {"ended": len(ended), "problems": _problems(problems)}
