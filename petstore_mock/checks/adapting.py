@@ -44,7 +44,7 @@ class PetClient(Protocol):
         """Return the animals in the response to listPets."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Any:  # noqa: ANN401
-        """Return the animal in the response to createPet."""
+        """Return the created animal, with ``name``, ``category_id`` and ``status``."""
 
     def get_pet(self, pet_id: int, /) -> Any:  # noqa: ANN401
         """Return the animal in the response to getPet."""
