@@ -12,7 +12,7 @@ _INDEX: Final = "index.html"
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _ADDRESSES: Final = frozenset({"/", "/latest"})
 
-Page = tuple[int, bytes, tuple[tuple[str, str], ...]]  # status, body, header fields
+Page = tuple[int, bytes, dict[str, str]]  # status, body, header fields
 
 
 @cache
@@ -28,11 +28,11 @@ def _files() -> dict[str, tuple[bytes, str]]:
 def console_page(path: str) -> Page | None:
     """Return the page or one of its files; ``path`` is what follows ``/__petstore``."""
     if not path:
-        return 308, b"", (("Location", "__petstore/"),)  # so that relative links lead to its files
+        return 308, b"", {"Location": "__petstore/"}  # so that relative links lead to its files
     if path in _ADDRESSES:
         return _page()
     found = _files().get(path[1:]) if path != f"/{_INDEX}" else None
-    return None if found is None else (200, found[0], (("Content-Type", found[1]),))
+    return None if found is None else (200, found[0], {"Content-Type": found[1]})
 
 
 def _page() -> Page:
@@ -42,5 +42,5 @@ def _page() -> Page:
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    fields = (("Content-Type", media_type), ("Content-Security-Policy", policy))
+    fields = {"Content-Type": media_type, "Content-Security-Policy": policy}
     return 200, content.replace(b"{nonce}", nonce.encode()), fields

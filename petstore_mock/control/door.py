@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
@@ -19,7 +17,7 @@ from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.control.admission import Admission, is_loopback
 from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
-from petstore_mock.control.problems import ProblemError, invalid, problem_of
+from petstore_mock.control.problems import SHOWN, ProblemError, problem_of
 from petstore_mock.control.schemas import Schema, in_place, shape_of
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
@@ -31,15 +29,13 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.violations import Violation
-from petstore_mock.verbs import VERBS, Verb, requests, state, worlds
-from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
+from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.transport.server import Server
 
-_ROOMS: Final = (requests, state, worlds)  # their import fills the table of verbs
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
@@ -83,21 +79,18 @@ class Door:
         self._is_open = is_open
         self._service = service
         self._started = monotonic()
-        self._verbs = [
-            Verb(self.health, "GET", "health", 200, of="worlds", root_only=True),
-            Verb(self.openapi, "GET", "openapi.json", 200, of="worlds", root_only=True),
-            *VERBS,
-        ]
+        own = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json")]
+        self._verbs = [*(replace(verb, root_only=True) for verb in own), *VERBS]
+        self._routes = [(_pattern(verb.path), verb) for verb in self._verbs]
         worlds.host.has_door |= is_open
 
-    def health(self, _: Worlds, __: Nothing) -> HealthData:
+    def health(self, _: Worlds) -> HealthData:
         """Say that the stub serves."""
-        uptime = round(monotonic() - self._started, 3)
-        return {"status": "ok", "version": __version__, "uptime": uptime}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._started, 3)}
 
-    def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
+    def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), __version__)
+        return door_document(self._verbs, origin)
 
     @property
     def _admission(self) -> Admission:
@@ -162,37 +155,27 @@ class Door:
             if target == "/" and request.method in _READING:
                 return _response(303, fields={"Location": f"{DOOR_PATH}/"})
             raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
-        name = None if match["name"] is None else unquote(match["name"])
         path: str = match["rest"] or ""
-        verbs, given = self._route(path)
-        if path == "/health" and name is None and request.method in _READING:
-            return self._done(request, verbs["GET"], name, given)
+        verbs, given = self._route(path[1:])
+        if path == "/health" and match["name"] is None and request.method in _READING:
+            return self._done(request, verbs["GET"], None, given)
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
         page = console_page(path)
+        allowed = sorted({*verbs, "OPTIONS"} | ({"GET", "HEAD"} if page or "GET" in verbs else set[str]()))
         self._admission.check_source(request, to_page=page is not None)
-        _check_method(request.method, dict.fromkeys(["GET"]) if page else verbs)
-        if page is None:
-            self._admission.check_token(request)
-        if name == DEFAULT_WORLD:
-            if request.method == "PUT":
-                check_name(name)  # which refuses it, as any that no world can have
-            raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
+        _check_method(request.method, allowed)
         if page is not None:
-            self._worlds.find(name or DEFAULT_WORLD)
-            return _response(page[0], page[1], dict(page[2]))
-        return self._told(request, path, name, verbs, given)
-
-    def _told(
-        self, request: ApiRequest, path: str, name: str | None, verbs: dict[str, Verb], given: dict[str, str]
-    ) -> Response | Stream:
-        """Respond to a request that may come in."""
+            self._worlds.find(_name_of(match, request.method) or DEFAULT_WORLD)
+            return _response(*page)
+        self._admission.check_token(request)
+        name = _name_of(match, request.method)
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
             raise ProblemError(404, f"expected a path of the door; got {came}")
         if request.method == "OPTIONS":
-            return _response(204, fields={"Allow": _allowed(verbs)})
+            return _response(204, fields={"Allow": ", ".join(allowed)})
         verb = verbs["GET" if request.method == "HEAD" else request.method]
         if verb.root_only and name is not None:
             raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
@@ -200,16 +183,9 @@ class Door:
 
     def _route(self, path: str) -> tuple[dict[str, Verb], dict[str, str]]:
         """Return the verbs of a path by method, and the arguments in it."""
-        segments = path.split("/")[1:]
-        found: dict[str, Verb] = {}
-        given: dict[str, str] = {}
-        for verb in self._verbs:
-            pairs = list(zip(verb.path.split("/"), segments, strict=False))
-            fits = len(pairs) == len(segments) == verb.path.count("/") + 1
-            if fits and all(part == segment or part[0] == "{" for part, segment in pairs):
-                found[verb.method] = verb
-                given |= {part[1:-1]: unquote(segment) for part, segment in pairs if part[0] == "{"}
-        return found, given
+        found = {verb.method: (verb, match) for pattern, verb in self._routes if (match := pattern.fullmatch(path))}
+        given = {name: unquote(text) for _, match in found.values() for name, text in match.groupdict().items()}
+        return {method: verb for method, (verb, _) in found.items()}, given
 
     # Doing
 
@@ -221,27 +197,26 @@ class Door:
             body = _body(request, shape.body)
             arguments |= {verb.body: body} if verb.body else body
         if "origin" in shape.carried:
-            arguments["origin"] = Origin(self._origin(request))
+            arguments["origin"] = self._origin(request)
         if "name" in shape.carried and name is not None:
             arguments["name"] = name
         fields = {"Content-Type": verb.media_type}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
                 return _response(200, fields=fields)
-            return Stream(_head(200, fields), _now(), self._events(verb(self._worlds, arguments), name))
-        result = self._result(verb, name, arguments)
+            return Stream(_head(200, fields), _now(), verb(self._worlds, arguments))
+        if shape.concerns_all:
+            result = verb(self._worlds, arguments)
+        else:
+            world = self._worlds.find(name or DEFAULT_WORLD)
+            with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
+                result = verb(world, arguments)
         if verb.status == 204:
             return _response(204)
-        content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
-        status = verb.replaced if verb.replaced and "previous" in result else verb.status  # RFC 9110 §9.3.4
+        value = {verb.member: result} if verb.member else result
+        content = encode_json(value) if verb.media_type == "application/json" else str(value).encode()
+        status = verb.replaced if verb.replaced and "previous" in value else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, fields)
-
-    def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        if verb.of == "worlds":
-            return verb(self._worlds, arguments)
-        world = self._worlds.find(name or DEFAULT_WORLD)
-        with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
-            return verb(world, arguments)
 
     def _origin(self, request: ApiRequest) -> str:
         """Return the address of the service, as the client names this machine."""
@@ -251,12 +226,27 @@ class Door:
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
         return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
 
-    def _events(self, events: Any, name: str | None) -> Iterator[bytes]:  # noqa: ANN401  # what follow_events returns
-        with closing(events), nullcontext() if name is None else self._worlds.visiting(self._worlds.find(name)):
-            yield b": the events of petstore-mock\n\n"
-            for event in events:
-                told = ": still here" if event is None else f"event: {event[0]}\ndata: {json.dumps(event[1])}"
-                yield f"{told}\n\n".encode()
+
+def _name_of(match: re.Match[str], method: str) -> str | None:
+    """Return the name of the world in an address; None at the root."""
+    name = None if match["name"] is None else unquote(match["name"])
+    if name == DEFAULT_WORLD:
+        if method == "PUT":
+            check_name(name)  # which refuses it, as any that no world can have
+        raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
+    return name
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
+
+
+def _check_method(method: str, allowed: list[str]) -> None:
+    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
+        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
+    if allowed != ["OPTIONS"] and method not in allowed:
+        names = ", ".join(allowed)
+        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
 
 
 # Arguments
@@ -267,7 +257,8 @@ def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an obj
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
     for name, given in texts.items():
         if len(given) > 1:
-            raise invalid([Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)])
+            broken = Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)
+            raise ProblemError(422, str(broken), [broken])
     return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
 
 
@@ -298,32 +289,19 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
     return _judged(value, rules, "body")
 
 
-@cache
-def _judge(rules: str) -> tuple[Schema, Callable[[Any], bool]]:
-    found: Schema = in_place(json.loads(rules))
-    return found, schemas.quick(found)
-
-
 def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    whole, is_valid = _judge(json.dumps(rules))
-    if not is_valid(value) and (found := schemas.violations(whole, value, location)):
-        raise invalid(found, found.omitted)
+    """Return a value that its schema allows. An empty object with no required members asks no judge."""
+    if value == {} and not rules.get("required", True):
+        return value
+    found = schemas.violations(in_place(rules), value, location)
+    if found:
+        more = len(found[SHOWN:]) + found.omitted
+        words = "; ".join(map(str, found[:SHOWN]))
+        raise ProblemError(422, f"{words}{f'; and {more} more' if more else ''}", found)
     return value
 
 
 # Responses
-
-
-def _check_method(method: str, allowed: Mapping[str, object]) -> None:
-    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
-    if allowed and method not in {*allowed, "OPTIONS", *(["HEAD"] if "GET" in allowed else [])}:
-        names = _allowed(allowed)
-        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
-
-
-def _allowed(methods: Mapping[str, object]) -> str:
-    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
 
 
 def _now() -> bytes:

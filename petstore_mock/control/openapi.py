@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock import __version__
 from petstore_mock.control.admission import TOKEN_HEADER
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemData
 from petstore_mock.control.schemas import COMPONENTS, schema, shape_of
@@ -18,18 +19,18 @@ _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
 _WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
 
 
-def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
+def door_document(verbs: Sequence[Verb], origin: str) -> dict[str, Any]:
     """Return the description of the door of a stub at ``origin``: scheme, host and port."""
     paths: dict[str, Any] = {}
     for verb in verbs:
         for mount in [""] if verb.root_only else ["", "/w/{world}"]:
-            path = f"{mount}{DOOR_PATH}/{verb.path}"
-            paths.setdefault(path, {})[verb.method.lower()] = _operation(verb, mount)
+            path = paths.setdefault(f"{mount}{DOOR_PATH}/{verb.path}", {})
+            path[verb.method.lower()] = _operation(verb, mount)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "petstore-mock control door",
-            "version": version,
+            "version": __version__,
             "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
         },
         "servers": [{"url": origin}],
@@ -45,30 +46,28 @@ def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str,
 def _operation(verb: Verb, mount: str) -> dict[str, Any]:
     shape = shape_of(verb)
     in_path = {**({"world": _NAME} if mount else {}), **shape.path}
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()
-    ] + [{"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()]
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
+    statuses = {verb.status, verb.replaced or verb.status}
+    problem = {
+        "description": "The request is refused, and has changed nothing.",
+        "content": {PROBLEM_TYPE: {"schema": schema(ProblemData)}},
+    }
     operation: dict[str, Any] = {
         "operationId": f"{verb.name}_of" if mount else verb.name,
-        "summary": verb.summary,
-        "parameters": parameters,
-        "responses": _responses(verb),
+        "summary": (verb.function.__doc__ or "").partition("\n")[0],  # empty where Python keeps no docstrings
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()),
+            *({"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()),
+        ],
+        "responses": {
+            **{str(status): {"description": _WORDS[status], **content} for status in statuses},
+            "default": problem,
+        },
     }
     if shape.body is not None:
-        operation["requestBody"] = {
-            "required": bool(shape.body.get("required", True)),
-            "content": {"application/json": {"schema": shape.body}},
-        }
-    return {**operation, "security": []} if verb.name == "health" else operation
-
-
-def _responses(verb: Verb) -> dict[str, Any]:
-    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape_of(verb).result}}}
-    problem = {PROBLEM_TYPE: {"schema": schema(ProblemData, closed=False)}}
-    return {
-        **{
-            str(status): {"description": _WORDS[status], **content}
-            for status in {verb.status, verb.replaced or verb.status}
-        },
-        "default": {"description": "The request is refused, and has changed nothing.", "content": problem},
-    }
+        is_required = bool(shape.body.get("required", True))
+        content = {"application/json": {"schema": shape.body}}
+        operation["requestBody"] = {"required": is_required, "content": content}
+    if verb.name == "health":
+        operation["security"] = []
+    return operation

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 from petstore_mock.common.masking import cut
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
-_SHOWN: Final = 20  # violations
+SHOWN: Final = 20  # violations
 
 
 class Broken(TypedDict):
@@ -41,28 +41,16 @@ class ProblemError(PetStoreMockError):
         self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
 
 
-def invalid(violations: Sequence[Violation], omitted: int = 0) -> ProblemError:
-    """Return the refusal of a value that breaks rules."""
-    more = len(violations[_SHOWN:]) + omitted
-    words = "; ".join(map(str, violations[:_SHOWN]))
-    return ProblemError(422, f"{words}{f'; and {more} more' if more else ''}", violations)
-
-
 def problem_of(error: PetStoreMockError) -> tuple[int, bytes, dict[str, str]]:
     """Return status, body and header fields of a refusal."""
     status: int = getattr(error, "status", 422)
+    broken: Sequence[Violation] = getattr(error, "violations", ())
     document: dict[str, Any] = {
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": _carried(cut(str(error), _LONGEST_DETAIL)),
+        "detail": cut(str(error), _LONGEST_DETAIL),
     }
-    violations: Sequence[Violation] = getattr(error, "violations", ())
-    if violations:
-        told = [{"field": _carried(one.path), "message": _carried(str(one))} for one in violations[:_SHOWN]]
-        document["violations"] = told
-    return status, encode_json(document), {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})}
-
-
-def _carried(text: str) -> str:
-    """Return text as UTF-8 can carry it."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    if broken:
+        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:SHOWN]]
+    content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a value may have a lone surrogate
+    return status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})}

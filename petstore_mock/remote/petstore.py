@@ -99,7 +99,7 @@ class RemoteHandle:
     def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
         if not self.is_over:
-            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
+            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})
             self._plan = next((plan for plan in plans if plan["id"] == self.id), self._plan)
         return self._plan
 
@@ -252,7 +252,7 @@ class RemotePetStore(PetStore):
     def _do(self, verb: Verb, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401  # a JSON value
         result = self._door.send(verb, self._name, arguments, patience)
         if verb is state.issue_key:
-            self._further_keys.append(result["api_key"])
+            self._further_keys.append(result)
         return result
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
@@ -301,7 +301,7 @@ class RemotePetStore(PetStore):
         return self._clock
 
     def snapshot(self) -> RemoteSnapshot:
-        return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
+        return RemoteSnapshot(self._do(state.take_snapshot, {}), self.url)
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
         if getattr(snapshot, "world", "") != self.url:
