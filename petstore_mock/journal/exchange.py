@@ -304,9 +304,9 @@ def text_of(content: bytes) -> str | None:
 
 
 def is_base_url(url: object) -> bool:
-    """Say whether ``url`` is text with a scheme of HTTP and a host."""
+    """Say whether ``url`` is text with a scheme of HTTP, a host, and a port that can be, or none."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
-    except ValueError:  # brackets without an address
+        return parts.scheme in {"http", "https"} and bool(parts.netloc) and parts.port != 0
+    except ValueError:  # brackets without an address, or a port beyond 65535
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.netloc)

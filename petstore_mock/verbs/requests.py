@@ -140,8 +140,7 @@ def expect_requests(world: World, numbers: list[Positive], clears: Count | None 
     unknown = sorted({*numbers} - {one.number for one in found})
     if unknown:
         refuse(f"expected numbers of requests in the journal, which has {journal.total}; got {unknown[0]}")
-    for exchange in found:
-        exchange.expected = True
+    journal.expect(found)
 
 
 @verb("GET", "requests.har", locks=False)

@@ -70,7 +70,7 @@ class Rule(TypedDict, total=False):
     where: Criteria | None
 
 
-class FaultData(Rule):
+class PlannedFault(Rule):
     id: Positive
     fault: FaultForm  # as it was sent
     hits: Count
@@ -79,26 +79,26 @@ class FaultData(Rule):
     why_not: str | None  # why it has not fired as often as planned
 
 
-def _fault_data(handle: FaultHandle) -> FaultData:
+def _planned(handle: FaultHandle) -> PlannedFault:
     unfired = handle.unfired
     why_not = f"{unfired}: {handle.why_not()}" if unfired else None
-    return cast("FaultData", {**handle.to_data(), "words": str(handle), "why_not": why_not})
+    return cast("PlannedFault", {**handle.to_data(), "words": str(handle), "why_not": why_not})
 
 
 @verb("GET", "faults", member="faults")
-def list_faults(world: World) -> list[FaultData]:
+def list_faults(world: World) -> list[PlannedFault]:
     """Show the planned faults, spent ones too."""
-    return [_fault_data(handle) for handle in world.plan.every()]
+    return [_planned(handle) for handle in world.plan.every()]
 
 
 @verb("POST", "faults", 201, locks=False)
 def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
-) -> FaultData:
+) -> PlannedFault:
     """Plan a fault."""
     handle = world.inject(from_data(fault), when=when, **rule)  # a `when` stays in the process
     handle.sent_as = fault
-    return _fault_data(handle)
+    return _planned(handle)
 
 
 @verb("DELETE", "faults", 204)
