@@ -14,16 +14,30 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
-from petstore_mock.control.problems import ProblemError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from petstore_mock.http.request import ApiRequest
+    from collections.abc import Sequence
 
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.violations import Violation
+
+PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 _FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
+
+
+class ProblemError(PetStoreMockError):
+    """A refusal with its status, the broken rules, and the header fields that HTTP demands for the status."""
+
+    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.violations = violations
+        self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
 
 
 def is_loopback(address: str) -> bool:

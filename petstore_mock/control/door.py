@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from contextlib import nullcontext
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
@@ -14,11 +16,9 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
-from petstore_mock.control.admission import Admission, is_loopback
+from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError, is_loopback
 from petstore_mock.control.console import console_page
-from petstore_mock.control.openapi import door_document
-from petstore_mock.control.problems import SHOWN, ProblemError, problem_of
-from petstore_mock.control.schemas import Schema, in_place, shape_of
+from petstore_mock.control.schemas import Schema, door_document, in_place, shape_of
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -32,10 +32,12 @@ from petstore_mock.interface.violations import Violation
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from petstore_mock.transport.server import Server
 
+_LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
+_SHOWN: Final = 20  # violations
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
@@ -79,8 +81,7 @@ class Door:
         self._is_open = is_open
         self._service = service
         self._started = monotonic()
-        own = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json")]
-        self._verbs = [*(replace(verb, root_only=True) for verb in own), *VERBS]
+        self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
         self._routes = [(_pattern(verb.path), verb) for verb in self._verbs]
         worlds.host.has_door |= is_open
 
@@ -171,13 +172,13 @@ class Door:
         self._admission.check_token(request)
         name = _name_of(match, request.method)
         if not verbs:
-            known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
+            known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
             raise ProblemError(404, f"expected a path of the door; got {came}")
         if request.method == "OPTIONS":
             return _response(204, fields={"Allow": ", ".join(allowed)})
         verb = verbs["GET" if request.method == "HEAD" else request.method]
-        if verb.root_only and name is not None:
+        if shape_of(verb).root_only and name is not None:
             raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
         return self._done(request, verb, name, given)
 
@@ -215,7 +216,7 @@ class Door:
             return _response(204)
         value = {verb.member: result} if verb.member else result
         content = encode_json(value) if verb.media_type == "application/json" else str(value).encode()
-        status = verb.replaced if verb.replaced and "previous" in value else verb.status  # RFC 9110 §9.3.4
+        status = 200 if verb.method == "PUT" and "previous" in value else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:
@@ -295,8 +296,8 @@ def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  #
         return value
     found = schemas.violations(in_place(rules), value, location)
     if found:
-        more = len(found[SHOWN:]) + found.omitted
-        words = "; ".join(map(str, found[:SHOWN]))
+        more = len(found[_SHOWN:]) + found.omitted
+        words = "; ".join(map(str, found[:_SHOWN]))
         raise ProblemError(422, f"{words}{f'; and {more} more' if more else ''}", found)
     return value
 
@@ -317,4 +318,15 @@ def _response(status: int, content: bytes = b"", fields: Mapping[str, str] | Non
 
 
 def _refused(error: PetStoreMockError) -> Response:
-    return _response(*problem_of(error))
+    """Return a problem document (RFC 9457)."""
+    status: int = getattr(error, "status", 422)
+    broken: Sequence[Violation] = getattr(error, "violations", ())
+    document: dict[str, Any] = {
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": cut(str(error), _LONGEST_DETAIL),
+    }
+    if broken:
+        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
+    content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a value may have a lone surrogate
+    return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

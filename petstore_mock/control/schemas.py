@@ -1,9 +1,9 @@
-"""JSON Schemas of the door: of the types that verbs have for arguments and results, and of what types can't say."""
+"""The door described: JSON Schemas of what verbs take and return, and the OpenAPI 3.1 document that is made of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
@@ -11,9 +11,12 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
+from petstore_mock import __version__
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER
 from petstore_mock.core.options import MOST_PETS, WorldOptions, options_at
 from petstore_mock.core.registry import Worlds
+from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.faults.fault import schema_of as fault_schema
 from petstore_mock.faults.kinds import KINDS
 from petstore_mock.interface import schemas
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 
-REF: Final = "#/components/schemas/"
+_REF: Final = "#/components/schemas/"
 _PLAIN: Final[Mapping[object, Schema]] = {
     NoneType: {"type": "null"},
     bool: {"type": "boolean"},
@@ -48,6 +51,7 @@ class Shape:
     """What a request for a verb may say, and what it gets."""
 
     concerns_all: bool  # the verb takes all worlds, not one
+    root_only: bool
     carried: frozenset[str]  # the arguments that the carrier adds
     path: Mapping[str, Schema]
     query: Schema
@@ -73,10 +77,13 @@ def shape_of(verb: Verb) -> Shape:
         body, told = _closed(told, required), {}
     # A query has no null: a parameter is there or not.
     query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in told.items()}
+    carried = _NOT_TOLD & {one.name for one in parameters}
+    concerns_all = hints[target.name] is Worlds
     result = schema(hints["return"] if verb.media_type == "application/json" else str)
     return Shape(
-        concerns_all=hints[target.name] is Worlds,
-        carried=_NOT_TOLD & {one.name for one in parameters},
+        concerns_all=concerns_all,
+        root_only=concerns_all and "name" not in carried,
+        carried=carried,
         path=path,
         query=_closed(query),
         body=body,
@@ -109,13 +116,13 @@ def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     name: str = hint.__name__.removesuffix("Data")
-    if name not in COMPONENTS:
-        COMPONENTS[name] = _object(*_members(hint))
-    return {"$ref": REF + name}
+    if name not in _COMPONENTS:
+        _COMPONENTS[name] = _object(*_members(hint))
+    return {"$ref": _REF + name}
 
 
 def _annotated(hint: Any, more: Keywords) -> Schema:  # noqa: ANN401
-    return {"$ref": REF + more.component} if more.component else {**schema(hint), **more.keywords}
+    return {"$ref": _REF + more.component} if more.component else {**schema(hint), **more.keywords}
 
 
 def _any_of(*hints: Any) -> Schema:  # noqa: ANN401
@@ -151,8 +158,8 @@ def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
     if not is_object(node):
         return node
     if "$ref" in node:
-        name = node["$ref"].removeprefix(REF)
-        return {} if name in _CHECKED_BY_CORE else in_place(COMPONENTS[name])
+        name = node["$ref"].removeprefix(_REF)
+        return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name])
     return {name: in_place(part) for name, part in node.items()}
 
 
@@ -167,7 +174,7 @@ def _changes() -> Schema:
 
 
 def _fault() -> Schema:
-    kinds = {kind: f"{REF}Fault.{kind}" for kind in KINDS}
+    kinds = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
     status = {"type": "integer", "minimum": 200, "maximum": 599, "description": "The status of the response."}
     of_kind = {"oneOf": [{"$ref": name} for name in kinds.values()]}
     return {"anyOf": [status, {**of_kind, "discriminator": {"propertyName": "kind", "mapping": kinds}}]}
@@ -196,9 +203,10 @@ _CHOSEN: Final[dict[str, Schema]] = {
     name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
 }
 _PET: Final = schemas.schema("Pet")
+_REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"field": "", "message": ""}]}
 _UNITS: Final = ("days", "hours", "minutes", "seconds")
 
-COMPONENTS: Final[dict[str, Schema]] = {
+_COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_PET["properties"], [*_PET["required"]]),
     "NewAnimal": _closed(_PET["properties"]),
     "AnimalChanges": _changes(),
@@ -206,11 +214,72 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Amounts": _closed({unit: {"type": "number"} for unit in _UNITS}),
     "Criteria": _criteria(),
     "Behaviour": _object(_CHOSEN, [*GAPS]),
-    "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{REF}GapChoices"}, {"type": "null"}]},
+    "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
     "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),
     "Gaps": _like(gap_register()),
     "Coverage": _like(Coverage().to_data()),
     "Archive": _like(har_document([])),
+    "Refusal": {**_like(_REFUSAL), "required": [name for name in _REFUSAL if name != "violations"]},
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
+
+
+# The document
+
+_NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
+_WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
+
+
+def door_document(verbs: Sequence[Verb], origin: str) -> dict[str, Any]:
+    """Return the description of the door of a stub at ``origin``: scheme, host and port."""
+    paths: dict[str, Any] = {}
+    for verb in verbs:
+        for mount in [""] if shape_of(verb).root_only else ["", "/w/{world}"]:
+            path = paths.setdefault(f"{mount}{DOOR_PATH}/{verb.path}", {})
+            path[verb.method.lower()] = _operation(verb, mount)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "petstore-mock control door",
+            "version": __version__,
+            "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
+        },
+        "servers": [{"url": origin}],
+        "security": [{"token": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": _COMPONENTS,  # complete by now: each verb has added what it needs
+            "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
+        },
+    }
+
+
+def _operation(verb: Verb, mount: str) -> dict[str, Any]:
+    shape = shape_of(verb)
+    in_path = {**({"world": _NAME} if mount else {}), **shape.path}
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
+    statuses = [verb.status, *([200] if verb.method == "PUT" else [])]
+    problem = {
+        "description": "The request is refused, and has changed nothing.",
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": f"{_REF}Refusal"}}},
+    }
+    operation: dict[str, Any] = {
+        "operationId": f"{verb.name}_of" if mount else verb.name,
+        "summary": (verb.function.__doc__ or "").partition("\n")[0],  # empty where Python keeps no docstrings
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()),
+            *({"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()),
+        ],
+        "responses": {
+            **{str(status): {"description": _WORDS[status], **content} for status in statuses},
+            "default": problem,
+        },
+    }
+    if shape.body is not None:
+        is_required = bool(shape.body.get("required", True))
+        content = {"application/json": {"schema": shape.body}}
+        operation["requestBody"] = {"required": is_required, "content": content}
+    if verb.name == "health":
+        operation["security"] = []
+    return operation

@@ -16,8 +16,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.control.admission import TOKEN_HEADER, check_token
-from petstore_mock.control.problems import PROBLEM_TYPE
+from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
 from petstore_mock.core.refusals import ConflictError, NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError

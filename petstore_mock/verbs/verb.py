@@ -35,13 +35,11 @@ class Verb:
             summary, and its annotations give the schemas.
         method: the HTTP method.
         path: the path below ``/__petstore/``.
-        status: the status of its success; 204 has no body.
+        status: the status of its success; 204 has no body, and a PUT that replaces something gets 200.
         body: the argument that the whole body is; empty where each member is an argument.
         member: the member in which the body of the response has the result; empty where the result is the body.
-        root_only: whether it stands at the root alone.
         locks: whether the carrier holds the world's lock meanwhile; a verb that waits does not.
         media_type: the media type of the response.
-        replaced: its status where it has replaced something; 0 for the same.
     """
 
     function: Callable[..., Any]
@@ -50,10 +48,8 @@ class Verb:
     status: int = 200
     body: str = ""
     member: str = ""
-    root_only: bool = False
     locks: bool = True
     media_type: str = "application/json"
-    replaced: int = 0
 
     @property
     def name(self) -> str:

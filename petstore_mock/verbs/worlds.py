@@ -1,6 +1,7 @@
 """Verbs about worlds: make, show, reset, verify and end them.
 
 The carrier adds the arguments ``name``, the world in the address, and ``origin``, with which it begins each ``url``.
+A verb of all worlds without a ``name`` stands at the root alone.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _verification(problems: list[Problem]) -> VerificationData:
     return {"passed": not problems, "problems": _problems(problems)}
 
 
-@verb("PUT", "world", 201, replaced=200)
+@verb("PUT", "world", 201)
 def make_world(
     worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", **options: Unpack[WorldOptions]
 ) -> WorldData:
@@ -132,13 +133,13 @@ def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
     return verification
 
 
-@verb("GET", "worlds", root_only=True, member="worlds")
+@verb("GET", "worlds", member="worlds")
 def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
     """Show every world."""
     return [{**world_data(world, origin), "passed": not world.problems()} for world in worlds]
 
 
-@verb("DELETE", "worlds", root_only=True)
+@verb("DELETE", "worlds")
 def end_worlds(worlds: Worlds) -> EndedData:
     """End every world but the default one, and show what would fail their tests."""
     ended = list(worlds.named.values())
@@ -148,7 +149,7 @@ def end_worlds(worlds: Worlds) -> EndedData:
     return {"ended": len(ended), "problems": _problems(problems)}
 
 
-@verb("GET", "leaks", root_only=True)
+@verb("GET", "leaks")
 def list_leaks(worlds: Worlds) -> LeaksData:
     """Show the newest requests to worlds that are over, and count all."""
     leaks: list[LeakData] = [
@@ -158,7 +159,7 @@ def list_leaks(worlds: Worlds) -> LeaksData:
     return {"leaks": leaks, "total": worlds.leak_count}
 
 
-@verb("DELETE", "leaks", 204, root_only=True)
+@verb("DELETE", "leaks", 204)
 def clear_leaks(worlds: Worlds) -> None:
     """Forget the leaks."""
     worlds.clear_leaks()
