@@ -157,20 +157,22 @@ class Door:
                 return _response(303, fields={"Location": f"{DOOR_PATH}/"})
             raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
         path: str = match["rest"] or ""
+        name = None if match["name"] is None else unquote(match["name"])
         verbs, given = self._route(path[1:])
-        if path == "/health" and match["name"] is None and request.method in _READING:
-            return self._done(request, verbs["GET"], None, given)
+        if path == "/health" and name is None and request.method in _READING:
+            return self._done(request, verbs["GET"], name, given)
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
+        if name == DEFAULT_WORLD:
+            check_name(name)  # which refuses it: the default world has no address but the root
         page = console_page(path)
         allowed = sorted({*verbs, "OPTIONS"} | ({"GET", "HEAD"} if page or "GET" in verbs else set[str]()))
         self._admission.check_source(request, to_page=page is not None)
         _check_method(request.method, allowed)
         if page is not None:
-            self._worlds.find(_name_of(match, request.method) or DEFAULT_WORLD)
+            self._worlds.find(name or DEFAULT_WORLD)
             return _response(*page)
         self._admission.check_token(request)
-        name = _name_of(match, request.method)
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
@@ -226,16 +228,6 @@ class Door:
             return f"{self._admission.scheme}://{host}"
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
         return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
-
-
-def _name_of(match: re.Match[str], method: str) -> str | None:
-    """Return the name of the world in an address; None at the root."""
-    name = None if match["name"] is None else unquote(match["name"])
-    if name == DEFAULT_WORLD:
-        if method == "PUT":
-            check_name(name)  # which refuses it, as any that no world can have
-        raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
-    return name
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -176,13 +176,13 @@ class RemotePetStore(PetStore):
                 refuse(f"{seed}: {error}")
             raise
         self.url: str = made["url"]
-        self._keys: list[str] = [made["api_key"]]
+        self._key: str = made["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return its keys, which must not show: internal."""
-        return tuple(self._keys)
+        """Return its key, which must not show; keys that it issues are known by their shape: internal."""
+        return (self._key,)
 
     def __repr__(self) -> str:
         return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"
@@ -276,10 +276,6 @@ class RemotePetStore(PetStore):
         super().reset()
         self._handles = []
 
-    def issue_key(self, **expiry: Any) -> str:  # noqa: ANN401  # as the face has it
-        self._keys.append(super().issue_key(**expiry))
-        return self._keys[-1]
-
     def _problems(self) -> list[str]:
         return [problem["message"] for problem in self._do(worlds.report_problems, {})["problems"]]
 
@@ -291,7 +287,7 @@ class RemotePetStore(PetStore):
 
     @property
     def api_key(self) -> str:
-        return self._keys[0]
+        return self._key
 
     @property
     def journal(self) -> RemoteJournal:
