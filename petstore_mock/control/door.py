@@ -320,5 +320,6 @@ def _refused(error: PetStoreMockError) -> Response:
     }
     if broken:
         document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
-    content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a value may have a lone surrogate
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode("utf-8", "replace")  # a value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

@@ -64,10 +64,10 @@ class Elsewhere:
         former = self._name
         if self._owners.get(former, owner) != owner and "api_key" not in self._options:
             self._name = f"{self._prefix}-{len(self._owners) + 1}"
-        self.world.begin(self._name, options)
+        self.world._begin(self._name, options)  # noqa: SLF001
         if more is not None:  # on top of the session's, and a reset returns to all of them
             self.world.seed_many(more)
-            self.world.begin(self._name, {**options, "seed": self.world.pets})
+            self.world._begin(self._name, {**options, "seed": self.world.pets})  # noqa: SLF001
         self._owners[self._name] = owner
         self.world.at_end = at_end
         if former != self._name:

@@ -152,6 +152,8 @@ class RemotePetStore(PetStore):
         inner: the worlds of ``fresh()`` that are not over; internal.
     """
 
+    url: str
+
     def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
         self._door = door
         self._is_own = name is None
@@ -163,9 +165,9 @@ class RemotePetStore(PetStore):
         if not self._is_own:
             with suppress(NotFoundError):
                 world = self._do(worlds.show_world, {})
-        self.begin(self._name, options or {}, world)
+        self._begin(self._name, options or {}, world)
 
-    def begin(self, name: str | None, options: Mapping[str, Any], world: Any = None) -> None:  # noqa: ANN401
+    def _begin(self, name: str | None, options: Mapping[str, Any], world: Any = None) -> None:  # noqa: ANN401
         """Steer the world of a name: make it anew, unless its data are given."""
         self._name = name
         self._shared = {one: options[one] for one in ("strict", "mutant") if one in options}
@@ -175,7 +177,7 @@ class RemotePetStore(PetStore):
             if isinstance(seed := options.get("seed"), (str, PathLike)):
                 refuse(f"{seed}: {error}")
             raise
-        self.url: str = made["url"]
+        self.url = made["url"]
         self._key: str = made["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)
