@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 _FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
 
@@ -112,7 +111,7 @@ class Admission:
         )
 
     def _is_own_host(self, host: str) -> bool:
-        suffixes = [f":{self.port}", *([""] if self.port == _DEFAULT_PORTS[self.scheme] else [])]
+        suffixes = [f":{self.port}", *([""] if self.port in {80, 443} else [])]
         if host in {f"{name}{suffix}" for name in _LOOPBACK_HOSTS for suffix in suffixes}:
             return True
         return any(allowed.lower() in {host, host.rpartition(":")[0]} for allowed in self.allowed_hosts)

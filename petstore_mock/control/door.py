@@ -28,12 +28,12 @@ from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface import schemas
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
-from petstore_mock.interface.violations import Violation
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
 
 _LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
@@ -246,13 +246,11 @@ def _check_method(method: str, allowed: list[str]) -> None:
 
 
 def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an object
+    """Decode and judge the query; the judge refuses the list that a repeated parameter becomes."""
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
-    for name, given in texts.items():
-        if len(given) > 1:
-            broken = Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)
-            raise ProblemError(422, str(broken), [broken])
-    return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
+    value = {name: _typed(given[0], known.get(name, {})) if len(given) == 1 else given for name, given in texts.items()}
+    return _judged(value, rules, "query")
 
 
 def _typed(text: str, rules: Schema) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
@@ -111,44 +111,27 @@ def _closed(properties: Mapping[str, Schema], required: list[str] | None = None)
 def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     """Return the JSON Schema of a type; a TypedDict becomes a component."""
     origin, parts = get_origin(hint), get_args(hint)
-    if origin in _FORMS:
-        return _FORMS[origin](*parts)
     if hint in _PLAIN:
-        return dict(_PLAIN[hint])
-    name: str = hint.__name__.removesuffix("Data")
-    if name not in _COMPONENTS:
-        _COMPONENTS[name] = _object(*_members(hint))
-    return {"$ref": _REF + name}
-
-
-def _annotated(hint: Any, more: Keywords) -> Schema:  # noqa: ANN401
-    return {"$ref": _REF + more.component} if more.component else {**schema(hint), **more.keywords}
-
-
-def _any_of(*hints: Any) -> Schema:  # noqa: ANN401
-    return {"anyOf": [schema(hint) for hint in hints]}
-
-
-def _one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def _list(hint: Any) -> Schema:  # noqa: ANN401
-    return {"type": "array", "items": schema(hint)}
-
-
-def _mapping(_: object, hint: Any) -> Schema:  # noqa: ANN401
-    return {"type": "object", "additionalProperties": schema(hint)}
-
-
-_FORMS: Final[Mapping[Any, Callable[..., Schema]]] = {
-    **dict.fromkeys((Union, UnionType), _any_of),
-    **dict.fromkeys((dict, Mapping), _mapping),
-    Annotated: _annotated,
-    Literal: _one_of,
-    list: _list,
-    NotRequired: schema,
-}
+        made = _PLAIN[hint]
+    elif origin is Annotated:
+        more: Keywords = parts[1]
+        made = {"$ref": _REF + more.component} if more.component else {**schema(parts[0]), **more.keywords}
+    elif origin is Literal:
+        made = {"type": "string", "enum": list(parts)}
+    elif origin in {Union, UnionType}:
+        made = {"anyOf": [schema(part) for part in parts]}
+    elif origin is list:
+        made = {"type": "array", "items": schema(parts[0])}
+    elif origin in {dict, Mapping}:
+        made = {"type": "object", "additionalProperties": schema(parts[1])}
+    elif origin is NotRequired:
+        made = schema(parts[0])
+    else:
+        name: str = hint.__name__.removesuffix("Data")
+        made = {"$ref": _REF + name}
+        if name not in _COMPONENTS:
+            _COMPONENTS[name] = _object(*_members(hint))
+    return made
 
 
 def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value

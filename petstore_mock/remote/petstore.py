@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.real import RLock
@@ -15,11 +14,12 @@ from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import counted
 from petstore_mock.core.animals import animals_of_file
 from petstore_mock.core.clock import Clock
+from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.verification import ExpectedViolation
-from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.text import error_of
@@ -65,46 +65,44 @@ def connect(
     return RemotePetStore(door, world or door.name)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteSnapshot:
+class RemoteSnapshot(NamedTuple):
     """A copy of the state of a world elsewhere, by its number there."""
 
     id: int
     world: str
 
 
-class RemoteHandle:
+class RemoteHandle(FaultHandle):
     """A planned fault in a world elsewhere; see :class:`FaultHandle`."""
 
     def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
         self._do = do
-        self._plan = plan
-        self.id: int = plan["id"]
-        self.fault = from_data(plan["fault"])
+        self._told = plan
         self.is_over = False  # cancelled or reset: its number may be that of another fault by now
-
-    def __repr__(self) -> str:
-        return f"<{self} hits={self.hits}>"
-
-    def __str__(self) -> str:
-        return str(self._plan["words"])
+        super().__init__(fault=from_data(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
+        self.id = plan["id"]
 
     def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
         if not self.is_over:
             plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})
-            self._plan = next((plan for plan in plans if plan["id"] == self.id), self._plan)
-        return self._plan
+            self._told = next((plan for plan in plans if plan["id"] == self.id), self._told)
+        return self._told
 
     @property
-    def hits(self) -> int:
+    def hits(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """How often it fired."""
         return int(self.refresh()["hits"])
 
+    @hits.setter
+    def hits(self, _: int) -> None: ...  # the base begins with 0
+
     @property
-    def spent(self) -> bool:
-        """Whether it has fired as often as it may."""
-        return bool(self.refresh()["spent"])
+    def unfired(self) -> str:
+        return "never fired" if not self.is_over and self.refresh()["why_not"] else ""
+
+    def why_not(self, refused: int = 0) -> str:  # noqa: ARG002  # the door counts
+        return str(self._told["why_not"])
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away; harmless when it is gone already."""
@@ -113,16 +111,6 @@ class RemoteHandle:
             self.is_over = True
             with suppress(NotFoundError):
                 self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        __tracebackhide__ = True
-        why_not = None if self.is_over else self.refresh()["why_not"]
-        self.cancel(required=bool(why_not) and kind is not None)
-        if why_not and kind is None:
-            raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
 
 class RemoteClock(Clock):

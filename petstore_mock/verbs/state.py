@@ -75,14 +75,12 @@ class PlannedFault(Rule):
     fault: FaultForm  # as it was sent
     hits: Count
     spent: bool
-    words: str  # the call that plans it
     why_not: str | None  # why it has not fired as often as planned
 
 
 def _planned(handle: FaultHandle) -> PlannedFault:
-    unfired = handle.unfired
-    why_not = f"{unfired}: {handle.why_not()}" if unfired else None
-    return cast("PlannedFault", {**handle.to_data(), "words": str(handle), "why_not": why_not})
+    why_not = handle.why_not() if handle.unfired else None
+    return cast("PlannedFault", {**handle.to_data(), "why_not": why_not})
 
 
 @verb("GET", "faults", member="faults")
