@@ -147,7 +147,9 @@ def _show(title: str, counted: Mapping[str, int], budgets: Mapping[str, int], to
 def main() -> None:
     """Print the tables."""
     files = _written()
-    package = {name: lines for name, lines in files.items() if name.endswith(".py") and name.startswith("petstore_mock/")}
+    package = {
+        name: lines for name, lines in files.items() if name.endswith(".py") and name.startswith("petstore_mock/")
+    }
     tests = {name: lines for name, lines in files.items() if name.endswith(".py") and name.startswith("tests/")}
     others = {name: lines for name, lines in files.items() if name not in package and name not in tests}
     _show("petstore_mock", _count(package, _room), _ROOMS, _PACKAGE_BUDGET)

@@ -129,7 +129,7 @@ def check_client(
             ``{"createPet": st.fixed_dictionaries({"name": st.just("Rex"), "categoryId": st.just(1)})}``.
 
     Returns:
-        What the client was shown: examples, responses by operation, gaps, faults, operations that were left out.
+        A report of examples, responses by operation, gaps, faults, operations that were left out.
 
     Raises:
         ClientBugError: the client has a bug; the error has one sentence, a test to paste, and the wire.

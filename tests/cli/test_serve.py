@@ -150,7 +150,7 @@ def test_the_environment_says_what_the_command_line_leaves_out() -> None:
 
 
 def test_worlds_are_bounded_and_end_without_requests() -> None:
-    with stub("--max-worlds", "1", "--world-ttl", "0.3", "--quiet") as running:
+    with stub("--max-worlds", "1", "--world-ttl", "2", "--quiet") as running:
         world = f"{root_of(running)}/w/{{}}/__petstore/world"
         assert (ask(world.format("a"), method="PUT"), ask(world.format("b"), method="PUT")) == (201, 507)
         deadline = time.monotonic() + PATIENCE

@@ -325,10 +325,7 @@ def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[getattr(pytest.mark, part.mark)] if part.mark else ())
-        for name, part in PARTS.items()
-    ],
+    [pytest.param(name, marks=[getattr(pytest.mark, part.mark)] if part.mark else ()) for name, part in PARTS.items()],
 )
 def test_generated_part_is_up_to_date(name: str) -> None:
     if name == "failing example" and pytest.version_tuple < (9,):

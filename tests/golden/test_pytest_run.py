@@ -174,10 +174,6 @@ def test_page(run: Run, test: str) -> None:
     hold(f"page-{test}.txt", Words(run.page(test)).text, {str(run.folder): "FOLDER"})
 
 
-def test_page_of_the_coverage(run: Run) -> None:
-    hold("page-coverage.txt", Words((run.folder / "pages" / "coverage.html").read_text(encoding="utf-8")).text)
-
-
 def test_page_shows_each_message_that_the_archive_has(run: Run) -> None:
     """Bodies and fields as they were sent, in the order of the page's requests."""
     text = Words(run.page("each_outcome")).text
