@@ -91,7 +91,7 @@ class Door:
 
     def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, origin)
+        return door_document(self._verbs, origin, __version__)
 
     @property
     def _admission(self) -> Admission:

@@ -11,7 +11,6 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
-from petstore_mock import __version__
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER
 from petstore_mock.core.options import MOST_PETS, WorldOptions, options_at
@@ -214,7 +213,7 @@ _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
 _WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
 
 
-def door_document(verbs: Sequence[Verb], origin: str) -> dict[str, Any]:
+def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
     """Return the description of the door of a stub at ``origin``: scheme, host and port."""
     paths: dict[str, Any] = {}
     for verb in verbs:
@@ -225,7 +224,7 @@ def door_document(verbs: Sequence[Verb], origin: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "petstore-mock control door",
-            "version": __version__,
+            "version": version,
             "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
         },
         "servers": [{"url": origin}],

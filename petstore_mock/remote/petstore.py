@@ -90,12 +90,12 @@ class RemoteHandle(FaultHandle):
         return self._told
 
     @property
-    def hits(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def hits(self) -> int:
         """How often it fired."""
         return int(self.refresh()["hits"])
 
     @hits.setter
-    def hits(self, _: int) -> None: ...  # the base begins with 0
+    def hits(self, _: int) -> None: ...  # pyright: ignore[reportIncompatibleVariableOverride]  # the base begins with 0
 
     @property
     def unfired(self) -> str:
