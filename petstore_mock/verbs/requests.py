@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
-from petstore_mock.common.real import Event, monotonic
+from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.host import WorldEvent
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
@@ -20,10 +20,12 @@ from petstore_mock.journal.outcomes import Coverage
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
+from petstore_mock.journal.waiting import wait_blocking
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
 _HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
 _LONGEST_WAIT: Final = 25  # seconds; clients and proxies give a request little more
+_LOOK: Final = 0.2  # seconds between two looks of a wait whether its world is over
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
@@ -92,10 +94,6 @@ def wait_for_requests(
     """Wait until there are at least so many requests."""
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
     deadline, state = monotonic() + timeout, (journal.clears, world.generation)
-    happened = Event()
-
-    def wake(*_: object) -> None:
-        happened.set()
 
     def is_same() -> bool:
         return (journal.clears, world.generation) == state  # else the world was cleared or reset, or it has ended
@@ -105,14 +103,8 @@ def wait_for_requests(
             return sum(map(asked.matches, journal.kept)) >= wanted
         return (journal.total if operation is None else journal.counts[operation]) >= wanted
 
-    journal.listen(wake)
-    world.host.watch(wake)
-    try:
-        while is_same() and not is_met() and happened.wait(deadline - monotonic()):
-            happened.clear()
-    finally:
-        world.host.unwatch(wake)
-        journal.unlisten(wake)
+    while is_same() and not is_met() and (left := deadline - monotonic()) > 0:
+        wait_blocking(journal, is_met, min(left, _LOOK))
     found = [to_data(one) for one in journal.kept if asked.matches(one)]
     return {"met": is_same() and is_met(), "requests": found}
 
