@@ -216,9 +216,8 @@ class Door:
                 result = verb(world, arguments)
         if verb.status == 204:
             return _response(204)
-        value = {verb.member: result} if verb.member else result
-        content = encode_json(value) if verb.media_type == "application/json" else str(value).encode()
-        status = 200 if verb.method == "PUT" and "previous" in value else verb.status  # RFC 9110 §9.3.4
+        content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
+        status = 200 if verb.method == "PUT" and "previous" in result else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:

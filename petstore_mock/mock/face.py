@@ -190,7 +190,7 @@ class PetStore(ABC):
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
-        added: dict[str, Any] = self._do(state.add_pets, {"pets": given})[0]
+        added: dict[str, Any] = self._do(state.add_pets, {"pets": given})["pets"][0]
         return added
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -204,13 +204,13 @@ class PetStore(ABC):
         """
         require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
-        added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})
+        added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})["pets"]
         return added
 
     @property
     def pets(self) -> list[dict[str, Any]]:
         """Copies of the animals in the store, in the order of their ids."""
-        pets: list[dict[str, Any]] = self._do(state.list_pets, {})
+        pets: list[dict[str, Any]] = self._do(state.list_pets, {})["pets"]
         return pets
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: ``expires`` is no moment.
         """
-        return str(self._do(state.issue_key, {"expires": expires}))
+        return str(self._do(state.issue_key, {"expires": expires})["api_key"])
 
     def revoke_key(self, key: str | None = None) -> None:
         """Make a key invalid from now on.

@@ -85,7 +85,7 @@ class RemoteDoor:
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
                 f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}: is the door closed, or on a port of its own?"
             )
-        return value[verb.member] if verb.member else value
+        return value
 
     def _exchange(self, method: str, url: str, content: bytes | None) -> tuple[int, str, bytes]:
         target = url[url.index("/", len("https://")) :]

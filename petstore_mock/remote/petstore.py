@@ -85,7 +85,7 @@ class RemoteHandle(FaultHandle):
     def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
         if not self.is_over:
-            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})
+            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
             self._told = next((plan for plan in plans if plan["id"] == self.id), self._told)
         return self._told
 
@@ -292,7 +292,7 @@ class RemotePetStore(PetStore):
         return self._clock
 
     def snapshot(self) -> RemoteSnapshot:
-        return RemoteSnapshot(self._do(state.take_snapshot, {}), self.url)
+        return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
         if getattr(snapshot, "world", "") != self.url:

@@ -37,7 +37,7 @@ class Verb:
         path: the path below ``/__petstore/``.
         status: the status of its success; 204 has no body, and a PUT that replaces something gets 200.
         body: the argument that the whole body is; empty where each member is an argument.
-        member: the member in which the body of the response has the result; empty where the result is the body.
+        member: the member in which its JSON value has what the function returns; empty where that is the value.
         locks: whether the carrier holds the world's lock meanwhile; a verb that waits does not.
         media_type: the media type of the response.
     """
@@ -56,7 +56,8 @@ class Verb:
         return self.function.__name__
 
     def __call__(self, target: Any, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        return self.function(target, **arguments)
+        result = self.function(target, **arguments)
+        return {self.member: result} if self.member else result
 
 
 VERBS: Final[list[Verb]] = []
