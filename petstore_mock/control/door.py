@@ -128,8 +128,7 @@ class Door:
         return None
 
     def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
-        kind = "a method of HTTP" if condition == "unknown_method" else "a request that HTTP allows"
-        return _refused(ProblemError(CONDITIONS[condition].status, f"expected {kind}; got {detail}"))
+        return _refused(ProblemError(CONDITIONS[condition].status, f"expected what HTTP allows; got {detail}"))
 
     def failed(self, error: BaseException, _: ApiRequest) -> Response:
         _log.error("the control door failed", exc_info=error)
