@@ -35,10 +35,7 @@ class Elsewhere:
     def __init__(self, url: str, options: Mapping[str, Any], *, token: str | None, ca_path: Path | None) -> None:
         self._door = door = RemoteDoor(url, token, ca_path)
         if door.name is not None:
-            words = (
-                f"expected the root of a stub, since each test makes its own world; got the address of {door.name!r}"
-            )
-            refuse(words)
+            refuse(f"expected the root of a stub, where each test makes its own world; got that of {door.name!r}")
         self._options = {**options, "behaviour": as_behaviour(options.get("behaviour"))}
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # another worker of xdist has another one
         self._owners: dict[str, str] = {}  # the test of each world
@@ -61,16 +58,17 @@ class Elsewhere:
         gaps, more = own.pop("gaps", {}), own.pop("seed", None)
         options = {**self._options, **own}
         options["behaviour"] = as_behaviour(options["behaviour"]).replace(gaps)
-        former = self._name
-        if self._owners.get(former, owner) != owner and "api_key" not in self._options:
-            self._name = f"{self._prefix}-{len(self._owners) + 1}"
-        self.world._begin(self._name, options)  # noqa: SLF001
+        name = self._name
+        if self._owners.get(name, owner) != owner and "api_key" not in self._options:
+            name = f"{self._prefix}-{len(self._owners) + 1}"
+        self.world._begin(name, options)  # noqa: SLF001
         if more is not None:  # on top of the session's, and a reset returns to all of them
             self.world.seed_many(more)
-            self.world._begin(self._name, {**options, "seed": self.world.pets})  # noqa: SLF001
-        self._owners[self._name] = owner
+            self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
+        former, self._name = self._name, name
+        self._owners[name] = owner
         self.world.at_end = at_end
-        if former != self._name:
+        if former != name:
             self._end(former)
 
     def _end(self, name: str) -> None:
@@ -88,13 +86,10 @@ class Elsewhere:
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many leaks the stub knows, and those of this session behind the first ``count``."""
-        found: worlds.LeaksData = self._door.send(worlds.list_leaks, None, {})
+        found: Any = self._door.send(worlds.list_leaks, None, {})
         new = found["leaks"][count - found["total"] :] if found["total"] > count else []
-        return found["total"], [
-            Leak(self._owners[one["world"]], one["request"], one["status"], by_key=one["by_key"])
-            for one in new
-            if one["world"] in self._owners
-        ]
+        own = [leak for leak in new if leak["world"] in self._owners]
+        return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
 
     def state(self) -> dict[str, object]:
         """Return what a fixture may have set up, to compare it with a later state."""
