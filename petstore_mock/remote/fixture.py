@@ -87,7 +87,7 @@ class Elsewhere:
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many leaks the stub knows, and those of this session behind the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
-        new = found["leaks"][count - found["total"] :] if found["total"] > count else []
+        new: list[dict[str, Any]] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         own = [leak for leak in new if leak["world"] in self._owners]
         return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
 
