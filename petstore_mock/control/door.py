@@ -40,6 +40,7 @@ _LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of meg
 _SHOWN: Final = 20  # violations
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
+_ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # in an escaped path
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
 _READING: Final = frozenset({"GET", "HEAD"})
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
@@ -82,7 +83,9 @@ class Door:
         self._service = service
         self._started = monotonic()
         self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
-        self._routes = [(_pattern(verb.path), verb) for verb in self._verbs]
+        self._routes = [
+            (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
+        ]
         worlds.host.has_door |= is_open
 
     def health(self, _: Worlds) -> HealthData:
@@ -226,10 +229,6 @@ class Door:
             return f"{self._admission.scheme}://{host}"
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
         return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
-
-
-def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
 def _check_method(method: str, allowed: list[str]) -> None:
