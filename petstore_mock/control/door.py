@@ -225,10 +225,10 @@ class Door:
     def _origin(self, request: ApiRequest) -> str:
         """Return the address of the service, as the client names this machine."""
         host = request.header("Host") or "localhost"
-        if self._service is None:
-            return f"{self._admission.scheme}://{host}"
-        bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-        return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
+        if self._service is not None:
+            bare = host if host.endswith("]") else host.rpartition(":")[0] or host
+            host = f"{bare}:{self._service().port}"
+        return f"http{'s' if self._worlds.host.tls else ''}://{host}"
 
 
 def _check_method(method: str, allowed: list[str]) -> None:
