@@ -82,7 +82,7 @@ class Elsewhere:
 
     def excuse(self) -> None:
         """Count all problems so far as reported."""
-        self._door.send(worlds.report_problems, self._name, {"excuse": True})
+        self._door.send(worlds.report_problems, self._name, {})
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many leaks the stub knows, and those of this session behind the first ``count``."""
