@@ -86,7 +86,8 @@ class RemoteHandle(FaultHandle):
         """Return the plan as it is now, or as it was when it left the world."""
         if not self.is_over:
             plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
-            self._told = next((plan for plan in plans if plan["id"] == self.id), self._told)
+            found = next((plan for plan in plans if plan["id"] == self.id), None)
+            self._told, self.is_over = found or self._told, found is None
         return self._told
 
     @property
@@ -99,7 +100,8 @@ class RemoteHandle(FaultHandle):
 
     @property
     def unfired(self) -> str:
-        return "never fired" if not self.is_over and self.refresh()["why_not"] else ""
+        why_not = self.refresh()["why_not"]
+        return "never fired" if why_not and not self.is_over else ""
 
     def why_not(self, refused: int = 0) -> str:  # noqa: ARG002  # the door counts
         return str(self._told["why_not"])
