@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from sphinx.ext.napoleon import GoogleDocstring
 
 from petstore_mock import __version__
-from petstore_mock.mock.face import PetStore
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -81,14 +80,6 @@ def _leave_out_internal(  # attributes of the package's own rooms
             lines[number] = ""
 
 
-def _take_words_of_the_face(
-    _app: Sphinx, _what: str, name: str, _obj: object, _options: object, lines: list[str]
-) -> None:
-    """Show the whole docstring of a method whose own refers to that of the common base class."""
-    if lines and "see :meth:`PetStore." in lines[0]:
-        lines[:] = (inspect.getdoc(getattr(PetStore, name.rpartition(".")[2])) or "").splitlines()
-
-
 def _show_signature(
     _app: Sphinx, _what: str, name: str, _obj: object, _options: object, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
@@ -99,7 +90,6 @@ def _show_signature(
 
 def setup(app: Sphinx) -> None:
     """Have the first word and the last, before and after napoleon, whose priority is 500."""
-    app.connect("autodoc-process-docstring", _take_words_of_the_face, priority=300)
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
     app.connect("autodoc-process-signature", _show_signature)

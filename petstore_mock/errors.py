@@ -6,16 +6,10 @@ A mistake of a *client* is none of them: it becomes a response with a 4xx status
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import FrameType
-
-_PACKAGE: Final = __name__.partition(".")[0]
-
-
-def _is_misuse(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo, or None
-    return excinfo is not None and isinstance(excinfo.value, PetStoreMockError)
 
 
 class PetStoreMockError(Exception):
@@ -28,9 +22,13 @@ class PetStoreMockError(Exception):
         super().__init__(*arguments)
         # pytest asks each module whose frame it is about to show. Only modules that this error passes need the mark.
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        while frame is not None and frame.f_globals.get("__name__", "").startswith("petstore_mock."):
             frame.f_globals["__tracebackhide__"] = _is_misuse
             frame = frame.f_back
+
+
+def _is_misuse(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo, or None
+    return excinfo is not None and isinstance(excinfo.value, PetStoreMockError)
 
 
 class VerificationError(AssertionError):

@@ -27,7 +27,7 @@ _TYPES: Final = {"integer": "int", "number": "float", "string": "str", "boolean"
 
 def static_types() -> str:
     """Return the text of ``static.py``."""
-    changes = {name: _changed(name) for name, field in FIELDS.items() if field.mutable}
+    changes = {name: _changed(name) for name, field in FIELDS.items() if not field.assigned}
     gaps = {name: _literal(gap.alternatives) for name, gap in GAPS.items()}
     return "\n".join(
         [

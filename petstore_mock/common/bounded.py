@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Bounded(dict[K, V]):
+class Bounded(OrderedDict[K, V]):
     """A dict of at most ``limit`` entries: a further one drops the oldest."""
 
     def __init__(self, limit: int) -> None:
@@ -18,4 +19,4 @@ class Bounded(dict[K, V]):
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         if len(self) > self.limit:
-            del self[next(iter(self))]
+            self.popitem(last=False)

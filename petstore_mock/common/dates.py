@@ -39,15 +39,9 @@ def seconds_of(text: str) -> float | None:
 
 def moment_of(when: str | date | datetime, name: str = "when") -> float:
     """Return a moment in seconds since 1970; a date means its midnight, and no zone means UTC."""
-    moment: object = when
-    if isinstance(when, str):
-        try:
-            moment = datetime.fromisoformat(when)
-        except ValueError:
-            moment = None
-    elif isinstance(moment, date) and not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    if not isinstance(moment, datetime):
+    try:
+        moment = datetime.fromisoformat(when.isoformat() if isinstance(when, date) else when)
+    except (TypeError, ValueError):
         refuse(f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; got {name}={shown(when)}")
     seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     require(EARLIEST <= seconds <= LATEST, "a moment from 1970 to the year 9998", **{name: when})

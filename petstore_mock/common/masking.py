@@ -7,15 +7,11 @@ the world that the request met, or by its shape, which is that of the keys that 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-# Texts that stand where a setting is missing (many languages print one, and §5 shows the last): never a secret.
-NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", "(null)", "<api_key>"})
 
 CUT: Final = "..."  # stands at the end of a text that was cut short
 ISSUED_START: Final = "petstore-"
@@ -25,22 +21,17 @@ _RECOGNISABLE: Final = 8  # characters; a shorter fixed key, such as `test`, is 
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters that stay, so that two keys can be told apart ...
 _SHORTEST_WITH_TAIL: Final = 12  # ... unless they are half of the key
+_SHOWN_METHOD: Final = 40  # characters; there is no limit to what a client may send
+_SHOWN_TARGET: Final = 200
 
-# Schemes whose credentials are one opaque token; the end of other credentials may be the end of a password.
+# Schemes of one opaque token; the end of other credentials may be the end of a password.
 _TOKEN_SCHEMES: Final = frozenset({"bearer", "token", "apikey"})
 _SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
 
-_SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|cookie"  # noqa: S105  # names only
-_SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
-_SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_NAME}|\bkey\b", re.IGNORECASE)
-_SECRET_IN_TARGET: Final = re.compile(
-    rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)",
-    re.IGNORECASE,
-)
+_SECRET_FIELD: Final = re.compile(r"authorization|api[-_]?key|token|secret|passw|credential|cookie", re.IGNORECASE)
+_SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_FIELD.pattern}|\bkey\b", re.IGNORECASE)
+_PARAMETER: Final = re.compile(r"([?&])([^=&#]*)=([^&#]+)")
 _PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target
-
-_SHOWN_METHOD: Final = 40  # characters; a client may send a method of 16 KiB
-_SHOWN_TARGET: Final = 200
 
 
 def cut(text: str, most: int) -> str:
@@ -52,10 +43,7 @@ def printable(text: str) -> str:
     """Return ``text`` with each character escaped that moves a cursor, breaks a line or reverses the writing."""
     if text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def request_line(method: str, target: str, keys: Iterable[str]) -> str:
@@ -76,12 +64,11 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
     if _SECRET_FIELD.search(name) is None:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
-    if scheme.lower() in _SCHEMES:
-        if not credentials.strip():
-            return value  # a scheme without credentials is a mistake that reports must show
-        return f"{scheme}{blank}{mask(credentials) if scheme.lower() in _TOKEN_SCHEMES else _STARS}"
-    is_token = " " not in value and ":" not in value and "cookie" not in name.lower()
-    return mask(value) if is_token and value else _STARS if value else value
+    if scheme.lower() not in _SCHEMES:
+        return mask(value) if value.isalnum() else _STARS if value else ""
+    if not credentials.strip():
+        return value  # a scheme without credentials is a mistake that reports must show
+    return f"{scheme}{blank}{mask(credentials) if scheme.lower() in _TOKEN_SCHEMES else _STARS}"
 
 
 def mask_parameter(name: str, value: str) -> str:
@@ -91,13 +78,7 @@ def mask_parameter(name: str, value: str) -> str:
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
     """Mask every key in a request target, and the values of parameters with names like a key's."""
-    return _mask_target(target, tuple(keys)) if len(target) <= _SHOWN_TARGET else _mask_target.__wrapped__(target, keys)
-
-
-@lru_cache(maxsize=256)  # a client sends the same few targets, and the stub logs each
-def _mask_target(target: str, keys: Iterable[str]) -> str:
-    target = mask_text(target, keys)
-    return _SECRET_IN_TARGET.sub(lambda found: found[1] + mask(found[2]), target) if "?" in target else target
+    return _PARAMETER.sub(lambda one: f"{one[1]}{one[2]}={mask_parameter(one[2], one[3])}", mask_text(target, keys))
 
 
 def mask_text(text: str, keys: Iterable[str] = ()) -> str:
@@ -118,17 +99,8 @@ def _mask_encoded(part: str, keys: Sequence[str]) -> str:
 def _mask_plain(text: str, keys: Sequence[str]) -> str:
     for key in keys:
         if len(key) >= _RECOGNISABLE:
-            text = text.replace(key, mask(key))
-            text = _without_beginnings(text, key) if CUT in text else text
+            text = text.replace(key, mask(key)) if key in text else text
+            if CUT in text:  # a text may end within a key
+                start = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
+                text = re.sub(rf"{re.escape(start)}\S*?{re.escape(CUT)}", f"{_STARS}{CUT}", text)
     return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if ISSUED_START in text else text
-
-
-def _without_beginnings(text: str, key: str) -> str:
-    """Mask the beginnings of ``key`` at which a text was cut short."""
-    least = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
-    pieces = text.split(CUT)
-    for index, piece in enumerate(pieces[:-1]):
-        at = piece.rfind(least)
-        if at >= 0 and key.startswith(piece[at:]):
-            pieces[index] = f"{piece[:at]}{_STARS}"
-    return CUT.join(pieces)

@@ -19,7 +19,6 @@ monotonic: Final = partial(getattr(_frozen, "real_monotonic", _time.monotonic))
 perf_counter: Final = partial(getattr(_frozen, "real_perf_counter", _time.perf_counter))
 sleep: Final = partial(_time.sleep)
 
-Condition = threading.Condition
 Event = threading.Event
 Lock = threading.Lock
 RLock = threading.RLock

@@ -9,7 +9,7 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST_SLIP: Final = 100  # characters; comparing longer names takes time, and none of them is a typing error
+_LONGEST_SLIP: Final = 100  # characters; comparing longer names takes time
 _SHOWN: Final = 200  # characters of a value
 
 

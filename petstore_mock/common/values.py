@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias, TypeGuard, cast
 
@@ -29,16 +28,10 @@ def counted(count: int, noun: str) -> str:
 
 def as_path(path: object, name: str) -> Path:
     """Return the ``Path`` that a test author passes as argument ``name``."""
-    found = None
-    given = shown(path)
-    if isinstance(path, (str, os.PathLike)):
-        with suppress(TypeError, UnicodeEncodeError):  # a path made of bytes; a surrogate that no byte stands for
-            found = Path(cast("str | os.PathLike[str]", path))
-            if b"\0" in os.fsencode(found):
-                found = None
-    if found is None:
-        refuse(f"expected {name} to be a path, as text or a path object; got {name}={given}")
-    return found
+    found: object = path
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(found):
+        refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(found)}")
+    return Path(cast("str | os.PathLike[str]", path))
 
 
 def write_text(path: object, text: str) -> None:

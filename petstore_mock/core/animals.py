@@ -110,7 +110,7 @@ class Animals:
             raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
         for name, value in changes.items():
             field = FIELDS.get(name)
-            if field is not None and not field.mutable and value != former.get(name):
+            if field is not None and field.assigned and value != former.get(name):
                 refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
         document = {**former, **changes}
         gone = [name for name in changes if document[name] is None and name in FIELDS and name not in _required()]

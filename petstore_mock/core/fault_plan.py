@@ -217,7 +217,7 @@ class FaultHandle:
 
     def wants(self, exchange: Exchange) -> bool:
         """Return whether a request, which has no response yet, is what ``where`` and ``when`` ask for."""
-        miss = "" if self._criteria is None else self._criteria.miss(exchange)
+        miss = "" if self._criteria is None else "; ".join(self._criteria.differences(exchange))
         if not miss and self.when is not None and not self.when(exchange.request):
             miss = "its when= returned no"
         if miss:

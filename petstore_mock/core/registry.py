@@ -351,14 +351,19 @@ class Worlds:
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
-    def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here
+    def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         if not self.host.tls:
             return None
         with world.lock:
             fault = world.plan.choose("handshake", None, world.random)
-        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")))
+        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
+
+    def handshake_failed(self, reason: str) -> None:
+        world = self.current
+        with world.lock:
+            world.journal.notes.append(reason)
 
 
 @lru_cache(maxsize=4096)

@@ -15,10 +15,10 @@ from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, Head, WireFormat
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
-from petstore_mock.interface.gaps import RULES, no_rule
+from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.strict_json import percent_decode, read_integer
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
-from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,9 +73,7 @@ class Rules:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.policies = chosen = policies(behaviour)
-        # What gaps such as name_rule demand of a field; by default nothing.
-        rules = [(gap.field, getattr(chosen, gap.name)) for gap in RULES]
-        self.field_rules = [(name, find) for name, find in rules if find is not no_rule]
+        self.field_rules = [(gap, getattr(chosen, gap.name)) for gap in RULES if getattr(chosen, gap.name)]
         self.bodies: Bounded[tuple[str, bytes], Body] = Bounded(_KEPT_BODIES)  # valid ones; see validation
         self._routes: Bounded[tuple[str, str], Route] = Bounded(_KEPT_ROUTES)
         self._heads: Bounded[tuple[int, ResponseFields, bool], Head] = Bounded(_KEPT_HEADS)
@@ -183,8 +181,7 @@ class Rules:
         parameter = next((one for one in operation.parameters if f"query.{one.name}" == violation.path), None)
         if parameter is None or parameter.gap is None or violation.rule == "required":
             return False
-        value = given[parameter.name]
-        text = value.text if isinstance(value, HugeInteger) else str(value)
+        text = str(given[parameter.name])
         instead = _policy(self.policies, parameter)(text, schemas.parameters(operation)[parameter.name])
         if instead == "":  # as if the parameter had not come
             del given[parameter.name]

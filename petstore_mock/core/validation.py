@@ -9,17 +9,14 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.store import Body
 from petstore_mock.interface import schemas
-from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, integral_value
-from petstore_mock.interface.violations import JsonNumber, Violation
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
+    from petstore_mock.interface.violations import Violation
 
 _KEPT_BODY: Final = 512  # bytes
-_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
@@ -105,19 +102,16 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
                 del document[name]
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
-        elif isinstance(value, JsonNumber) and known[name].get("type") == "integer" and not chosen.integral_float:
-            whole = integral_value(value)
-            if whole is not None:
-                document[name] = whole
+        elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
+            # From 2**53 on a float has lost what the client wrote: it stays, and is refused as no integer.
+            document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]:  # noqa: ANN401  # a JSON value
     """Return the broken rules that gaps put on single fields, such as name_rule."""
     found: list[Violation] = []
-    for name, find in rules.field_rules if is_object(document) else ():
-        value, wanted = document.get(name), schemas.properties(schema).get(name, {}).get("type", "")
-        if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
-            broken: tuple[str, str] | None = find(value)
-            if broken is not None:
-                found.append(Violation(f"body.{name}", broken[0], broken[1], value))
+    for gap, keywords in rules.field_rules if is_object(document) else ():
+        wanted, choice = schemas.properties(schema).get(gap.field, {}), rules.behaviour[gap.name]
+        broken = schemas.violations({**wanted, **keywords}, document.get(gap.field), f"body.{gap.field}")
+        found += [replace(one, expected=f"{one.expected} (gap {gap.name}={choice})") for one in broken]
     return found

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.real import time
-from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
+from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require, shown
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import (
-    BODY_BASE64,
-    KINDS,
-    REQUIRED,
-    Kind,
-    check_content,
-    json_bytes,
-)
+from petstore_mock.faults.kinds import KINDS, REQUIRED, Kind, json_bytes
 from petstore_mock.http.deferred import Delivery
+from petstore_mock.http.response import BODILESS_STATUSES
+from petstore_mock.interface.schemas import quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,10 +34,7 @@ class Fault:
     arguments: Mapping[str, Any]
 
     def __hash__(self) -> int:
-        return hash((self.kind, repr(dict(self.arguments))))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Fault, (self.kind, dict(self.arguments))  # a mapping proxy can't be pickled
+        return hash((self.kind, *self.arguments))
 
     def __repr__(self) -> str:
         return f"faults.{self._call({name: repr(value) for name, value in self.arguments.items()}, repr)}"
@@ -64,7 +54,7 @@ class Fault:
     def _call(self, told: Mapping[str, str], write: Callable[[object], str]) -> str:
         if self.kind == "sequence":
             return f"sequence({', '.join(map(write, self.parts))})"
-        positional = {argument.name for argument in self.row.arguments if argument.positional}
+        positional = {"status", "seconds", "fraction", "bytes_per_second"}
         words = (text if name in positional else f"{name}={text}" for name, text in told.items())
         return f"{self.kind}({', '.join(words)})"
 
@@ -95,32 +85,26 @@ class Fault:
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields of its own response beside the usual ones; they win over those."""
-        if "retry_after" in self.arguments:
-            after = self.arguments["retry_after"]
-            value = http_date(moment_of(after)) if isinstance(after, str) else str(after)
-            return () if after is None else (("Retry-After", value),)
+        after, body = self.arguments.get("retry_after"), self.body
+        if after is not None:
+            return (("Retry-After", http_date(moment_of(after)) if isinstance(after, str) else str(after)),)
         given: dict[str, str] = self.arguments.get("headers", {})
-        body = self.body
         if not body or any(name.lower() == "content-type" for name in given):
             return tuple(given.items())
-        is_html = body.lstrip()[:1] == b"<"
-        text = "text/html; charset=utf-8" if is_html else "text/plain; charset=utf-8"
+        text = "text/html; charset=utf-8" if body.lstrip()[:1] == b"<" else "text/plain; charset=utf-8"
         return (("Content-Type", "application/json" if "json" in self.arguments else text), *given.items())
 
     @property
     def delay(self) -> tuple[float, float] | None:
         """The seconds that it holds a response back: from and to; None for none."""
-        given = self.arguments.get("seconds" if self.kind == "delay" else "delay")
+        given = self.arguments.get("seconds", self.arguments.get("delay"))
         return None if given is None else (given[0], given[1]) if is_array(given) else (given, given)
 
     @property
     def delivery(self) -> Delivery | None:
         """How the connection sends the response; None for whole and at once."""
-        row = self.row
-        if row.delivery is None:
-            return None
-        values = [self.arguments[argument.name] for argument in row.arguments]
-        return Delivery(row.delivery, *values[:1])
+        kind = self.row.delivery
+        return None if kind is None else Delivery(kind, *self.arguments.values())
 
     @property
     def breaks_contract(self) -> bool:
@@ -139,15 +123,16 @@ class Fault:
     @property
     def tells_to_wait(self) -> bool:
         """Whether a ``Retry-After`` tells the client to wait."""
-        return any(map(_tells_to_wait, self.parts))
+        fields = [one for part in self.parts for one in part.fields]
+        return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fields)
 
     def corrupt(self, head: Head, body: bytes) -> tuple[Head, bytes]:
         """Return the operation's response as the fault changes it."""
         return (head, body) if self.row.corrupts is None else self.row.corrupts(head, body)
 
     def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
-        """Return the shortest JSON value that :func:`from_data` reads: the status, where that says it all."""
-        if self.row.responds and self == of_status(self.status or 0):
+        """Return the shortest JSON value that :func:`coerce` reads: the status, where that says it all."""
+        if self.row.responds and self == _of_status(self.status or 0):
             return self.status
         data: dict[str, Any] = {"kind": self.kind, **self.arguments}
         if isinstance(data.get("body"), bytes):
@@ -160,29 +145,38 @@ class Fault:
         return {name: list(value) if is_array(value) else value for name, value in data.items()}
 
 
-def _tells_to_wait(fault: Fault) -> bool:
-    after = fault.arguments.get("retry_after")
-    if isinstance(after, str):
-        return bool(moment_of(after) > time())
-    return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fault.fields)
-
-
 def make(kind: str, **given: Any) -> Fault:  # noqa: ANN401  # each argument parses its own value
     """Return the fault of a kind with checked arguments; those that are left out take their defaults."""
     arguments: dict[str, Any] = {}
-    for argument in KINDS[kind].arguments:
-        if argument.name not in given and argument.default is REQUIRED:
-            refuse(f"expected {argument.name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
-        value = argument.parse(argument.name, given.get(argument.name, argument.default))
-        if value is not None or argument.default is not None:
-            arguments[argument.name] = value
-    if kind == "sequence":
-        arguments["faults"] = _checked_parts(arguments["faults"])
-    check_content(arguments)
-    return Fault(kind, MappingProxyType(arguments))
+    for name, (schema, default, parse) in KINDS[kind].arguments.items():
+        if name not in given and default is REQUIRED:
+            refuse(f"expected {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
+        value = given.get(name, default)
+        if parse is not None:
+            value = parse(name, value)
+        elif name == "faults":
+            value = _parts(value)
+        else:
+            require(quick(schema)(value), schema["description"], **{name: value})
+        if value is not None or default is not None:
+            arguments[name] = value
+    if kind == "respond":
+        _settle_content(arguments)
+    return Fault(kind, arguments)
 
 
-def _checked_parts(faults: tuple[Any, ...]) -> tuple[Fault, ...]:
+def _settle_content(arguments: dict[str, Any]) -> None:
+    contents = [name for name in ("json", "body", "body_base64") if name in arguments]
+    if len(contents) > 1:
+        refuse(f"expected one of json, body and body_base64; got both {contents[0]} and {contents[1]}")
+    if "body_base64" in arguments:
+        arguments["body"] = arguments.pop("body_base64")
+    if arguments["status"] in BODILESS_STATUSES and ("json" in arguments or arguments.get("body")):
+        refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1)")
+
+
+def _parts(faults: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # checks whatever a test passes
+    require(is_array(faults) and faults, "one or more faults", faults=faults)
     parts = tuple(coerce(fault) for fault in faults)
     for part in parts:
         if part.kind == "sequence":
@@ -192,8 +186,7 @@ def _checked_parts(faults: tuple[Any, ...]) -> tuple[Fault, ...]:
     return parts
 
 
-def of_status(status: int) -> Fault:
-    """Return the fault that a bare status stands for."""
+def _of_status(status: int) -> Fault:
     kinds = {kind.status: name for name, kind in KINDS.items() if kind.status}
     if status in kinds:
         return make(kinds[status])
@@ -201,46 +194,31 @@ def of_status(status: int) -> Fault:
 
 
 def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passes
-    """Return ``fault``, or the fault that responds with that status."""
+    """Return a fault; a status and the JSON form (``{"kind": "delay", "seconds": 0.2}``) stand for one."""
     if isinstance(fault, Fault):
         return fault
-    if not is_integer(fault):
+    if is_integer(fault):
+        return _of_status(fault)
+    if not is_object(fault):
         meant = nearest(getattr(fault, "__name__", fault), KINDS)  # a function that was not called
         hint = "" if meant is None else f" (did you mean faults.{meant}()?)"
         refuse(f"expected an HTTP status or a fault of petstore_mock.faults; got fault={shown(fault)}{hint}")
-    return of_status(fault)
-
-
-def from_data(value: Any) -> Fault:  # noqa: ANN401  # a JSON value
-    """Make a fault of a JSON value: ``503``, or a kind and its arguments: ``{"kind": "delay", "seconds": 0.2}``."""
-    if is_integer(value):
-        return of_status(value)
-    if not is_object(value):
-        refuse(f'expected a fault as an HTTP status, or as an object such as {{"kind": "reset"}}; got {shown(value)}')
-    given = {str(name): member for name, member in value.items()}
+    given = {str(name): value for name, value in fault.items()}
     kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
-    known = [argument.name for argument in KINDS[kind].arguments]
-    known += [BODY_BASE64.name] if "body" in known else []
-    for name in given.keys() - known:
+    known = KINDS[kind].arguments
+    for name in given.keys() - known.keys():
         members = ", ".join(known) or "none"
         refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
-    if BODY_BASE64.name in given:
-        if given.get("body") is not None:
-            refuse("expected body or body_base64, as the body of a response; got both")
-        given["body"] = BODY_BASE64.parse(BODY_BASE64.name, given.pop(BODY_BASE64.name))
-    if kind == "sequence" and is_array(given.get("faults")):
-        given["faults"] = [from_data(part) for part in given["faults"]]
     return make(kind, **given)
 
 
 def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind's JSON form, for the door."""
-    arguments = [*KINDS[kind].arguments]
-    arguments += [BODY_BASE64] if kind == "respond" else []
+    arguments = KINDS[kind].arguments
     return {
         "type": "object",
         "description": KINDS[kind].sentence,
-        "properties": {"kind": {"const": kind}, **{argument.name: argument.schema for argument in arguments}},
-        "required": ["kind", *(argument.name for argument in arguments if argument.default is REQUIRED)],
+        "properties": {"kind": {"const": kind}, **{name: one.schema for name, one in arguments.items()}},
+        "required": ["kind", *(name for name, one in arguments.items() if one.default is REQUIRED)],
         "additionalProperties": False,
     }

@@ -5,34 +5,31 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.http.response import BODILESS_STATUSES, Head, is_field
+from petstore_mock.common.values import is_number
+from petstore_mock.http.response import Head, is_field
+from petstore_mock.interface.schemas import quick
 
-_LONGEST_DELAY: Final = 3600.0
-_LARGEST_NUMBER: Final = 2.0**63
 REQUIRED: Final = object()
+_LARGEST_NUMBER: Final = 2**63
+# The adapters set these. A wrong one is a fault or a gap of its own.
+_FRAMING: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
 
-Parse = Callable[[str, Any], Any]  # of a name and a value; returns the value as it is kept, or refuses it
 Schema = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a kind."""
 
-    name: str
-    parse: Parse
-    schema: Schema
+    schema: Schema  # of its JSON form; the description says what is expected
     default: Any = REQUIRED
-    positional: bool = False  # a call writes it without its name
+    parse: Callable[[str, Any], Any] | None = None  # returns the value as it is kept, or refuses it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Kind:
     """One kind of fault."""
 
     sentence: str  # its effect on the client
-    arguments: tuple[Argument, ...] = ()  # of its function
+    arguments: Mapping[str, Argument] = field(default_factory=dict[str, Argument])  # of its function, by name
     status: int = 0  # of the response that it makes; 0 where it makes none, or an argument says it
     responds: bool = False  # instead of the operation
     loses_response: bool = False  # the client does not get the operation's response
@@ -57,57 +54,38 @@ class Kind:
         return self.delivery is not None or self.meets_handshakes
 
 
-def _status(least: int, name: str, value: Any) -> int:  # noqa: ANN401  # parsers take whatever a test passes
-    require(is_integer(value) and least <= value <= 599, f"an HTTP status from {least} to 599", **{name: value})
-    return int(value)
+# The arguments
 
 
-def _is_float(value: object) -> bool:
-    return is_number(value) and abs(value) < _LARGEST_NUMBER  # a larger integer is no float, and NaN is not less
+def _status(least: int) -> Schema:
+    words = f"an HTTP status from {least} to 599"
+    return {"type": "integer", "minimum": least, "maximum": 599, "description": words}
 
 
-def _plain(number: float) -> float:
-    return int(number) if number == int(number) else float(number)
+def _number(description: str, **bounds: float) -> Schema:
+    return {"type": "number", "maximum": _LARGEST_NUMBER, "description": description, **bounds}
 
 
-def _pair(value: object) -> tuple[Any, Any]:
-    return (value[0], value[1]) if is_array(value) and len(value) == 2 else (value, value)
+_TIME: Final = _number("seconds from 0 to 3600, or a pair (low, high) of them", minimum=0, maximum=3600)
+_TIMES: Final = {"anyOf": [_TIME, {"type": "array", "items": _TIME, "minItems": 2, "maxItems": 2}]}
 
 
-def _seconds(name: str, value: Any) -> float | tuple[float, float] | None:  # noqa: ANN401
+def _seconds(name: str, value: Any) -> Any:  # noqa: ANN401  # parsers take whatever a test passes
     if value is None and name == "delay":
         return None
-    low, high = _pair(value)
-    in_range = _is_float(low) and _is_float(high) and 0 <= low <= high <= _LONGEST_DELAY
-    require(in_range, f"seconds from 0 to {_LONGEST_DELAY:g}, or a pair (low, high) of them", **{name: value})
-    return _plain(low) if low == high else (_plain(low), _plain(high))
+    pair: tuple[Any, Any] = tuple(value) if is_array(value) and len(value) == 2 else (value, value)
+    low, high = pair
+    in_range = all(map(quick(_TIME), pair)) and low <= high
+    require(in_range, _TIME["description"], **{name: value})
+    return low if low == high else (low, high)
 
 
 def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
-    if value is None:
-        return None
     if isinstance(value, (str, date)):
         return iso(int(moment_of(value, name))).replace(".000", "")  # an HTTP date has whole seconds
-    whole = _is_float(value) and value >= 0 and value == int(value)
+    whole = value is None or (is_number(value) and 0 <= value < _LARGEST_NUMBER and value == int(value))
     require(whole, "whole seconds, or a date, a datetime or ISO 8601 text", **{name: value})
-    return int(value)
-
-
-def _number(expected: str, holds: Callable[[float], bool], name: str, value: Any) -> float:  # noqa: ANN401
-    require(_is_float(value) and holds(value), expected, **{name: value})
-    return _plain(value)
-
-
-_fraction: Final = partial(_number, "a fraction of at least 0 and below 1", lambda value: 0 <= value < 1)
-_rate: Final = partial(_number, "a positive number of bytes per second", lambda value: value > 0)
-
-
-def _faults(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    require(is_array(value) and value, "one or more faults", **{name: value})
-    return tuple(value)
-
-
-# The body and the header fields of `respond`
+    return None if value is None else int(value)
 
 
 def json_bytes(value: object) -> bytes:
@@ -122,9 +100,9 @@ def _json(name: str, value: Any) -> Any:  # noqa: ANN401
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 
 
-def _body(name: str, value: Any) -> str | bytes | None:  # noqa: ANN401
-    require(value is None or isinstance(value, (str, bytes, bytearray)), "a body of bytes or text", **{name: value})
-    return bytes(value) if isinstance(value, bytearray) else value
+def _body(name: str, value: Any) -> Any:  # noqa: ANN401
+    require(value is None or isinstance(value, (str, bytes)), "a body of bytes or text", **{name: value})
+    return value
 
 
 def _base64(name: str, value: Any) -> bytes | None:  # noqa: ANN401
@@ -134,34 +112,29 @@ def _base64(name: str, value: Any) -> bytes | None:  # noqa: ANN401
         refuse(f"expected {name} as base64 (RFC 4648 §4); got {name}={shown(value)}")
 
 
-# The adapters set these. A wrong one is a fault or a gap of its own.
-_FRAMING: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
-
-
 def _headers(name: str, value: Any) -> dict[str, str] | None:  # noqa: ANN401
     if value is None:
         return None
-    is_mapping = is_object(value) and all(
-        isinstance(field, str) and isinstance(text, (str, int)) for field, text in value.items()
-    )
-    require(is_mapping, "a mapping of text to text", **{name: value})
-    fields = {field: str(text) for field, text in value.items()}
-    for field, text in fields.items():
-        if not is_field(field, text):
-            refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
-        if field.lower() in _FRAMING:
-            refuse(f"expected no {field} in {name}, because the fake sets it")
-    return fields
+    require(is_object(value), "a mapping of text to text", **{name: value})
+    for field_name, text in value.items():
+        if not isinstance(field_name, str) or not isinstance(text, (str, int)) or not is_field(field_name, str(text)):
+            refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field_name!r}: {text!r}")
+        if field_name.lower() in _FRAMING:
+            refuse(f"expected no {field_name} in {name}, because the fake sets it")
+    return {field_name: str(text) for field_name, text in value.items()}
 
 
-def check_content(arguments: Mapping[str, Any]) -> None:
-    """Refuse content that contradicts itself or the status of ``respond``."""
-    contents = [arguments[name] for name in ("json", "body") if arguments.get(name) is not None]
-    if len(contents) > 1:
-        refuse("expected json or body, as the body of a response; got both")
-    status = arguments.get("status")
-    if contents and contents[0] not in ("", b"") and status in BODILESS_STATUSES:
-        refuse(f"expected no body with status {status}, which has none (RFC 9110 §6.4.1)")
+_DELAY: Final = {"delay": Argument(_TIMES, None, _seconds)}
+_CONTENT: Final = {
+    "json": Argument({}, None, _json),
+    "body": Argument({"type": "string"}, None, _body),
+    "headers": Argument({"type": "object", "additionalProperties": {"type": "string"}}, None, _headers),
+    "body_base64": Argument({"type": "string", "contentEncoding": "base64"}, None, _base64),  # in JSON alone
+}
+_AFTER: Final = Argument({"type": ["integer", "string", "null"], "minimum": 0}, 1, _retry_after)
+_FRACTION: Final = _number("a fraction of at least 0 and below 1", minimum=0, exclusiveMaximum=1)
+_RATE: Final = _number("a positive number of bytes per second", exclusiveMinimum=0)
+_PARTS: Final = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Fault"}}
 
 
 # What a fault does to the operation's response
@@ -175,15 +148,8 @@ def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
     return head.with_fields(("Content-Type", "text/html; charset=utf-8")), body
 
 
-_NUMBER_OF_SECONDS: Final = {"type": "number", "minimum": 0, "maximum": _LONGEST_DELAY}
-_SECONDS: Final = {
-    "anyOf": [_NUMBER_OF_SECONDS, {"type": "array", "items": _NUMBER_OF_SECONDS, "minItems": 2, "maxItems": 2}]
-}
-_DELAY: Final = Argument("delay", _seconds, _SECONDS, default=None)
-
-
-def _response(status: int, sentence: str, *arguments: Argument) -> Kind:
-    return Kind(sentence, (*arguments, _DELAY), status=status, responds=True, loses_response=True)
+def _response(status: int, sentence: str, /, **arguments: Argument) -> Kind:
+    return Kind(sentence, {**arguments, **_DELAY}, status=status, responds=True, loses_response=True)
 
 
 def _lost(sentence: str, delivery: str, *, waits: bool = False) -> Kind:
@@ -194,53 +160,27 @@ def _handshake(sentence: str, *, waits: bool = False) -> Kind:
     return Kind(sentence, loses_response=True, waits=waits, meets_handshakes=True)
 
 
-def _schema(kind: str, **bounds: object) -> Schema:
-    return {"type": kind, **bounds}
+def _slow(sentence: str, delivery: str | None = None, **arguments: Argument) -> Kind:
+    return Kind(sentence, arguments, readable=True, only_slows=True, delivery=delivery)
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "respond": _response(
-        0,
-        "the service responded as the test planned",
-        Argument("status", partial(_status, 200), _schema("integer", minimum=200, maximum=599), positional=True),
-        Argument("json", _json, {}, default=None),
-        Argument("body", _body, _schema("string"), default=None),
-        Argument("headers", _headers, _schema("object", additionalProperties={"type": "string"}), default=None),
-    ),
+    "respond": _response(0, "the service responded as the test planned", status=Argument(_status(200)), **_CONTENT),
     "unauthorized": _response(401, "the service refused the key (§5)"),
     "not_found": _response(404, "the service responded as for an absent animal (§7)"),
     "bad_request": _response(400, "the service responded as for an invalid body (§7)"),
-    "server_error": _response(
-        0,
-        "the service failed",
-        Argument("status", partial(_status, 500), _schema("integer", minimum=500, maximum=599), 500, positional=True),
-    ),
-    "rate_limited": _response(
-        429,
-        "the service refused one request too many (RFC 6585 §4)",
-        Argument("retry_after", _retry_after, {"type": ["integer", "string", "null"], "minimum": 0}, default=1),
-    ),
-    "delay": Kind(
-        "the service responded late",
-        (Argument("seconds", _seconds, _SECONDS, positional=True),),
-        readable=True,
-        only_slows=True,
-    ),
+    "server_error": _response(0, "the service failed", status=Argument(_status(500), 500)),
+    "rate_limited": _response(429, "the service refused one request too many (RFC 6585 §4)", retry_after=_AFTER),
+    "delay": _slow("the service responded late", seconds=Argument(_TIMES, REQUIRED, _seconds)),
     "hang": _lost("the service never responded", "hang", waits=True),
     "reset": _lost("the service reset the connection instead of responding", "reset"),
     "empty_reply": _lost("the service closed the connection without a byte of a response", "empty_reply"),
     "truncate": Kind(
         "the connection ended within the response's body (RFC 9112 §8)",
-        (Argument("fraction", _fraction, _schema("number", minimum=0, exclusiveMaximum=1), 0.5, positional=True),),
+        {"fraction": Argument(_FRACTION, 0.5)},
         delivery="truncate",
     ),
-    "dribble": Kind(
-        "the service responded slowly",
-        (Argument("bytes_per_second", _rate, _schema("number", exclusiveMinimum=0), positional=True),),
-        readable=True,
-        only_slows=True,
-        delivery="dribble",
-    ),
+    "dribble": _slow("the service responded slowly", "dribble", bytes_per_second=Argument(_RATE)),
     "malformed_json": Kind("the response's body was not JSON (§1)", corrupts=_cut_json),
     "wrong_content_type": Kind(
         "the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html
@@ -253,9 +193,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "tls.handshake_hang": _handshake("the service never responded in the TLS handshake", waits=True),
     "sequence": Kind(
         "the service misbehaved in another way for each request",
-        (Argument("faults", _faults, _schema("array", minItems=1, items={"$ref": "#/components/schemas/Fault"})),),
+        {"faults": Argument(_PARTS)},
     ),
 }
-
-BODY_BASE64: Final = Argument("body_base64", _base64, _schema("string", contentEncoding="base64"), default=None)
 REQUEST_KINDS: Final = tuple(name for name, kind in KINDS.items() if not kind.meets_handshakes and name != "sequence")

@@ -26,8 +26,7 @@ class Completion(Protocol):
 
     in_flight: bool
 
-    def complete(self, outcome: str, *, sent: bool) -> None:
-        """Note an end such as ``client gone``, or a hang that has begun; ``sent`` tells whether the head went out."""
+    def complete(self, outcome: str, *, sent: bool) -> None: ...
 
 
 class Pending:
@@ -38,9 +37,6 @@ class Pending:
         self._lock = Lock()
         self._released = False
 
-    def __len__(self) -> int:
-        return len(self._releases)
-
     def add(self, release: Callable[[], None]) -> None:
         """Call ``release`` (from any thread) when the waiting must end; at once if all were released already."""
         with self._lock:
@@ -50,12 +46,10 @@ class Pending:
         release()  # the core decided before the reset, and the adapter began to wait after it
 
     def discard(self, release: Callable[[], None]) -> None:
-        """Forget a response that has ended."""
         with self._lock:
             self._releases.discard(release)
 
     def release(self) -> None:
-        """End the waiting of every response, and of each that is added later."""
         with self._lock:
             self._released = True
             releases, self._releases = self._releases, set()

@@ -28,16 +28,14 @@ def frame(
         lines.append(b"Connection: keep-alive\r\n")
     lines.append(b"\r\n")
     head = b"".join(lines)
-    return _in_lower_case(head) if response.wire_format.lower_case else head, b"" if bodiless else body
+    if response.wire_format.lower_case:
+        status, *fields = head.split(b"\r\n")
+        names = (field.partition(b":") for field in fields)
+        head = b"\r\n".join([status, *(name.lower() + colon + value for name, colon, value in names)])
+    return head, b"" if bodiless else body
 
 
 def _in_chunks(body: bytes) -> bytes:
     size = len(body) // _CHUNKS + 1
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (*pieces, b""))
-
-
-def _in_lower_case(head: bytes) -> bytes:
-    status, _, lines = head.partition(b"\r\n")
-    fields = (line.partition(b":") for line in lines.split(b"\r\n"))
-    return status + b"\r\n" + b"\r\n".join(name.lower() + colon + value for name, colon, value in fields)

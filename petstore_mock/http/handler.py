@@ -18,32 +18,30 @@ class TlsPlan:
     """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
     flaw: TlsFlaw
-    pending: Pending | None = None
+    pending: Pending
 
 
 class Handler(Protocol):
-    """Answers requests. Every method may be called from any thread."""
+    """Responds to requests. Every method may be called from any thread."""
 
-    # Respond to a whole request. Never raises for anything that a client can send.
+    # Never raises for anything that a client can send.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Say from its head whether the body is worth reading (RFC 9110 §10.1.1); ``length`` is None when chunked.
+    # Say from the head whether the body is worth reading (RFC 9110 §10.1.1); ``length`` is None when chunked.
     def admits(self, request: ApiRequest, length: int | None) -> bool: ...
 
     # Return the longest body in bytes that this request may have, None for no limit.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token of the present state, for :meth:`refuse`; it changes with each test.
+    # Return a token of the present state, which changes with each test. ``refuse`` gets that of the first byte.
     def generation(self) -> object: ...
 
-    # Respond to bytes that never became a request; ``generation`` is the token of their first byte.
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
     # Respond to a request whose handling raised an exception, which fails the test.
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.
-    def connection_opened(self, number: int) -> TlsPlan | None: ...
+    def connection_opened(self) -> TlsPlan | None: ...
 
-    def handshake_failed(self, reason: str) -> None:
-        """Note why a TLS handshake failed, in one sentence."""
+    def handshake_failed(self, reason: str) -> None: ...

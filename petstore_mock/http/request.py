@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
-from petstore_mock.http.credentials import bearer_key
+from petstore_mock.common.masking import mask_target, mask_text
+from petstore_mock.http.credentials import NO_KEYS, bearer_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,49 +62,22 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
 NO_FIELDS: Final = Fields()
 
 
+@dataclass(eq=False, repr=False)
 class ApiRequest:
-    """A whole request, as the core sees it. ``when=`` functions of :meth:`PetStoreMock.inject` receive it.
+    """A whole request, as the core sees it. ``when=`` functions of :meth:`PetStoreMock.inject` receive it."""
 
-    Attributes:
-        method: the method token as sent.
-        target: the target as sent, still percent-encoded: ``/v1/pets?limit=2``.
-        root_path: the path under which the application is mounted, encoded: ``/api`` of ``/api/v1/pets``; empty at
-            the root.
-        mount: the prefix of a named world's address, as sent: ``/w/NAME``; empty for other worlds.
-        fields: the header fields in the order sent, names in the case sent, as bytes.
-        body: the body, without its transfer coding.
-        connection: the number of the connection, from 1; 0 without a socket.
-        exchange: the number of the request on that connection, from 1.
-        started: ``perf_counter()`` when the first byte arrived.
-        version: the version of HTTP, such as ``HTTP/1.1``.
-        oversized: whether the body passed the limit and is not whole.
-        operation: the operation that the route found, or None.
-    """
-
-    def __init__(  # noqa: PLR0917  # called for every request: keywords cost time
-        self,
-        method: str,
-        target: str,
-        fields: Iterable[tuple[bytes, bytes]] = NO_FIELDS,
-        body: bytes = b"",
-        connection: int = 0,
-        exchange: int = 0,
-        started: float = 0.0,
-        version: str = "HTTP/1.1",
-        root_path: str = "",
-    ) -> None:
-        self.method = method
-        self.target = target
-        self.root_path = root_path
-        self.mount = ""
-        self.fields = fields if type(fields) is Fields else Fields(fields)
-        self.body = body
-        self.connection = connection
-        self.exchange = exchange
-        self.started = started
-        self.version = version
-        self.oversized = False
-        self.operation: str | None = None
+    method: str  #: the method token as sent
+    target: str  #: the target as sent, still percent-encoded: ``/v1/pets?limit=2``
+    fields: Fields = NO_FIELDS  #: the header fields in the order sent, names in the case sent, as bytes
+    body: bytes = b""  #: the body, without its transfer coding
+    connection: int = 0  #: the number of the connection, from 1; 0 without a socket
+    exchange: int = 0  #: the number of the request on that connection, from 1
+    started: float = 0.0  #: ``perf_counter()`` when the first byte arrived
+    version: str = "HTTP/1.1"  #: the version of HTTP
+    root_path: str = ""  #: the path under which the application is mounted, encoded: ``/api`` of ``/api/v1/pets``
+    mount: str = ""  #: the prefix of a named world's address, as sent: ``/w/NAME``; empty for other worlds
+    oversized: bool = False  #: whether the body passed the limit and is not whole
+    operation: str | None = None  #: the operation that the route found, or None
 
     def __repr__(self) -> str:
         keys = self.credentials

@@ -47,9 +47,6 @@ class Head:
             lines.append("Connection: Upgrade")  # RFC 9110 §7.8; WSGI allows no such field
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
-    def __repr__(self) -> str:
-        return f"<Head {self.status} {dict(self.fields)!r}>"
-
     def get(self, name: str) -> str | None:
         """Return the first value of the header ``name``, or None."""
         wanted = name.lower()
@@ -74,20 +71,15 @@ class WireFormat:
 PLAIN: Final = WireFormat()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Response:
     """A response of the core."""
 
-    __slots__ = ("body", "date", "head", "wire", "wire_format")
-
-    def __init__(self, head: Head, body: bytes, date: bytes, wire_format: WireFormat = PLAIN) -> None:
-        self.head = head
-        self.body = body
-        self.date = date  # by the fake's clock (RFC 9110 §6.6.1)
-        self.wire_format = wire_format
-        self.wire = b""  # head and body as one write, which a connection keeps for the next time
-
-    def __repr__(self) -> str:
-        return f"<Response {self.head.status} {len(self.body)} bytes>"
+    head: Head
+    body: bytes
+    date: bytes  # by the fake's clock (RFC 9110 §6.6.1)
+    wire_format: WireFormat = PLAIN
+    wire: bytes = b""  # head and body as one write, which a connection keeps for the next time
 
     @property
     def status(self) -> int:

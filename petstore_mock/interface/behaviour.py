@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -32,47 +31,36 @@ class Behaviour(Mapping[str, str]):
         PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
     """
 
-    __slots__ = ("_choices", "_hash")
-
-    _choices: Mapping[str, str]
-    _hash: int
-
     def __init__(self, **gaps: Unpack[GapChoices]) -> None:
-        given: Mapping[str, object] = gaps
         choices = {name: gap.default for name, gap in GAPS.items()}
-        for name, value in given.items():
-            choices[name] = _checked(name, value)
-        object.__setattr__(self, "_choices", choices)
-        object.__setattr__(self, "_hash", hash(tuple(choices.values())))
+        for name, value in gaps.items():
+            if name not in GAPS:
+                known = "a gap of the interface (see 'petstore-mock gaps')"
+                refuse(f"expected {known}; got {name!r}{did_you_mean(name, GAPS)}")
+            choices[name] = one_of(value, GAPS[name].alternatives, name)
+        self.__dict__.update(choices)
 
     def __getitem__(self, name: str) -> str:
-        return self._choices[name]
+        value: str = self.__dict__[name]
+        return value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._choices)
+        return iter(GAPS)
 
     def __len__(self) -> int:
-        return len(self._choices)
+        return len(GAPS)
 
     def __getattr__(self, name: str) -> str:
-        if name in GAPS:
-            return self._choices[name]
         raise AttributeError(f"a behaviour has no {name!r}{did_you_mean(name, GAPS)}")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a behaviour does not change: replace({name}={value!r}) returns another")
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *GAPS})
-
     def __eq__(self, other: object) -> bool:
-        return self._choices == other._choices if isinstance(other, Behaviour) else NotImplemented
+        return self.__dict__ == other.__dict__ if isinstance(other, Behaviour) else NotImplemented
 
     def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _behaviour, (self.differences(),)
+        return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
         return f"Behaviour({', '.join(f'{name}={value!r}' for name, value in self.differences().items())})"
@@ -91,8 +79,7 @@ class Behaviour(Mapping[str, str]):
         Raises:
             PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
         """
-        chosen = {**(gaps or {}), **named}
-        return _behaviour({**self, **chosen}) if chosen else self
+        return _behaviour({**self, **(gaps or {}), **named})
 
     @classmethod
     def preset(cls, name: str) -> Behaviour:
@@ -117,10 +104,8 @@ class Behaviour(Mapping[str, str]):
         try:
             text = file.read_text(encoding="utf-8-sig")  # editors on Windows write a mark before it
             table = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # no UTF-8 and no TOML are a ValueError
             refuse(f"expected a readable TOML file of gaps in {file}; {error}")
-        except tomllib.TOMLDecodeError as error:
-            refuse(f"expected TOML in {file}; {error}")
         behaviour = cls.preset("strict")
         # The preset first, wherever it stands: lines of gaps win over it.
         for key in sorted(table, key=lambda key: key != "preset"):
@@ -139,12 +124,6 @@ def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
     return Behaviour(**choices)
 
 
-def _checked(name: str, value: object) -> str:
-    if name not in GAPS:
-        refuse(f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}{did_you_mean(name, GAPS)}")
-    return one_of(value, GAPS[name].alternatives, name)
-
-
 def _line_of(text: str, key: str) -> int:
     found = re.compile(rf"\W*{re.escape(key)}\W")  # before "=" or, as the name of a table, in brackets
     return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
@@ -157,40 +136,25 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     if isinstance(given, Mapping):
         gaps = dict(cast("Mapping[str, Any]", given))
         return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)
-    if isinstance(given, str) and not _is_file(given, folder):
-        return Behaviour.preset(given)
+    if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
+        return Behaviour.preset(given)  # a file is told from a preset by its ending or its folder
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
-def _is_file(text: str, folder: Path | None) -> bool:
-    """Whether a text means a file; the name of a preset wins over a file of that name."""
-    path = (folder or Path()) / text
-    with suppress(OSError, ValueError):  # a name that is too long for a file, or that no file can have
-        return text not in {"", *PRESETS} and (path.suffix == ".toml" or Path(text).name != text or path.is_file())
-    return False
-
-
-class Policies(SimpleNamespace):
-    """What the pipeline gets of each gap: a value or, where that depends on the request, a function."""
-
-    if TYPE_CHECKING:  # the alternatives of a row have the types that the row says
-
-        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401
-
-
 @lru_cache(maxsize=64)
-def policies(behaviour: Behaviour) -> Policies:
-    """Return what ``behaviour`` chooses, as an object with an attribute for each gap."""
-    return Policies(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
+def policies(behaviour: Behaviour) -> Any:  # noqa: ANN401  # each attribute has the type that its row says
+    """Return an object with an attribute for each gap: the chosen value or, where it depends on a request, function."""
+    return SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
 
 
 def gap_register() -> dict[str, Any]:
     """Return the gaps and the presets as a JSON value."""
+    shown = ("name", "step", "section", "sentence", "default")
     gaps = [
         {
-            **{name: getattr(gap, name) for name in ("name", "step", "section", "sentence", "default")},
+            **{name: getattr(gap, name) for name in shown},
             "do_not_assume": gap.lesson,
             "alternatives": list(gap.alternatives),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from http import HTTPStatus
 from types import MappingProxyType
@@ -21,10 +21,11 @@ class Condition:
 
     name: str  # in the journal
     status: int
-    code: str  # of the error body under the default behaviour (§7 shows no values)
     message: str  # the first sentence of the error body's message
     section: str = ""  # of the interface, or the RFC, that demands the refusal
     subject: str = "http"  # the key of ``SENTENCES`` that a report quotes
+    _: KW_ONLY
+    code: str = ""  # of the error body under the default behaviour (§7 shows no values)
     violation: bool = True  # whether the client broke the contract; an absent animal is no mistake of the client
 
     @property
@@ -44,27 +45,15 @@ _FIELDS: Final[Mapping[int, tuple[tuple[str, str], ...]]] = {
 
 
 def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"
+    return HTTPStatus(status).phrase if status in {*HTTPStatus} else "Error"
 
 
 def _code(status: int) -> str:
     return _phrase(status).lower().replace(" ", "_").replace("-", "_")
 
 
-def _row(
-    name: str,
-    status: int,
-    message: str,
-    section: str = "",
-    about: str = "http",
-    *,
-    code: str = "",
-    violation: bool = True,
-) -> Condition:
-    return Condition(name, status, code or _code(status), message, section, about, violation)
+def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
+    return Condition(name, status, *words, code=code or _code(status), violation=violation)
 
 
 _INVALID_KEY: Final = "The API key is not valid"
@@ -120,23 +109,15 @@ _ROWS: Final = (
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
 # Statuses with several conditions or a message of ours, and statuses that Python's versions name differently.
-_BY_STATUS: Final = {
-    400: "invalid_body",
-    401: "unknown_key",
-    404: "absent_pet",
-    413: "body_too_large",
-    414: "uri_too_long",
-    429: "rate_limited",
-    431: "header_too_large",
-}
+_ALONE: Final = ("invalid_body", "unknown_key", "absent_pet", "rate_limited")
+_RENAMED: Final = ("body_too_large", "uri_too_long", "header_too_large")
+_BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_ALONE, *_RENAMED)}
 
 
 @cache
 def condition_of_status(status: int) -> Condition:
     """Return the condition that a status alone stands for; its phrase where the table has none."""
-    if status in _BY_STATUS:
-        return CONDITIONS[_BY_STATUS[status]]
-    return Condition(_code(status), status, _code(status), _phrase(status), violation=False)
+    return _BY_STATUS.get(status) or _row(_code(status), status, _phrase(status), violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, object]:

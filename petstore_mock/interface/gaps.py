@@ -5,122 +5,96 @@ the chosen ones, and no other code compares a behaviour's value. The default sta
 client could lean on.
 """
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# The functions of one row have the same parameters; each row has others.
+
 from __future__ import annotations
 
 import heapq
 import json
 import zlib
-from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, urlencode
 
 from petstore_mock.common.dates import http_date
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import encode_json, read_integer
 from petstore_mock.interface.table import BASE_PATH, DEPRECATED_SINCE, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
-    from random import Random
 
-    from petstore_mock.common.values import JsonValue
-
-    Draws = Callable[[], Random]
-    ResponseFields = tuple[tuple[str, str], ...]
-    Rules = Mapping[str, Any]  # the schema of a parameter
-    _Choices = Mapping[str, "Alternative"]
-
-Alternative: TypeAlias = "Callable[..., Any] | str | int | None"
-Step = Literal["validate", "content", "encode", "wire", "event"]
+Alternative: TypeAlias = Callable[..., Any] | Mapping[str, Any] | str | int | None
+ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """One thing that the interface does not show."""
 
-    step: Step  # the step of the pipeline that asks
+    step: Literal["validate", "content", "encode", "wire", "event"]  # the step of the pipeline that asks
     name: str
-    section: str  # the section of the interface that leaves it open
-    sentence: str  # what the interface says, or does not say
+    quoted: str  # the section that leaves it open, and what the interface says or does not say
     lesson: str  # what a client must not assume, in words that follow "Do not assume"
     alternatives: Mapping[str, Alternative]  # the default first; each with the value or function that the pipeline gets
     field: str = ""  # the field whose values it is about, if it is about one field
 
     @property
+    def section(self) -> str:
+        return self.quoted.removeprefix("§").partition(": ")[0]
+
+    @property
+    def sentence(self) -> str:
+        return self.quoted.partition(": ")[2]
+
+    @property
     def default(self) -> str:
-        """The first alternative."""
         return next(iter(self.alternatives))
 
 
-def _gap(step: Step, name: str, quoted: str, lesson: str, choices: _Choices, *, field: str = "") -> Gap:
-    section, _, sentence = quoted.removeprefix("§").partition(": ")
-    return Gap(step, name, section, sentence, lesson, choices, field)
-
-
-_validation: Final = partial(_gap, "validate")
-_content: Final = partial(_gap, "content")
-_encoding: Final = partial(_gap, "encode")
-_wire: Final = partial(_gap, "wire")
-_event: Final = partial(_gap, "event")
+_validation: Final = partial(Gap, "validate")
+_content: Final = partial(Gap, "content")
+_encoding: Final = partial(Gap, "encode")
+_wire: Final = partial(Gap, "wire")
+_event: Final = partial(Gap, "event")
 
 
 # What is accepted. A parameter's gap gets the invalid text and the parameter's schema. It returns a value to use
 # instead, "" to go on as if the parameter had not come, or None to refuse.
 
 
-def _refuse_value(*_: object) -> None:
+def _refuse(*_: object) -> None:
     return None
 
 
-def _default(_text: str, rules: Rules) -> object:
-    return rules.get("default", "")
-
-
-def _clamped(text: str, rules: Rules) -> int | None:
+def _clamped(text: str, rules: Mapping[str, Any]) -> int | None:
     number = read_integer(text.removeprefix("-") if text == "-0" else text)
     return min(max(number, rules["minimum"]), rules["maximum"]) if isinstance(number, int) else None
 
 
-def no_rule(*_: object) -> None:
-    """Accept any value."""
+def _ignored(_text: str, rules: Mapping[str, Any]) -> object:
+    return rules.get("default", "")
 
 
-_NAME_RULES: Final[Mapping[str, Callable[[str], tuple[str, str] | None]]] = {
-    "any": no_rule,
-    "non_empty": lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
-    "max_255": lambda name: (
-        ("maxLength", "must have at most 255 characters (gap name_rule=max_255)") if len(name) > 255 else None
-    ),
-}
-_CATEGORY_RULES: Final[Mapping[str, Callable[[int], tuple[str, str] | None]]] = {
-    "any": no_rule,
-    "positive": lambda number: (
-        ("exclusiveMinimum", "must be positive (gap category_rule=positive)") if number <= 0 else None
-    ),
-}
 _IS_REFUSED: Final = {"reject": True, "ignore": False}
-_REPEATED: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
-    "reject": _refuse_value,
-    "first": lambda values: values[0],
-    "last": lambda values: values[-1],
-}
 
 _ACCEPTED: Final = (
     _validation(
         "invalid_limit",
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or that it is accepted",
-        {"reject": _refuse_value, "clamp": _clamped, "ignore": _default},
+        {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
     ),
     _validation(
         "invalid_status_filter",
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or that it gives an empty list",
-        {"reject": _refuse_value, "empty": lambda text, _: text or "no-such-status", "ignore": _default},
+        {"reject": _refuse, "empty": lambda text, _: text or "no-such-status", "ignore": _ignored},
     ),
     _validation(
         "unknown_query",
@@ -132,7 +106,7 @@ _ACCEPTED: Final = (
         "repeated_query",
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
-        _REPEATED,
+        {"reject": _refuse, "first": lambda texts: texts[0], "last": lambda texts: texts[-1]},
     ),
     _validation(
         "unknown_body_field",
@@ -162,14 +136,14 @@ _ACCEPTED: Final = (
         "name_rule",
         "§2: Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
-        _NAME_RULES,
+        {"any": None, "non_empty": {"minLength": 1}, "max_255": {"maxLength": 255}},  # keywords of JSON Schema
         field="name",
     ),
     _validation(
         "category_rule",
         "§2: Fields of the category record: not shown; nor are the identifiers that exist.",
         "that any category id is accepted",
-        _CATEGORY_RULES,
+        {"any": None, "positive": {"exclusiveMinimum": 0}},
         field="categoryId",
     ),
     _validation(
@@ -199,51 +173,19 @@ _ACCEPTED: Final = (
 )
 
 
-# What a response says. An order gets the ids of a list in ascending order, how many to return, and the animals.
+# What a response says. An order gets the ids of a list in ascending order, how many to return, the animals, and draws.
 
 
-class Animals(Protocol):
-    """The animals, as an order reads them."""
-
-    def document(self, pet_id: int) -> dict[str, Any] | None:
-        """Return an animal."""
-
-
-def _checksum(text: str) -> int:
+def _by_checksum(value: object) -> int:
     """Return 32 bits that look random: an order by them is stable and meaningless."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return zlib.crc32(str(value).encode("utf-8", "surrogatepass"))
 
 
-def _by_name(ids: Sequence[int], most: int, animals: Animals, _draws: Draws) -> Iterable[int]:
-    def name_of(pet_id: int) -> tuple[str, int]:
-        return str((animals.document(pet_id) or {}).get("name")), pet_id
-
-    return heapq.nsmallest(most, ids, key=name_of)
+def _by_name(ids: Sequence[int], most: int, animals: Any, _draws: object) -> Iterable[int]:  # noqa: ANN401  # a store
+    return heapq.nsmallest(most, ids, key=lambda one: ((animals.document(one) or {}).get("name"), one))
 
 
-_ORDERS: Final[Mapping[str, Callable[[Sequence[int], int, Animals, Draws], Iterable[int]]]] = {
-    "id_ascending": lambda ids, most, *_: ids[:most],
-    "id_descending": lambda ids, most, *_: ids[: -most - 1 : -1] if most else (),
-    "by_name": _by_name,
-    "arbitrary_stable": lambda ids, most, *_: heapq.nsmallest(most, ids, key=lambda one: _checksum(str(one))),
-    "arbitrary": lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
-}
-_MOST: Final[Mapping[str, Callable[[int], int]]] = {
-    "full": lambda limit: limit,
-    "short": lambda limit: (limit + 1) // 2,  # at least one where any animal matches
-}
-_IDS: Final[Mapping[str, Callable[[int, Draws], int]]] = {
-    "sequential": lambda last, _draws: last + 1,
-    "sparse": lambda last, draws: last + draws().randint(2, 1000),
-    "random_int64": lambda _last, draws: draws().randint(1, properties("Pet")["id"]["maximum"]),
-    "beyond_2_53": lambda last, _draws: max(last, 2**53) + 1,
-}
 _TERSE: Final = {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}
-_CODES: Final[Mapping[str, Callable[[str, int], str]]] = {
-    "standard": lambda standard, _status: standard,
-    "terse": lambda _standard, status: _TERSE.get(status, "ERR"),
-    "numeric_strings": lambda _standard, status: f"{status}01",  # as many services number them; no HTTP status
-}
 
 
 def _unchanged(body: bytes) -> bytes:
@@ -251,11 +193,10 @@ def _unchanged(body: bytes) -> bytes:
 
 
 def _with_more_fields(body: bytes) -> bytes:
-    value: JsonValue = json.loads(body)
-    more: dict[str, JsonValue] = {"tags": [], "_meta": {"revision": 1}}
-    items = value if isinstance(value, list) else [value]
-    extended = [{**item, **more, **item} if isinstance(item, dict) else item for item in items]
-    return encode_json(extended if isinstance(value, list) else extended[0])
+    value: Any = json.loads(body)
+    if is_array(value):
+        return encode_json([{**item, "tags": [], "_meta": {"revision": 1}, **item} for item in value])
+    return encode_json({**value, "tags": [], "_meta": {"revision": 1}, **value})
 
 
 _SAID: Final = (
@@ -270,25 +211,40 @@ _SAID: Final = (
         "list_order",
         "§4.1: Pagination controls beyond limit: not shown; nor is the order of the list.",
         "that a list has an order, or that the same animals come first each time",
-        _ORDERS,
+        {
+            "id_ascending": lambda ids, most, *_: ids[:most],
+            "id_descending": lambda ids, most, *_: ids[: -most - 1 : -1] if most else (),
+            "by_name": _by_name,
+            "arbitrary_stable": lambda ids, most, *_: heapq.nsmallest(most, ids, key=_by_checksum),
+            "arbitrary": lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
+        },
     ),
     _content(
         "page_fill",
         "§4.1: limit is the maximum number of animals to return; a page may hold fewer although more animals match.",
         "that a list shorter than limit holds every animal that matches",
-        _MOST,
+        {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one if any matches
     ),
     _content(
         "id_assignment",
         "§2: id is an int64, unique, assigned by the service on creation; how is not shown.",
         "that ids grow, follow one another, or fit into a double",
-        _IDS,
+        {
+            "sequential": lambda last, _draws: last + 1,
+            "sparse": lambda last, draws: last + draws().randint(2, 1000),
+            "random_int64": lambda _last, draws: draws().randint(1, properties("Pet")["id"]["maximum"]),
+            "beyond_2_53": lambda last, _draws: max(last, 2**53) + 1,
+        },
     ),
     _content(
         "error_codes",
         "§7: The set of possible values of code: not shown.",
         "any value of code: the interface promises only the HTTP status",
-        _CODES,
+        {
+            "standard": lambda standard, _status: standard,
+            "terse": lambda _standard, status: _TERSE.get(status, "ERR"),
+            "numeric_strings": lambda _standard, status: f"{status}01",  # as many services number them
+        },
     ),
     _content(
         "extra_response_fields",
@@ -312,22 +268,14 @@ def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opti
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def _shuffled(value: JsonValue, salt: int = 0) -> JsonValue:
+def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
     """Return a value with the members of its objects in a meaningless order; the objects of one list differ."""
-    if isinstance(value, list):
+    if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: _checksum(f"{salt}{name}"))
+    if is_object(value):
+        names = sorted(value, key=lambda name: _by_checksum(f"{salt}{name}"))
         return {name: _shuffled(value[name], salt) for name in names}
     return value
-
-
-_STYLES: Final[Mapping[str, Callable[[bytes], bytes]]] = {
-    "compact": _unchanged,
-    "pretty": _styled(indent=2, ensure_ascii=False),
-    "ascii": _styled(separators=(",", ":")),
-    "shuffled_members": lambda body: encode_json(_shuffled(json.loads(body))),
-}
 
 
 class ListPage(NamedTuple):
@@ -350,29 +298,19 @@ def _link(page: ListPage, limit: int, relation: str) -> str:
     return f'<{page.base_path}{BASE_PATH}{_LISTS.path}?{urlencode(query, quote_via=quote)}>; rel="{relation}"'
 
 
-def _first_link(page: ListPage) -> ResponseFields:
-    # Only the first page has an address: the interface shows no control for another (§4.1).
-    return (("Link", _link(page, page.limit, "first")),)
-
-
-def _next_link(page: ListPage) -> ResponseFields:
+def _links(page: ListPage, *, following: bool) -> ResponseFields:
+    # The interface shows no control for another page (§4.1). It lets a client ask for a longer one only, in which the
+    # animals of this page come again.
     largest: int = parameters(_LISTS)["limit"]["maximum"]
-    if page.total <= page.most or page.limit == largest:
-        return _first_link(page)
-    # The interface lets a client ask for a longer page only, in which the animals of this page come again.
-    return (("Link", f"{_link(page, page.limit, 'first')}, {_link(page, largest, 'next')}"),)
-
-
-_PAGING: Final[Mapping[str, Callable[[ListPage], ResponseFields] | None]] = {
-    "none": None,
-    "link": _first_link,
-    "next_link": _next_link,
-    "total_count": lambda page: (("X-Total-Count", str(page.total)),),
-}
+    links = [_link(page, page.limit, "first")]
+    if following and page.total > page.most and page.limit != largest:
+        links.append(_link(page, largest, "next"))
+    return (("Link", ", ".join(links)),)
 
 
 def _location(base_path: str, pet_id: int) -> ResponseFields:
-    return (("Location", f"{base_path}{BASE_PATH}{_READS.path.format_map(defaultdict(lambda: pet_id))}"),)
+    path = _READS.path.format(**{parameter.name: pet_id for parameter in _READS.parameters})
+    return (("Location", f"{base_path}{BASE_PATH}{path}"),)
 
 
 @lru_cache(maxsize=8)
@@ -390,13 +328,23 @@ _LOOKS: Final = (
         "json_style",
         "§1: Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
-        _STYLES,
+        {
+            "compact": _unchanged,
+            "pretty": _styled(indent=2, ensure_ascii=False),
+            "ascii": _styled(separators=(",", ":")),
+            "shuffled_members": lambda body: encode_json(_shuffled(json.loads(body))),
+        },
     ),
     _encoding(
         "paging_headers",
         "§4.1: Any paging metadata in the response: not shown.",
         "that a list says how many more animals there are",
-        _PAGING,
+        {
+            "none": None,
+            "link": partial(_links, following=False),
+            "next_link": partial(_links, following=True),
+            "total_count": lambda page: (("X-Total-Count", str(page.total)),),
+        },
     ),
     _encoding(
         "location_header",
@@ -442,29 +390,22 @@ _LOOKS: Final = (
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
 
-
-_RETRY_AFTER: Final[Mapping[str, Callable[[int, float], str | None] | None]] = {
-    "none": None,
-    "retry_after_seconds": lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
-    "retry_after_date": lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
-}
-_WORN_OUT: Final[Mapping[str, Callable[[int], bool] | None]] = {
-    "never": None,
-    "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
-}
-
 _EVENTS: Final = (
     _event(
         "rate_limit",
         "§8: Rate limits: not shown.",
         "that the service never refuses requests for their number",
-        _RETRY_AFTER,
+        {
+            "none": None,
+            "retry_after_seconds": lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
+            "retry_after_date": lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
+        },
     ),
     _event(
         "key_rotation",
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked will work again",
-        _WORN_OUT,
+        {"never": None, "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION},
     ),
     _event(
         "visibility",
@@ -476,10 +417,8 @@ _EVENTS: Final = (
 
 _ROWS: Final = (*_ACCEPTED, *_SAID, *_LOOKS, *_EVENTS)
 GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _ROWS})
-
 # The gaps that restrict the values of a field: they would refuse what a test means to send.
 RULES: Final = tuple(gap for gap in _ROWS if gap.step == "validate" and gap.field)
-
 # The gaps that exploration and strategies vary unasked. Events need handling of their own.
 VARIED: Final = tuple(gap.name for gap in _ROWS if gap.step != "event" and gap not in RULES)
 

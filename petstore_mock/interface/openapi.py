@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.conditions import CONDITIONS, REALM
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.schemas import document, lookup, names
+from petstore_mock.interface.schemas import names, parameters, schema
 from petstore_mock.interface.table import BASE_PATH, INTERFACE_VERSION, OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -16,15 +15,17 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 _COMPONENTS: Final = tuple(name for name in names() if not name.endswith(".parameters"))
-_TAG: Final = "pets"
-_SECURITY_SCHEME: Final = "apiKey"
-
 # §1 names two environments and shows neither address; `.example` leads nowhere (RFC 2606 §2).
-_ENVIRONMENTS: Final = {
-    "base_url": ("https://petstore.example", "Production (§1)"),
-    "staging_base_url": ("https://staging.petstore.example", "Staging (§1)"),
+_ENVIRONMENTS: Final = (
+    {"url": f"https://petstore.example{BASE_PATH}", "description": "Production (§1); its address is not shown"},
+    {"url": f"https://staging.petstore.example{BASE_PATH}", "description": "Staging (§1); its address is not shown"},
+)
+_REFUSALS: Final = {
+    400: "The request body is missing required fields or contains invalid values (§7)",
+    401: "The API key is missing or invalid (§5, §7)",
+    404: "No animal found for the given petId (§7); or the interface has no such path (§4)",
+    405: "The path has no such method (RFC 9110 §15.5.6)",
 }
-_REFUSING: Final = ("after_removal", "rate_limit")  # besides the gaps of validation
 
 
 def openapi_document(server: str | None = None) -> JsonObject:
@@ -38,33 +39,20 @@ def openapi_document(server: str | None = None) -> JsonObject:
         "info": {
             "title": "Pet store service",
             "summary": "The catalogue of a store's animals",
-            "description": (
-                "List animals, filter them by availability status, add a new animal, and fetch one by its identifier. "
-                "§ marks the section of the interface that a statement comes from."
-            ),
+            "description": "§ marks the section of the interface that a statement comes from.",
             "version": INTERFACE_VERSION,
         },
-        "servers": [*given, *(_environment(name, *row) for name, row in _ENVIRONMENTS.items())],
-        "security": [{_SECURITY_SCHEME: []}],
-        "tags": [{"name": _TAG, "description": "The animal catalogue"}],
+        "servers": [*given, *_ENVIRONMENTS],
+        "security": [{"apiKey": []}],
+        "tags": [{"name": "pets", "description": "The animal catalogue"}],
         "paths": paths,
         "components": {
-            "schemas": {name: _converted(document(name), name) for name in _COMPONENTS},
-            "responses": _shared_responses(),
-            "headers": _headers(),
+            "schemas": {name: _referring(schema(name), whole=True) for name in _COMPONENTS},
             "securitySchemes": {
-                _SECURITY_SCHEME: {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
+                "apiKey": {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
             },
         },
     }
-
-
-def _environment(name: str, host: str, description: str) -> JsonObject:
-    variable = {"default": f"{host}{BASE_PATH}", "description": f"The base address, ending in {BASE_PATH}; not shown"}
-    return {"url": f"{{{name}}}", "description": description, "variables": {name: variable}}
-
-
-# Operations
 
 
 def _operation(operation: Operation) -> JsonObject:
@@ -72,12 +60,12 @@ def _operation(operation: Operation) -> JsonObject:
         "operationId": operation.name,
         "summary": operation.summary,
         "description": f"§{operation.section}",
-        "tags": [_TAG],
+        "tags": ["pets"],
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
     if operation.body is not None:
-        described["requestBody"] = {"required": True, "content": _content(operation.body)}
+        described["requestBody"] = {"required": True, **_content(operation.body)}
     if operation.removed_at is not None:
         described |= {"deprecated": True, "x-sunset": f"{operation.removed_at:%Y-%m-%d}"}
         described["description"] += f": {operation.removal}"
@@ -85,99 +73,55 @@ def _operation(operation: Operation) -> JsonObject:
 
 
 def _parameters(operation: Operation) -> list[JsonObject]:
-    file = operation.parameters_schema
+    required = schema(operation.parameters_schema).get("required", ())
     found: list[JsonObject] = []
     for row in operation.parameters:
-        schema = _converted(document(file)["properties"][row.name], file)
-        words = schema.pop("description", "")
-        required = row.name in document(file).get("required", ())
-        found.append({"name": row.name, "in": row.where, "description": words, "required": required, "schema": schema})
+        rules = _referring(parameters(operation)[row.name])
+        words = rules.pop("description", "")
+        is_required = row.name in required
+        found.append(
+            {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
+        )
     return found
-
-
-_RESPONSES: Final = {400: "InvalidBody", 401: "Unauthorized", 404: "NotFound"}  # of the interface, by status
 
 
 def _responses(operation: Operation) -> JsonObject:
     """Return the responses that the interface declares, then those that HTTP has for any path."""
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
-    if operation.removed_at is not None:  # §9
-        success["headers"] = {name: _reference("headers", name) for name in ("Deprecation", "Sunset")}
     if operation.response is not None:
-        success["content"] = _content(operation.response)
-    if links := _links(operation):
-        success["links"] = links
-    refusals = {404: "UnknownPath", 405: "MethodNotAllowed"}
-    refusals |= {status: _RESPONSES.get(status, "OtherRefusal") for status in operation.errors}
+        success |= _content(operation.response)
+    # Where an id leads: tools that walk through an interface follow such links.
+    source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
+    readers = [one for one in OPERATIONS.values() if one.effect == "reads" and one.path_parameter] if source else []
+    if readers:
+        success["links"] = {
+            one.name: {"operationId": one.name, "parameters": {row.name: source for row in one.parameters}}
+            for one in readers
+        }
+    gaps = ", ".join(name for name, gap in GAPS.items() if gap.step == "validate")
+    others = (
+        f"Any other refusal has an error body (§7). These gaps decide about them: {gaps}, after_removal, rate_limit"
+    )
+    refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in (*operation.errors, 404, 405)}
     return {
         str(operation.success): success,
-        **{str(status): _reference("responses", refusals[status]) for status in sorted(refusals)},
-        "4XX": _reference("responses", "OtherRefusal"),
+        **{str(status): {"description": refused[status], **_content("Error")} for status in sorted(refused)},
+        "4XX": {"description": others, **_content("Error")},
     }
 
 
-def _links(operation: Operation) -> JsonObject:
-    """Say where an id leads: tools that walk through an interface follow such links."""
-    source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
-    if source is None:
-        return {}
-    return {
-        reader.name: {"operationId": reader.name, "parameters": {reader.path_parameter.name: source}}
-        for reader in OPERATIONS.values()
-        if reader.effect == "reads" and reader.path_parameter is not None
-    }
+def _content(name: str) -> JsonObject:
+    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
 
 
-# Shared parts
-
-
-def _shared_responses() -> JsonObject:
-    refusing = ", ".join(name for name, gap in GAPS.items() if gap.step == "validate" or name in _REFUSING)
-    return {
-        "InvalidBody": _error("The request body is missing required fields or contains invalid values (§7)"),
-        "Unauthorized": _error("The API key is missing or invalid (§5, §7)", "WWW-Authenticate"),
-        "NotFound": _error("No animal found for the given petId (§7); or the interface has no such path (§4)"),
-        "UnknownPath": _error("The interface has no such path (§4)"),
-        "MethodNotAllowed": _error("The path has no such method (RFC 9110 §15.5.6)", "Allow"),
-        "OtherRefusal": _error(f"Any other refusal has an error body (§7). These gaps decide about them: {refusing}"),
-    }
-
-
-def _error(description: str, header: str = "") -> JsonObject:
-    headers = {"headers": {header: _reference("headers", header)}} if header else {}
-    return {"description": description, **headers, "content": _content("Error")}
-
-
-def _headers() -> JsonObject:
-    words = {
-        "Allow": f"The methods of the path ({CONDITIONS['method_not_allowed'].section})",
-        "Deprecation": "Since when the operation is deprecated (RFC 9745); a gap of §9",
-        "Sunset": "When the operation is removed (RFC 8594); a gap of §9",
-        "WWW-Authenticate": f'Bearer realm="{REALM}" (RFC 6750 §3)',
-    }
-    text, optional = {"type": "string"}, ("Deprecation", "Sunset")
-    return {
-        name: {"description": said, "required": name not in optional, "schema": text} for name, said in words.items()
-    }
-
-
-def _content(schema: str) -> JsonObject:
-    return {"application/json": {"schema": _reference("schemas", schema)}}
-
-
-def _reference(kind: str, name: str) -> JsonObject:
-    return {"$ref": f"#/components/{kind}/{name}"}
-
-
-def _converted(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a part of a schema; generators of clients follow references to whole components alone."""
+def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a part of a schema with references to components; ``whole`` for the component itself."""
     if is_array(node):
-        return [_converted(item, file) for item in node]
+        return [_referring(item) for item in node]
     if not is_object(node):
         return node
-    kept = {key: _converted(value, file) for key, value in node.items() if key not in {"$schema", "$id", "$ref"}}
-    if "$ref" not in node:
-        return kept
-    found, name = lookup(node["$ref"], file)
-    is_component = "#" not in node["$ref"] and name in _COMPONENTS
-    return {**(_reference("schemas", name) if is_component else _converted(found, name)), **kept}
+    name = node.get("title")
+    if name in _COMPONENTS and not whole:
+        own = {key: value for key, value in node.items() if value != schema(name).get(key)}
+        return {"$ref": f"#/components/schemas/{name}", **own}
+    return {key: _referring(value) for key, value in node.items()}

@@ -4,6 +4,9 @@ JSON Schema leaves two things open that are decided here. ``1.0`` is no integer:
 before the judge is asked. The schemas write the bounds of ``int64`` out, since ``format`` asserts nothing.
 """
 
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
+# JSON values have any type, and jsonschema's own types are Any for the most part.
+
 from __future__ import annotations
 
 import contextlib
@@ -18,17 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import nearest
-from petstore_mock.common.values import is_integer
-from petstore_mock.interface.violations import (
-    MOST_VIOLATIONS,
-    Violation,
-    Violations,
-    no_such_name,
-    path_of,
-)
+from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from petstore_mock.interface.table import Operation
 
@@ -69,18 +66,12 @@ def _resolved(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
     kept = {key: _resolved(value, file) for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
     if "$ref" not in node:
         return kept
-    found, target = lookup(node["$ref"], file)
-    return {**_resolved(found, target), **kept}
-
-
-def lookup(reference: str, file: str) -> tuple[Any, str]:
-    """Return the part of a schema that a ``$ref`` in ``file`` leads to, and the schema's name."""
-    target, _, pointer = reference.partition("#")
+    target, _, pointer = node["$ref"].partition("#")
     name = target.removesuffix(".json") or file
     found: Any = document(name)
     for step in pointer.strip("/").split("/") if pointer else ():
         found = found[step]
-    return found, name
+    return {**_resolved(found, name), **kept}
 
 
 def properties(name: str) -> Mapping[str, Schema]:
@@ -106,26 +97,24 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
     # A client can add unknown members without end: they take the room that the others leave.
     for error in sorted(errors, key=lambda error: error.validator == "additionalProperties"):
         if error.validator == "type" or tuple(error.absolute_path) not in mistyped:
-            _add(found, error, location)
-    found.close()
+            _add(found, error, path_of(error.absolute_path, location))
+    found.sort(key=lambda violation: (violation.path, violation.rule))
     return found
 
 
-def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
-    path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
+def _add(found: Violations, error: Any, path: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
+    rule, value = error.validator, error.instance
     if rule == "required":
-        names = [name for name in error.validator_value if name not in value]
-        missing = [Violation(f"{path}.{name}", rule, "is required and missing") for name in names]
-        found += [one for one in missing if one not in found]  # jsonschema has an error for each of them
+        missing = [f"{path}.{name}" for name in error.validator_value if name not in value]
+        found.fill(missing, lambda path: Violation(path, rule, "is required and missing"))
     elif rule == "additionalProperties":
         known = error.schema.get("properties", {})
-        names = [name for name in value if name not in known]
-        shown = names[: found.room]
-        found.omitted += len(names) - len(shown)
         words = partial(no_such_name, known=known, kind="field here", given=value)
-        found += [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
+        unknown = [name for name in value if name not in known]
+        found.fill(unknown, lambda name: Violation(path_of([name], path), rule, words(name), value[name]))
     else:
-        found.append(Violation(path, rule, _words(rule, error.validator_value, error), value))
+        words_of_rule = _words(rule, error.validator_value, error)
+        found.fill([path], lambda path: Violation(path, rule, words_of_rule, value))
 
 
 def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
@@ -136,12 +125,12 @@ def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
     forms: dict[int, list[Any]] = {}
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
-    for one in min(forms.values(), key=lambda form: (any(map(_is_other_type, form)), len(form))):
+
+    def distance(form: list[Any]) -> tuple[bool, int]:
+        return any(one.validator == "type" and not one.path for one in form), len(form)
+
+    for one in min(forms.values(), key=distance):
         yield from _told(one)
-
-
-def _is_other_type(error: Any) -> bool:  # noqa: ANN401  # as above
-    return error.validator == "type" and not error.path
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -159,22 +148,17 @@ _WORDS: Final[Mapping[str, str]] = {
 
 def _words(rule: str, wanted: Any, error: Any) -> str:  # noqa: ANN401  # the value of any keyword
     """Return what a keyword demands of a value, in words that follow its path."""
-    if rule == "type":
-        kinds = [wanted] if isinstance(wanted, str) else wanted
-        allowed = f", one of {_listed(error.schema['enum'])}" if "enum" in error.schema else ""
-        return f"must be {' or '.join(map(_with_article, kinds))}{allowed}"
+    if rule not in {"type", "enum"}:
+        return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
+    values = error.schema.get("enum", ())
+    allowed = ", ".join(one if isinstance(one, str) else json.dumps(one) for one in values)
     if rule == "enum":
-        meant = nearest(error.instance, map(str, wanted)) if isinstance(error.instance, str) else None
-        return f"must be one of {_listed(wanted)}{f' (did you mean {meant}?)' if meant else ''}"
-    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
-
-
-def _listed(allowed: Iterable[Any]) -> str:
-    return ", ".join(item if isinstance(item, str) else json.dumps(item) for item in allowed)
-
-
-def _with_article(kind: str) -> str:
-    return kind if kind == "null" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        meant = nearest(error.instance, map(str, values)) if isinstance(error.instance, str) else None
+        return f"must be one of {allowed}{f' (did you mean {meant}?)' if meant else ''}"
+    kinds = [wanted] if isinstance(wanted, str) else wanted
+    articles = {"integer": "an ", "array": "an ", "object": "an ", "null": ""}
+    words = " or ".join(f"{articles.get(kind, 'a ')}{kind}" for kind in kinds)
+    return f"must be {words}{f', one of {allowed}' if allowed else ''}"
 
 
 _loading: Final = RLock()
@@ -192,6 +176,10 @@ def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for 
     theirs = library.Draft202012Validator
     validators = theirs.VALIDATORS
 
+    def required(_judge: Any, names: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+        if isinstance(value, dict) and not value.keys() >= set(names):
+            yield library.ValidationError("")  # theirs has an error for each name
+
     def closed(judge: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if allowed is not False:
             yield from validators["additionalProperties"](judge, allowed, value, rules)
@@ -201,8 +189,8 @@ def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for 
     def items(judge: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
         yield from islice(validators["items"](judge, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
+    extended = {"required": required, "additionalProperties": closed, "items": items}
     checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
-    extended = {"additionalProperties": closed, "items": items}
     return library.validators.extend(theirs, extended, type_checker=checker)
 
 
@@ -216,7 +204,7 @@ def preload_judge() -> None:
 
 
 @cache
-def is_valid(name: str) -> Callable[[Any], bool]:
+def is_valid(name: str) -> Check:
     """Return the quick check of the schema ``name``."""
     return quick(schema(name))
 
@@ -224,10 +212,10 @@ def is_valid(name: str) -> Callable[[Any], bool]:
 _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
 
 
-def quick(rules: Schema) -> Callable[[Any], bool]:
+def quick(rules: Schema) -> Check:
     """Return a function that is true only for values that a schema allows; of others, ask the judge."""
-    make, followed = _QUICK.get(str(rules.get("type")), (_no_check, frozenset()))
-    return make(rules) if rules.keys() - _ANNOTATIONS <= followed else _ask
+    make, followed = _QUICK.get(str(rules.get("type")), (_no_check, ""))
+    return make(rules) if rules.keys() - _ANNOTATIONS <= {*followed.split()} else _ask
 
 
 def _ask(_: object) -> bool:
@@ -243,12 +231,17 @@ def _integer(rules: Schema) -> Check:
     return lambda value: type(value) is int and least <= value <= most
 
 
+def _number(rules: Schema) -> Check:
+    least, most = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
+    above, below = rules.get("exclusiveMinimum", -math.inf), rules.get("exclusiveMaximum", math.inf)
+    return lambda value: is_number(value) and least <= value <= most and above < value < below
+
+
 def _string(rules: Schema) -> Check:
     if "enum" in rules:
         allowed = frozenset(rules["enum"])
         return lambda value: type(value) is str and value in allowed
-    least, most = rules.get("minLength", 0), rules.get("maxLength", math.inf)
-    return lambda value: type(value) is str and least <= len(value) <= most
+    return lambda value: type(value) is str
 
 
 def _array(rules: Schema) -> Check:
@@ -272,9 +265,10 @@ def _object(rules: Schema) -> Check:
 
 
 # By type: the maker of the check, and the keywords that it follows.
-_QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], frozenset[str]]]] = {
-    "integer": (_integer, frozenset({"minimum", "maximum"})),
-    "string": (_string, frozenset({"enum", "minLength", "maxLength"})),
-    "array": (_array, frozenset({"items", "maxItems"})),
-    "object": (_object, frozenset({"properties", "required", "additionalProperties"})),
+_QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], str]]] = {
+    "integer": (_integer, "minimum maximum"),
+    "number": (_number, "minimum maximum exclusiveMinimum exclusiveMaximum"),
+    "string": (_string, "enum"),
+    "array": (_array, "items maxItems"),
+    "object": (_object, "properties required additionalProperties"),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import day
 from petstore_mock.common.refusing import one_of
@@ -23,11 +23,8 @@ INTERFACE_VERSION: Final = "1.0.0"  # §9
 # before the removal, as RFC 9745 §4 demands.
 DEPRECATED_SINCE: Final = datetime(2025, 12, 5, tzinfo=UTC)
 
-Effect = Literal["lists", "reads", "creates", "changes", "removes"]
 
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence of the interface that a report can quote."""
 
     section: str
@@ -39,11 +36,14 @@ class Field:
     """A field of an animal (§2)."""
 
     name: str  # in JSON: a property of the schemas
-    python: str  # as a Python argument
     sentence: Sentence
     assigned: bool = False  # by the service on creation: in Pet, not in NewPet
-    mutable: bool = True  # whether another actor may change it
     samples: tuple[Any, ...] = ()  # values that plausible animals have in turn
+
+    @property
+    def python(self) -> str:
+        """Its name as a Python argument: ``pet_id``, ``category_id``."""
+        return f"pet_{self.name}" if self.assigned else snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,15 @@ class Parameter:
     """A query or path parameter of an operation."""
 
     name: str  # in the request: a property of the operation's schema of parameters
-    python: str  # as a Python argument of the client's method
     sentence: Sentence
     where: Literal["query", "path"] = "query"
     filters: str | None = None  # the field by which it selects animals
     gap: str | None = None  # the gap that decides about an invalid value
+
+    @property
+    def python(self) -> str:
+        """Its name as an argument of a Python client's method."""
+        return snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +71,20 @@ class Operation:
     path: str  # the template, relative to the base address
     section: str
     summary: str
-    effect: Effect
+    effect: Literal["lists", "reads", "creates", "changes", "removes"]
     success: int  # the status of its success
     errors: tuple[int, ...]  # the statuses that the interface declares for failures
-    client_method: str  # the name of the method that a Python client has for it
     parameters: tuple[Parameter, ...] = ()
     body: str | None = None  # the schema of its request body
     response: str | None = None  # the schema of the body of its success ...
     response_words: str = ""  # ... and what that body is
     removed_at: datetime | None = None  # when it is removed, if it is deprecated ...
     replacement: str = ""  # ... and what to use instead
+
+    @property
+    def client_method(self) -> str:
+        """The name of the method that a Python client has for it."""
+        return snake_case(self.name)
 
     @property
     def commits(self) -> bool:
@@ -139,14 +147,11 @@ class RouteRow:
 _FIELDS: Final = (
     Field(
         name="id",
-        python="pet_id",
         assigned=True,
-        mutable=False,
         sentence=Sentence("2", "Pet: id, integer, int64, required: unique identifier, assigned by the service"),
     ),
     Field(
         name="name",
-        python="name",
         samples=(
             *("Rex", "Luna", "Bella", "Milo", "Coco", "Nala", "Simba", "Rocky", "Daisy", "Ziggy"),
             *("Mañana", "Žofka", "Søren", "Minou", "Büsi", "Pepe", "Olive", "Gizmo", "Hazel", "Otto"),
@@ -155,7 +160,6 @@ _FIELDS: Final = (
     ),
     Field(
         name="categoryId",
-        python="category_id",
         samples=(1, 2, 3, 4, 5),
         sentence=Sentence(
             "2", "NewPet: categoryId, integer, int64, required: identifier of the category the animal belongs to"
@@ -163,7 +167,6 @@ _FIELDS: Final = (
     ),
     Field(
         name="status",
-        python="status",
         # Half of them available: 300 animals make more than one page of the available ones (§4.1).
         samples=("available", "pending", "available", "sold"),
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),
@@ -180,17 +183,14 @@ _OPERATIONS: Final = (
         effect="lists",
         success=200,
         errors=(401,),
-        client_method="list_pets",
         parameters=(
             Parameter(
                 name="limit",
-                python="limit",
                 gap="invalid_limit",
                 sentence=Sentence("4.1", "limit: integer, minimum 1, maximum 100, default 20"),
             ),
             Parameter(
                 name="status",
-                python="status",
                 filters="status",
                 gap="invalid_status_filter",
                 sentence=Sentence("4.1", "status: one of available, pending, sold"),
@@ -208,7 +208,6 @@ _OPERATIONS: Final = (
         effect="creates",
         success=201,
         errors=(400, 401),
-        client_method="create_pet",
         body="NewPet",
         response="Pet",
         response_words="The created animal, including its assigned id",
@@ -222,11 +221,9 @@ _OPERATIONS: Final = (
         effect="reads",
         success=200,
         errors=(401, 404),
-        client_method="get_pet",
         parameters=(
             Parameter(
                 name="petId",
-                python="pet_id",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.3", "petId: required, integer, int64, the identifier of the animal"),
@@ -246,6 +243,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: o
 def require_operation(name: object) -> Operation:
     """Return the operation of that name; raise PetStoreMockError with the nearest name where there is none."""
     return OPERATIONS[one_of(name, OPERATIONS, "operation")]
+
+
+def snake_case(name: str) -> str:
+    """Return the Python name of a name in JSON: ``get_pet``."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def in_words(names: Iterable[str]) -> str:
@@ -278,7 +280,7 @@ def _sentences() -> dict[str, Sentence]:
     removed = [one for one in _OPERATIONS if one.removed_at is not None]
     dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
-        **{field.name: field.sentence for field in _FIELDS},
+        **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
         **{f"{one.where}.{one.name}": one.sentence for operation in _OPERATIONS for one in operation.parameters},
         **{operation.query_subject: _query_sentence(operation) for operation in _OPERATIONS},
         "query": Sentence("4", "Each operation shows its query parameters"),
@@ -296,6 +298,5 @@ def _sentences() -> dict[str, Sentence]:
 
 ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
-# The sentences that a violation or a refusal quotes, by subject: the name of a field, the place of a parameter, or a
-# topic.
+# The sentences that a violation or a refusal quotes, by the place of a field or a parameter, or by a topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())

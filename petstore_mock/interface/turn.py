@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from petstore_mock.common.guards import is_object
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.conditions import condition_of_status, error_document
 from petstore_mock.interface.schemas import is_valid, parameters, properties
 from petstore_mock.interface.strict_json import read_integer
@@ -20,14 +20,10 @@ NO_BODY: Final = object()
 
 
 class MutableAnimals(Protocol):
-    """The animals of the service, as a mutant may change them."""
+    """The animals of the service: the first but ``pet_id``, a new one with an id of the service, one to remove."""
 
-    # Return the animal with the lowest id that is not ``pet_id``.
     def other(self, pet_id: int) -> dict[str, Any] | None: ...
-
-    # Keep an animal under an id that the service assigns, and return it.
     def add(self, fields: Mapping[str, Any]) -> dict[str, Any]: ...
-
     def remove(self, pet_id: int) -> None: ...
 
 
@@ -49,8 +45,7 @@ class Turn:
     @property
     def pets(self) -> list[dict[str, Any]]:
         """The animals of the response."""
-        found: list[Any] = self.document if isinstance(self.document, list) else [self.document]
-        return [pet for pet in found if isinstance(pet, dict)]
+        return [pet for pet in (self.document if is_array(self.document) else [self.document]) if isinstance(pet, dict)]
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -62,19 +57,16 @@ class Turn:
         value, rules = read_integer(self.query.get(name, "")), parameters(self.operation)[name]
         return value if isinstance(value, int) and rules["minimum"] <= value <= rules["maximum"] else None
 
-    def respond(self, status: int, document: Any = None) -> None:  # noqa: ANN401  # a JSON value
-        self.status, self.document = status, document
-
     def refuse(self, status: int) -> None:
         """Respond with an Error; an animal that the request created is removed again."""
         if self.operation.effect == "creates" and self.status == self.operation.success:
             self.animals.remove(self.document["id"])
         condition = condition_of_status(status)
-        self.respond(status, error_document(condition.code, condition.message, status))
+        self.status, self.document = status, error_document(condition.code, condition.message, status)
 
     def create(self, fields: Mapping[str, Any]) -> None:
         """Create an animal although the service refused it, unless it breaks another rule as well."""
         schema = self.operation.body or ""
         kept = {name: fields[name] for name in properties(schema) if fields.get(name) is not None}
         if is_valid(schema)(kept):
-            self.respond(self.operation.success, self.animals.add(kept))
+            self.status, self.document = self.operation.success, self.animals.add(kept)

@@ -4,44 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_parameter
 from petstore_mock.common.refusing import nearest
-from petstore_mock.interface.table import FIELDS, SENTENCES
+from petstore_mock.interface.table import SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from petstore_mock.interface.table import Sentence
 
 MOST_VIOLATIONS: Final = 1000  # of one value; a body of a megabyte can break a hundred thousand rules
 _SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
 _MISSING: Final = object()
-
-
-class JsonNumber(float):
-    """A JSON number with a fraction or an exponent, and its text."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-
-class HugeInteger(int):
-    """A JSON integer of too many digits to compute with, and its text; its value lies beyond every bound."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        number = super().__new__(cls, -(10**400) if text.startswith("-") else 10**400)
-        number.text = text
-        return number
 
 
 class Described(str):
@@ -65,30 +42,15 @@ def describe(value: object) -> str:
     if value is None or isinstance(value, Described):
         return "null" if value is None else str(value)
     kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
-    if isinstance(value, HugeInteger) and len(value.text) > _SHOWN:
-        return f"{value.text[:20]}... ({kind} of {len(value.text.removeprefix('-'))} digits)"
-    if isinstance(value, (HugeInteger, JsonNumber)):
-        text = value.text
-    else:
-        text = json.dumps(_beginning(value), default=repr, skipkeys=True)
-        text = text.replace('["..."]', "[...]").replace('{"...": "..."}', "{...}")
+    try:
+        text = json.dumps(value, default=repr, skipkeys=True)
+    except (RecursionError, ValueError):  # only Python values contain themselves, or nest so deeply
+        text = "..."
     if is_array(value) or is_object(value):
         kind = f"{kind} of {len(value)}"
     elif isinstance(value, str) and len(text) > _SHOWN:
         kind = f"{kind} of {len(value)} characters"
     return f"{cut(text, _SHOWN)} ({kind})"
-
-
-def _beginning(value: object, depth: int = 0) -> object:
-    """Return as much of a value as a report shows."""
-    if isinstance(value, str):
-        return value[: _SHOWN + 1]
-    if is_array(value):
-        return ["..."] if depth and value else [_beginning(item, 1) for item in value[:_SHOWN]]
-    if is_object(value):
-        members = islice(value.items(), _SHOWN)
-        return {"...": "..."} if depth and value else {_beginning(name): _beginning(one, 1) for name, one in members}
-    return value
 
 
 def path_of(steps: Iterable[str | int], path: str = "body") -> str:
@@ -142,14 +104,9 @@ class Violation:
     @property
     def sentence(self) -> Sentence:
         """The sentence of the interface that is broken."""
-        location, _, rest = self.path.partition(".")
-        name = rest.split(".")[0]
-        by_path = f"{location}.{name}"
-        if self.subject or by_path in SENTENCES:
-            return SENTENCES[self.subject or by_path]
-        if location in {"query", "path"}:
-            return SENTENCES[location]
-        return SENTENCES[name if name in FIELDS and not FIELDS[name].assigned else "body"]
+        location, *names = self.path.split(".")
+        keys = (self.subject, ".".join([location, *names[:1]]), location)
+        return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
 
 
 class Violations(list[Violation]):
@@ -157,13 +114,8 @@ class Violations(list[Violation]):
 
     omitted: int = 0
 
-    @property
-    def room(self) -> int:
-        """How many more may be added."""
-        return max(0, MOST_VIOLATIONS - len(self))
-
-    def close(self) -> None:
-        """Sort by path, and count those beyond the limit instead of keeping them."""
-        self.sort(key=lambda violation: (violation.path, violation.rule))
-        self.omitted += len(self[MOST_VIOLATIONS:])
-        del self[MOST_VIOLATIONS:]
+    def fill(self, names: Sequence[str], violation: Callable[[str], Violation]) -> None:
+        """Add a violation for each name while there is room, and count the others."""
+        room = max(0, MOST_VIOLATIONS - len(self))
+        self.extend(map(violation, names[:room]))
+        self.omitted += len(names[room:])

@@ -6,12 +6,12 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
+from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 _LONGEST_BODY: Final = 2000  # bytes; people read a longer one elsewhere
-_KEY_VARIABLE: Final = "PETSTORE_KEY"
 # curl writes these itself, or they say how a client reads.
 _NOT_REPEATED: Final = frozenset(
     {
@@ -22,11 +22,16 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange) -> str:
-    """Return a shell command that repeats a request; empty where no whole request arrived."""
-    if exchange.target in {"", "-"} or exchange.request.oversized:
+    """Return a shell command that repeats a request; empty where no whole request with a path arrived."""
+    if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
-    parts = ["curl", "-i", *_method(exchange)]
-    for name, value in exchange.masked_fields(exchange.fields):
+    exchange = masked_copy(exchange)
+    parts = ["curl", "-i"]
+    if exchange.method == "HEAD":
+        parts.append("--head")  # with -X HEAD, curl waits for a body
+    elif exchange.method != "GET" or exchange.body:
+        parts += ["-X", _quote(exchange.method)]
+    for name, value in exchange.fields:
         if name.lower() not in _NOT_REPEATED:
             parts += ["-H", _header(name, value)]
     feed = ""
@@ -35,52 +40,30 @@ def curl_line(exchange: Exchange) -> str:
             parts += ["-H", "Content-Type:"]  # else curl adds one of its own
         feed, argument = _body(exchange)
         parts += ["--data-binary", argument]
-    return f"{feed}{' '.join([*parts, *_address(exchange)])}"
-
-
-def _method(exchange: Exchange) -> list[str]:
-    if exchange.method == "HEAD":
-        return ["--head"]  # with -X HEAD, curl waits for a body
-    return [] if exchange.method == "GET" and not exchange.body else ["-X", _quote(exchange.masked(exchange.method))]
+    parts += ["--path-as-is"] if "/." in exchange.target else []  # else curl resolves the dots
+    parts += ["--globoff"] if any(character in exchange.target for character in "[]{}") else []
+    return f"{feed}{' '.join([*parts, _quote(exchange.url)])}"
 
 
 def _header(name: str, value: str) -> str:
     scheme, _, key = value.partition(" ")
     if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
-        return f'"{name}: {scheme} ${_KEY_VARIABLE}"'
+        return f'"{name}: {scheme} $PETSTORE_KEY"'
     return _quote(f"{name}: {value}" if value else f"{name};")  # the semicolon makes curl send an empty field
-
-
-def _address(exchange: Exchange) -> list[str]:
-    target = exchange.masked_target
-    if not target.startswith("/"):  # curl makes a path of `*` and of an absolute form
-        return ["--request-target", _quote(target), _quote(exchange.base_url)]
-    flags = ["--path-as-is"] if "/." in target else []  # else curl resolves the dots
-    flags += ["--globoff"] if any(character in target for character in "[]{}") else []
-    return [*flags, _quote(exchange.url())]
 
 
 def _body(exchange: Exchange) -> tuple[str, str]:
     """Return the command that feeds curl's standard input, if needed, and the argument of ``--data-binary``."""
     if exchange.body_size > _LONGEST_BODY:
         return "", f"@body-of-{exchange.body_size}-bytes"
-    content = exchange.masked_bytes(exchange.body)
-    try:
-        plain = content.decode("utf-8")
-    except UnicodeDecodeError:
-        plain = ""
+    plain = exchange.body_text or ""
     if plain.isprintable() and plain and not plain.startswith("@"):  # curl reads a file of that name
         return "", shlex.quote(plain)
-    escaped = "".join(map(_escaped, content))
-    if escaped.startswith("-"):  # printf takes it for an option
-        escaped = f"\\055{escaped[1:]}"
+    # Three octal digits stand for a byte in printf's format (POSIX). It takes a leading dash for an option.
+    escaped = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and chr(byte) not in "%\\'-" else f"\\{byte:03o}" for byte in exchange.body
+    )
     return f"printf '{escaped}' | ", "@-"
-
-
-def _escaped(byte: int) -> str:
-    """Return a byte for the format of ``printf`` between single quotes (POSIX: three octal digits)."""
-    is_plain = 0x20 <= byte < 0x7F and chr(byte) not in "%\\'"
-    return chr(byte) if is_plain else f"\\{byte:03o}"
 
 
 def _quote(text: str) -> str:

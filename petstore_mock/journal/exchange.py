@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
-from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
+from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.response import Response
-from petstore_mock.interface.table import SENTENCES, Sentence
+from petstore_mock.interface.table import OPERATIONS, SENTENCES, Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,11 +30,10 @@ FieldPairs = list[tuple[str, str]]
 
 def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return header fields by lower-case name, repeated ones joined by a comma (RFC 9110 §5.2)."""
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for name, value in fields:
-        lower = name.lower()
-        found[lower] = f"{found[lower]}, {value}" if lower in found else value
-    return found
+        found.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(values) for name, values in found.items()}
 
 
 def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
@@ -79,6 +79,7 @@ class Exchange:
     response: Response | None = None  #: the response that the core made, also if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
     keys: Callable[[], Iterable[str]] = tuple  # to mask
+    is_masked: bool = False  # whether it came from a copy or another process
     cut_request: int = 0  # bytes of the body that the journal does not keep
     cut_response: int = 0
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
@@ -151,18 +152,17 @@ class Exchange:
 
     @property
     def base_url(self) -> str:
-        """The scheme and the host that it was sent to, as far as its ``Host`` tells; keys are masked."""
-        host = quote(self.masked(self.request.header("host") or ""), safe=":[].-")
-        url = f"http{'s' if self.secure else ''}://{host}"
+        """The scheme and the host that it was sent to, as far as its ``Host`` tells."""
+        url = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
         return url if is_base_url(url) else _DEFAULT_BASE
 
-    def url(self, base_url: str | None = None) -> str:
-        """Return its URL, keys masked; every URL parser accepts it."""
-        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE, errors="replace")
+    @property
+    def url(self) -> str:
+        """Its URL, which every URL parser accepts. Ask a masked copy."""
+        target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
-        parts = urlsplit(base_url or self.base_url)
-        return f"{parts.scheme}://{parts.netloc}{target if target.startswith('/') else f'/{target}'}"
+        return f"{self.base_url}{target if target.startswith('/') else f'/{target}'}"
 
     # Masking
 
@@ -174,15 +174,6 @@ class Exchange:
     def masked(self, text: str) -> str:
         """Return ``text`` with the keys of the world and of the request masked."""
         return mask_text(text, self.secrets)
-
-    def masked_bytes(self, content: bytes) -> bytes:
-        """Return bytes with the same keys masked: Latin-1 maps bytes one to one, and keys are ASCII."""
-        return self.masked(content.decode("latin-1")).encode("latin-1")
-
-    def masked_fields(self, fields: Iterable[tuple[str, str]]) -> FieldPairs:
-        """Return header fields with their credentials masked."""
-        keys = self.secrets
-        return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
 
     @property
     def masked_target(self) -> str:
@@ -197,29 +188,27 @@ class Exchange:
     @property
     def misplaced_keys(self) -> tuple[str, ...]:
         """Where a key stands besides Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
-        keys = self.secrets
-        places = ["target"] if self.masked_target != self.target else []
-        for name, value in self.fields:
-            if name.lower() != "authorization" and mask_text(value, keys) != value:
-                places.append(name.lower())
-        body = self.body.decode("latin-1")
-        return (*places, "body") if mask_text(body, keys) != body else tuple(places)
+        parts = [(name.lower(), value) for name, value in self.fields if name.lower() != "authorization"]
+        found = [name for name, text in (*parts, ("body", self.body.decode("latin-1"))) if self.masked(text) != text]
+        return ("target", *found) if self.masked_target != self.target else tuple(found)
 
     # The response
 
     @property
+    def _gone_out(self) -> Response | None:
+        return None if self.in_flight or not self.sent else self.response
+
+    @property
     def status(self) -> int | None:
         """The status that went out; None if none did, or while the response is held back."""
-        response = self.response
-        return None if response is None or self.in_flight or not self.sent else response.status
+        response = self._gone_out
+        return None if response is None else response.status
 
     @property
     def response_fields(self) -> FieldPairs:
         """The header fields of the response that went out, without those of its framing."""
-        response = self.response
-        if response is None or self.status is None:
-            return []
-        return [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        response = self._gone_out
+        return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
     def response_headers(self) -> dict[str, str]:
@@ -229,8 +218,8 @@ class Exchange:
     @property
     def response_body(self) -> bytes:
         """The body of the response, of a longer one the first 64 KiB; empty for HEAD. It is whole even if cut short."""
-        response = self.response
-        return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
+        response = self._gone_out
+        return b"" if response is None or self.method == "HEAD" else response.body
 
     @property
     def response_size(self) -> int:
@@ -254,24 +243,22 @@ class Exchange:
     @property
     def sentence(self) -> Sentence | None:
         """The sentence of the interface that led to its refusal."""
-        if self.violations:
-            return self.violations[0].sentence
-        return SENTENCES[self.condition.subject] if self.condition is not None else None
+        if self.condition is None:
+            return None
+        return self.violations[0].sentence if self.violations else SENTENCES[self.condition.subject]
 
     @property
     def section(self) -> str | None:
         """The section of the interface or the RFC that led to its refusal."""
-        if self.violations:
-            return self.violations[0].sentence.section
-        return self.condition.section if self.condition is not None else None
+        if self.condition is None:
+            return None
+        return self.violations[0].sentence.section if self.violations else self.condition.section
 
     @property
     def where(self) -> str:
         """The section in parentheses, behind a blank: `` (§4.1)``, `` (RFC 9110 §15.5.6)``, or nothing."""
-        section = self.section
-        if not section:
-            return ""
-        return f" ({section})" if section.startswith("RFC") else f" (§{section})"
+        section = self.section or ""
+        return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
 
     @property
     def reason(self) -> str:
@@ -284,9 +271,10 @@ class Exchange:
 
     @property
     def decision(self) -> str:
-        """The decision in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
+        """The decision in a few words: ``committed, fault reset()``, ``refused: invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
-        parts += ["executed"] if self.executed else []
+        if self.executed and self.operation is not None:
+            parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
         parts += [f"fault {self.fault}"] if self.fault is not None else []
         if self.condition is not None:
             parts.append(f"refused: {self.condition.name}{self.where}")
@@ -305,8 +293,7 @@ def text_of(content: bytes) -> str | None:
 
 def is_base_url(url: object) -> bool:
     """Say whether ``url`` is text with a scheme of HTTP, a host, and a port that can be, or none."""
-    try:
-        parts = urlsplit(url if isinstance(url, str) else "")
+    with suppress(ValueError):  # brackets without an address, or a port beyond 65535
+        parts = urlsplit(str(url))
         return parts.scheme in {"http", "https"} and bool(parts.netloc) and parts.port != 0
-    except ValueError:  # brackets without an address, or a port beyond 65535
-        return False
+    return False

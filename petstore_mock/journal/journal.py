@@ -1,7 +1,7 @@
 """The request journal: every request of one world in order, and assertions about them.
 
 The listener's thread adds exchanges under the world's lock while a test reads in its own thread. Readers take no lock:
-``tuple(deque)`` copies within one call into C, and a copy that meets an append is made again.
+they work on a copy of the list.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.common.real import Lock
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.common.values import as_path, counted, is_integer, is_number, write_text
+from petstore_mock.common.values import counted, is_integer, is_number, write_text
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.text import line
-from petstore_mock.journal.waiting import loop_runs, wait_async, wait_blocking
+from petstore_mock.journal.text import request_lines
+from petstore_mock.journal.waiting import loop_runs, wait_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,11 +57,9 @@ class Journal:
         self.violation_count = 0  # of all requests
         self.notes: deque[str] = deque(maxlen=50)  # events that are no requests, such as failed handshakes
         self._keys = keys
-        self._exchanges: deque[Exchange] = deque()
-        self._evicted_violations = 0
+        self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
-        self._listeners: tuple[Callable[[Exchange], object], ...] = ()  # replaced, never changed
-        self._listening = Lock()
+        self._listeners: dict[Callable[[Exchange], object], None] = {}
 
     def __repr__(self) -> str:
         return f"<Journal of {counted(self.total, 'request')}>"
@@ -73,72 +70,57 @@ class Journal:
         """Append an exchange; its number is the next one. The world's lock is held."""
         exchange.number = number = self.total + 1  # a `when` may have reset the world since it was made
         exchange.keys = self._keys
-        exchange.changed = self._changed
+        exchange.changed = self._tell
         exchange.trim()
         self.counts[exchange.operation] += 1
-        self.violation_count += exchange.is_violation
         self._exchanges.append(exchange)
+        self.violation_count += exchange.is_violation
         self.total = number  # last: readers without the lock find as many as are counted
         if len(self._exchanges) > self.limit:
-            self._evict()
-        for listener in self._listeners:
+            gone = self._exchanges.pop(0)
+            gone.changed = None
+            if gone.is_violation and not gone.expected:
+                self._first = self._first or gone
+        self._tell(exchange)
+
+    def _tell(self, exchange: Exchange) -> None:
+        for listener in tuple(self._listeners):
             listener(exchange)
-
-    def _evict(self) -> None:
-        gone = self._exchanges.popleft()
-        if gone.is_violation:
-            self._evicted_violations += 1
-            if self._first is None and not gone.expected:
-                self._first = gone
-
-    def _changed(self, exchange: Exchange) -> None:
-        kept = self._kept()
-        at = exchange.number - kept[0].number if kept else -1
-        if 0 <= at < len(kept) and kept[at] is exchange:  # else it was evicted, or belongs to an earlier state
-            for listener in self._listeners:
-                listener(exchange)
 
     def clear(self) -> None:
         """Forget every exchange; numbers begin at 1 again. The world's lock is held."""
-        self._exchanges.clear()
+        for exchange in self._exchanges:
+            exchange.changed = None
+        self._exchanges = []
         self.counts.clear()
         self.notes.clear()
-        self.violation_count = self._evicted_violations = self.total = 0
+        self.violation_count = self.total = 0
         self._first = None
         self.clears += 1
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
         """Call ``listener`` with each new exchange and each that ends later, in its thread; it must not raise."""
-        with self._listening:
-            self._listeners = (*self._listeners, listener)
+        self._listeners[listener] = None
 
     def unlisten(self, listener: Callable[[Exchange], object]) -> None:
         """Call ``listener`` no more."""
-        with self._listening:
-            self._listeners = tuple(other for other in self._listeners if other != listener)
+        self._listeners.pop(listener, None)
 
     # Reading
-
-    def _kept(self) -> tuple[Exchange, ...]:
-        while True:
-            try:
-                return tuple(self._exchanges)
-            except RuntimeError:  # an append came between
-                continue
 
     @property
     def kept(self) -> list[Exchange]:
         """The exchanges that are still kept, oldest first."""
-        return list(self._kept())
+        return self._exchanges[:]
 
     @property
     def evicted(self) -> int:
         """How many requests are no longer kept."""
-        kept = self._kept()
+        kept = self.kept
         return kept[0].number - 1 if kept else 0
 
-    def _all(self) -> tuple[Exchange, ...]:
-        kept = self._kept()
+    def _all(self) -> list[Exchange]:
+        kept = self.kept
         if kept and kept[0].number > 1:
             raise self._lost()
         return kept
@@ -166,15 +148,12 @@ class Journal:
             IndexError: there was no such request.
             EvictedError: the journal no longer keeps it.
         """
-        kept = self._kept()
+        kept = self.kept
         first, total = (kept[0].number - 1, kept[-1].number) if kept else (0, 0)
-        wanted = range(total)[index] if isinstance(index, slice) else (index + total if index < 0 else index,)
-        if not isinstance(index, slice) and not 0 <= wanted[0] < total:
-            message = f"expected an index of one of {counted(total, 'request')}; got {index}"
-            raise IndexError(message)
-        if any(at < first for at in wanted):
+        places = range(total)[index]
+        found = [kept[at - first] for at in (places if isinstance(places, range) else [places]) if at >= first]
+        if len(found) < (len(places) if isinstance(places, range) else 1):
             raise self._lost()
-        found = [kept[at - first] for at in wanted]
         return found if isinstance(index, slice) else found[0]
 
     @property
@@ -184,9 +163,8 @@ class Journal:
         Raises:
             PetStoreMockError: no request arrived yet.
         """
-        if not self.total:
-            refuse("expected a request before journal.last; none arrived yet")
-        return self[-1]
+        kept = self.kept
+        return kept[-1] if kept else refuse("expected a request before journal.last; none arrived yet")
 
     @property
     def violations(self) -> list[Exchange]:
@@ -195,15 +173,10 @@ class Journal:
         Raises:
             EvictedError: the journal no longer keeps some of them.
         """
-        if self._evicted_violations > (self._first is not None):
+        found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
+        if len(found) < self.violation_count:
             raise self._lost()
-        return [*filter(None, [self._first]), *(one for one in self._kept() if one.is_violation)]
-
-    @property
-    def unexpected(self) -> list[Exchange]:
-        """The violations that the test does not expect: the first of all, and those that are kept."""
-        kept = [one for one in self._kept() if one.is_violation and not one.expected]
-        return [*filter(None, [self._first]), *kept]
+        return found
 
     def for_operation(self, operation: OperationName) -> list[Exchange]:
         """Return the exchanges that the route led to ``operation``, refused ones included.
@@ -244,7 +217,12 @@ class Journal:
             EvictedError: there are criteria, and some requests are gone.
         """
         __tracebackhide__ = True
-        return self._assert(Criteria(criteria, operation), times)
+        if times is not None:
+            _check_count(times, 0)
+        passed, message, found = self._judge(Criteria(criteria, operation), times)
+        if not passed:
+            raise VerificationError(message)
+        return found
 
     def assert_not_called(self, operation: OperationName | None = None) -> None:
         """Assert that no request for ``operation`` arrived; without one, no request at all.
@@ -254,15 +232,7 @@ class Journal:
             PetStoreMockError: there is no such operation.
         """
         __tracebackhide__ = True
-        self._assert(Criteria({}, operation), 0)
-
-    def _assert(self, asked: Criteria, times: int | None) -> list[Exchange]:
-        __tracebackhide__ = True
-        _check_count(times, 0)
-        passed, message, found = self._judge(asked, times)
-        if not passed:
-            raise VerificationError(message)
-        return found
+        self.assert_called(operation, 0)
 
     def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
         """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived."""
@@ -272,29 +242,21 @@ class Journal:
         if asked.asked and self.evicted:
             raise self._lost()
         found = self._matching(asked)
-        of_operation = self.total if asked.operation is None else self.counts[asked.operation]
-        count = len(found) if asked.asked else of_operation
+        count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
         claim = asked.claim_of("at least once" if times is None else _times(times))
         if count > 0 if times is None else count == times:
-            return True, f"{claim}; it arrived {_times(count)}", found
+            return True, f"{claim}; {_arrived(count)}", found
         too_few = times is None or count < times
-        if times == 0 and not asked.asked:
-            claim = f"expected no {asked.operation or 'request'}"
-        return False, self._failure(claim, _times(count) if count else "", found, asked if too_few else None), found
+        return False, self._failure(claim, count, found, asked if too_few else None), found
 
-    def _failure(self, claim: str, came: str, found: Sequence[Exchange], nearest: Criteria | None) -> str:
+    def _failure(self, claim: str, count: int, found: Sequence[Exchange], nearest: Criteria | None) -> str:
         """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
-        kept = self._kept()
-        if came:
-            lines = [f"{claim}; it arrived {came}, among {counted(self.total, 'request')}"]
-        else:
-            others = f"it never arrived, but {counted(self.total, 'other request')} did"
-            lines = [f"{claim}; {others if kept else 'no request arrived'}"]
+        lines = [f"{claim}; {_arrived(count)}, among {counted(self.total, 'request')}"]
         if found:
             lines.append("the journal still keeps:" if self.evicted else "these arrived:")
-            lines += [f"  {line(exchange, numbered=True)}" for exchange in found[-2 * _SHOWN :]]
+            lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
         if nearest is not None:
-            lines += _misses(nearest, kept, some_matched=bool(found))
+            lines += _misses(nearest, self.kept)
         return mask_text("\n".join(lines), self._keys())
 
     # Waiting
@@ -328,9 +290,7 @@ class Journal:
                 "expected wait_for() outside of an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
             )
-        asked = self._checked_wait(operation, times, timeout, criteria)
-        self._wait(asked, times, timeout)
-        return self._waited(asked, times, timeout)
+        return self._waited(operation, times, timeout, criteria)
 
     async def wait_for_async(
         self,
@@ -341,74 +301,66 @@ class Journal:
     ) -> list[Exchange]:
         """Wait as :meth:`wait_for` does, under asyncio."""
         __tracebackhide__ = True
-        asked = self._checked_wait(operation, times, timeout, criteria)
-        await self._wait_async(asked, times, timeout)
-        return self._waited(asked, times, timeout)
+        import asyncio  # noqa: PLC0415  # its loop runs
 
-    # The journal of a world elsewhere lets the door wait.
+        # In a thread of its own: timers of the loop stand still in frozen time.
+        return await asyncio.to_thread(self._waited, operation, times, timeout, criteria)
 
-    def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
-        wait_blocking(self, lambda: len(self._matching(asked)) >= times, timeout)
-
-    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # a wait
-        await wait_async(self, lambda: len(self._matching(asked)) >= times, timeout)
-
-    def _checked_wait(self, operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> Criteria:
+    def _waited(self, operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> list[Exchange]:
+        __tracebackhide__ = True
         _check_count(times, 1)
         in_range = is_number(timeout) and 0 <= timeout <= _LONGEST_WAIT
         require(in_range, f"timeout in seconds, 0 to {_LONGEST_WAIT:g}", timeout=timeout)
-        return Criteria(criteria, operation)
-
-    def _matching(self, asked: Criteria) -> list[Exchange]:
-        return [exchange for exchange in self._kept() if asked.matches(exchange)]
-
-    def _waited(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
-        __tracebackhide__ = True
+        asked = Criteria(criteria, operation)
+        self._wait(asked, times, timeout)
         found = self._matching(asked)
         if len(found) >= times:
             return found
         if self.evicted:
             raise self._lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
-        raise VerificationError(self._failure(claim, _times(len(found)) if found else "", found, asked))
+        raise VerificationError(self._failure(claim, len(found), found, asked))
+
+    def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
+        """Wait in this thread. The journal of a world elsewhere lets the door wait."""
+        wait_blocking(self, lambda: len(self._matching(asked)) >= times, timeout)
+
+    def _matching(self, asked: Criteria) -> list[Exchange]:
+        return [exchange for exchange in self.kept if asked.matches(exchange)]
 
     # Export
 
-    def to_har(self, path: str | PathLike[str], *, base_url: str | None = None) -> None:
-        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
-
-        Args:
-            path: the file; an existing one is replaced.
-            base_url: scheme and host of the URLs; by default each request's own ``Host``.
+    def to_har(self, path: str | PathLike[str]) -> None:
+        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open, to the file ``path``.
 
         Raises:
             EvictedError: requests are gone.
-            PetStoreMockError: the file can't be written, or ``base_url`` has no scheme or host.
+            PetStoreMockError: the file can't be written.
         """
-        as_path(path, "path")  # first: the text may take its time
-        text = json.dumps(har_document(self._all(), base_url=base_url), ensure_ascii=False, indent=2)
+        text = json.dumps(har_document(self._all()), ensure_ascii=False, indent=2)
         write_text(path, f"{text}\n")
 
 
-def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # checks whatever a test passes
-    is_count = (is_integer(times) and times >= least) or (times is None and least == 0)
-    require(is_count, f"times as a whole number of at least {least}", times=times)
+def _check_count(times: object, least: int) -> None:
+    require(is_integer(times) and times >= least, f"times as a whole number of at least {least}", times=times)
 
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _misses(asked: Criteria, kept: Sequence[Exchange], *, some_matched: bool) -> list[str]:
+def _arrived(count: int) -> str:
+    return f"it arrived {_times(count)}" if count else "it never arrived"
+
+
+def _misses(asked: Criteria, kept: Sequence[Exchange]) -> list[str]:
     """Return a line for each of the nearest misses, with the reasons why it differs."""
     missed = [(differences, one) for one in kept if (differences := asked.differences(one))]
     # Another operation deserves a line only if the right one was never called.
-    right = [miss for miss in missed if asked.operation in {None, miss[1].operation}]
-    missed = right if right or some_matched else missed
+    missed = [miss for miss in missed if asked.operation in {None, miss[1].operation}] or missed
     missed.sort(key=lambda miss: (len(miss[0]), -miss[1].number))
-    lines = [
-        f"  {line(exchange, numbered=True, reason=False)}: {'; '.join(differences)}"
-        for differences, exchange in missed[:_SHOWN]
-    ]
+    nearest = missed[:_SHOWN]
+    texts = request_lines([one for _, one in nearest])
+    lines = [f"  {text}: {'; '.join(differences)}" for text, (differences, _) in zip(texts, nearest, strict=True)]
     more = [f"  and {len(missed) - _SHOWN} more"] if len(missed) > _SHOWN else []
-    return ["the nearest others:" if some_matched else "the nearest:", *lines, *more] if lines else []
+    return ["the nearest others:", *lines, *more] if lines else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array
 from petstore_mock.faults.kinds import REQUEST_KINDS
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
 
-_LONGEST_LIMIT: Final = 18  # digits; a longer number is no int64
 _PAGES: Final = ("empty page", "partial page", "full page")
 
 
 def _optional_fields(operation: Operation) -> list[str]:
     if operation.response is None:
         return []
-    found = schema(operation.response)
-    animal = cast("Mapping[str, Any]", found.get("items", found))
+    found: Mapping[str, Any] = schema(operation.response)
+    animal = found.get("items", found)
     return [name for name in animal["properties"] if name not in animal["required"]]
 
 
@@ -46,13 +45,13 @@ def outcomes_of(exchange: Exchange) -> list[str]:
     shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
     operation = OPERATIONS.get(exchange.operation or "")
     is_false = exchange.fault is not None and exchange.fault.breaks_contract  # no response of the interface
-    if operation is None or exchange.status is None or is_false:
+    if operation is None or is_false:
         return shown
-    if exchange.status in operation.errors:
-        return [*shown, str(exchange.status)]
-    if exchange.status != operation.success:
-        return shown
-    return [*shown, *(f"{exchange.status} {detail}".rstrip() for detail in _details(exchange, operation))]
+    if exchange.status == operation.success:
+        shown += (f"{exchange.status} {detail}".rstrip() for detail in _details(exchange, operation))
+    elif exchange.status in operation.errors:
+        shown.append(str(exchange.status))
+    return shown
 
 
 def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
@@ -72,13 +71,11 @@ def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
 
 def _page_limit(exchange: Exchange, operation: Operation) -> int:
     """Return how many animals a page holds (§8): the number that the client asked for, as far as it is valid."""
-    bounds: Mapping[str, int] | None = parameters(operation).get("limit")
-    if bounds is None:
-        return len(exchange.response_body)  # no page is full
-    text = exchange.query.get("limit", "")
-    if not text.isdecimal() or len(text) > _LONGEST_LIMIT:
+    bounds: Mapping[str, int] = parameters(operation)["limit"]
+    try:
+        return min(max(int(exchange.query["limit"]), bounds["minimum"]), bounds["maximum"])
+    except (KeyError, ValueError):
         return bounds["default"]
-    return min(max(int(text), bounds["minimum"]), bounds["maximum"])
 
 
 class Coverage:
@@ -88,18 +85,14 @@ class Coverage:
         self.counts: Counter[tuple[str, str]] = Counter()  # by operation and outcome
 
     def add(self, exchange: Exchange) -> None:
-        """Count the outcomes of one exchange."""
         self.counts.update((exchange.operation or "", outcome) for outcome in outcomes_of(exchange))
 
     def to_data(self) -> dict[str, Any]:
         """Return the counts as the door shows them."""
         kinds = {kind: {name: self.counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
+        every = [(name, outcome) for name, outcomes in OUTCOMES.items() for outcome in outcomes]
         return {
-            "outcomes": [
-                {"operation": name, "outcome": outcome, "shown": self.counts[name, outcome]}
-                for name, outcomes in OUTCOMES.items()
-                for outcome in outcomes
-            ],
+            "outcomes": [{"operation": one[0], "outcome": one[1], "shown": self.counts[one]} for one in every],
             "faults": [
                 {"fault": kind, "shown": sum(counts.values()), "operations": counts} for kind, counts in kinds.items()
             ],

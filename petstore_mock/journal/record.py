@@ -1,6 +1,7 @@
 """An exchange as a JSON value, and back: for the door, for journals of other processes, for copies and pickles.
 
-Keys are masked, in bodies too. Of a value that broke a rule, its description stays.
+Here keys are masked, in bodies too: HAR, curl and HTML are made from a masked copy. Of a value that broke a rule, its
+description stays.
 """
 
 from __future__ import annotations
@@ -8,202 +9,164 @@ from __future__ import annotations
 import copyreg
 import json
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.faults.fault import from_data as fault_of
+from petstore_mock.common.masking import mask_field, mask_text
+from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.violations import Described, Violation
-from petstore_mock.journal.exchange import Exchange, joined, text_of
+from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
+# The members of a JSON value: their types, which the door documents, and how the original gives them.
+Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
+
+_OF_VIOLATION: Final[Members] = {
+    "section": (str, "sentence.section"),
+    "field": (str, "path"),  # such as body.name, query.limit or Authorization
+    "message": (str, str),
+    "sentence": (str, "sentence.text"),  # of the interface
+    "rule": (str | None, "rule"),  # a keyword of JSON Schema, or a rule that no schema can say; None for a refused key
+    "expected": (str, "expected"),
+    "value": (str | None, lambda one: one.came if one.has_value else None),  # described; None where it is missing
+    "subject": (str, "subject"),
+}
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock.interface.conditions import Condition
-
-
-class ViolationData(TypedDict):
-    """A broken rule. A refused key is one without a rule."""
-
-    section: str
-    field: str  # such as body.name, query.limit or Authorization
-    message: str
-    sentence: str  # of the interface
-    rule: str | None  # a keyword of JSON Schema, or a rule that no schema can say
-    expected: str
-    value: str | None  # described; None where it is missing
-    subject: str
+    ViolationData = dict[str, Any]
+    ExchangeData = dict[str, Any]
+else:
+    ViolationData = TypedDict("ViolationData", {name: kind for name, (kind, _) in _OF_VIOLATION.items()})
 
 
-class ExchangeData(TypedDict):
-    """A request, its response and the decision; keys are masked."""
-
-    number: int
-    at: str  # the fake's time
-    state: str  # "in flight" or "done"
-    method: str
-    target: str  # as sent
-    path: str  # from /v1 on, percent-decoded
-    query: dict[str, list[str]]
-    headers: dict[str, str]
-    fields: list[list[str]]  # the same as sent
-    body: Any  # the JSON value
-    body_text: str | None  # as sent
-    body_base64: str | None  # where it is not text
-    body_size: int
-    status: int | None
-    response_headers: dict[str, str]
-    response_fields: list[list[str]]
-    response_body: Any  # the JSON value, or text
-    response_body_text: str | None
-    response_body_base64: str | None
-    response_size: int
-    operation: str | None
-    fault: str | None
-    fault_data: Any  # as it is planned
-    delayed_by: Any
-    executed: bool
-    outcome: str | None
-    duration_ms: float
-    violations: list[ViolationData]
-    omitted: int
-    expected: bool
-    condition: str | None
-    condition_status: int | None
-    detail: str
-    decision: str
-    reason: str
-    owner: str | None
-    base_path: str  # before the target in the client's address
-    connection: int
-    exchange: int
-    started: float  # seconds by a real clock
-    version: str
-    oversized: bool
-    secure: bool
-    sent: bool
-    by_expectation: bool
-    mutant: str | None
+def _data(members: Members, original: object) -> dict[str, Any]:
+    return {
+        name: attrgetter(give)(original) if isinstance(give, str) else give(original)
+        for name, (_, give) in members.items()
+    }
 
 
-# Members with the name and the value of an attribute.
-_OF_EXCHANGE: Final = (
-    *("number", "body_size", "status", "response_size", "operation", "executed", "outcome", "omitted", "expected"),
-    *("decision", "reason", "owner", "connection", "exchange", "secure", "sent", "by_expectation", "mutant"),
-)
-_DEEPEST: Final = 100  # arrays and objects in each other
-_OF_REQUEST: Final = ("base_path", "started", "version", "oversized")
+def _fields(exchange: Exchange, fields: FieldPairs) -> FieldPairs:
+    keys = exchange.secrets
+    return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
+
+
+def _text(exchange: Exchange, content: bytes) -> str | None:
+    text = text_of(content)
+    return None if text is None else exchange.masked(text)
+
+
+def _base64(exchange: Exchange, content: bytes) -> str | None:
+    if text_of(content) is not None:
+        return None
+    shown = exchange.masked(content.decode("latin-1"))  # Latin-1 maps bytes one to one, and keys are ASCII
+    return b64encode(shown.encode("latin-1")).decode("ascii")
+
+
+def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
+    try:
+        value = json.loads(text or "")
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
+        return value if _depth(value) <= _DEEPEST else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _depth(value: Any) -> int:  # noqa: ANN401  # a JSON value
+    parts = value.values() if is_object(value) else value if is_array(value) else None
+    return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
+
+
+def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
+    text = _text(exchange, exchange.response_body)
+    value = _json_of(text)
+    return (text or None) if value is None else value
+
+
+def _violations(exchange: Exchange) -> list[dict[str, Any]]:
+    condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
+    if not broken and condition is not None and condition.violation:
+        field = "Authorization" if condition.status == 401 else condition.subject
+        found = _data(_OF_VIOLATION, Violation(field, "", "", subject=condition.subject))
+        broken = [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
+    return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]
+
+
+_OF_EXCHANGE: Final[Members] = {
+    "number": (int, "number"),
+    "at": (str, lambda one: iso(one.timestamp)),  # the fake's time
+    "state": (str, lambda one: "in flight" if one.in_flight else "done"),
+    "method": (str, lambda one: one.masked(one.method)),
+    "target": (str, "masked_target"),  # as sent
+    "path": (str, lambda one: unquote(one.masked_target.partition("?")[0])),  # from /v1 on
+    "query": (dict[str, list[str]], lambda one: parse_qs(one.masked_target.partition("?")[2], keep_blank_values=True)),
+    "headers": (dict[str, str], lambda one: joined(_fields(one, one.fields))),
+    "fields": (list[list[str]], lambda one: _fields(one, one.fields)),  # the same as sent
+    "body": (Any, lambda one: _json_of(_text(one, one.body))),
+    "body_text": (str | None, lambda one: _text(one, one.body)),  # as sent
+    "body_base64": (str | None, lambda one: _base64(one, one.body)),  # where it is not text
+    "body_size": (int, "body_size"),
+    "status": (int | None, "status"),
+    "response_headers": (dict[str, str], lambda one: joined(_fields(one, one.response_fields))),
+    "response_fields": (list[list[str]], lambda one: _fields(one, one.response_fields)),
+    "response_body": (Any, _response_body),  # the JSON value, or text
+    "response_body_text": (str | None, lambda one: _text(one, one.response_body)),
+    "response_body_base64": (str | None, lambda one: _base64(one, one.response_body)),
+    "response_size": (int, "response_size"),
+    "operation": (str | None, "operation"),
+    "fault": (str | None, lambda one: one.fault and one.masked(str(one.fault))),
+    "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as it is planned
+    "delayed_by": (Any, lambda one: one.delayed_by and one.delayed_by.to_data()),
+    "executed": (bool, "executed"),
+    "outcome": (str | None, "outcome"),
+    "duration_ms": (float, lambda one: round(one.duration * 1000, 3)),
+    "violations": (list[ViolationData], _violations),
+    "omitted": (int, "omitted"),
+    "expected": (bool, "expected"),
+    "condition": (str | None, lambda one: one.condition and one.condition.name),
+    "condition_status": (int | None, lambda one: one.condition and one.condition.status),
+    "detail": (str, lambda one: one.masked(one.detail)),
+    "decision": (str, "decision"),
+    "reason": (str, "reason"),
+    "owner": (str | None, "owner"),
+    "base_path": (str, "request.base_path"),  # before the target in the client's address
+    "connection": (int, "connection"),
+    "exchange": (int, "exchange"),
+    "started": (float, "request.started"),  # seconds by a real clock
+    "version": (str, "request.version"),
+    "oversized": (bool, "request.oversized"),
+    "secure": (bool, "secure"),
+    "sent": (bool, "sent"),
+    "by_expectation": (bool, "by_expectation"),
+    "mutant": (str | None, "mutant"),
+}
+# Those that make the exchange again by their names.
+_KEPT: Final = ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
+_DEEPEST: Final = 100  # arrays and objects in each other; a JSON library may fail on more
+
+if not TYPE_CHECKING:
+    ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})
 
 
 def to_data(exchange: Exchange) -> ExchangeData:
     """Return an exchange as a JSON value that UTF-8 can carry."""
-    condition, fault, delay = exchange.condition, exchange.fault, exchange.delayed_by
-    target = exchange.masked_target
-    fields = exchange.masked_fields(exchange.fields)
-    response_fields = exchange.masked_fields(exchange.response_fields)
-    data: dict[str, Any] = {
-        **{name: getattr(exchange, name) for name in _OF_EXCHANGE},
-        **{name: getattr(exchange.request, name) for name in _OF_REQUEST},
-        "at": iso(exchange.timestamp),
-        "state": "in flight" if exchange.in_flight else "done",
-        "method": exchange.masked(exchange.method),
-        "target": target,
-        "path": unquote(target.partition("?")[0]),
-        "query": parse_qs(target.partition("?")[2], keep_blank_values=True),
-        "headers": joined(fields),
-        "fields": [list(field) for field in fields],
-        **_content(exchange, "body", exchange.body),
-        "response_headers": joined(response_fields),
-        "response_fields": [list(field) for field in response_fields],
-        **_content(exchange, "response_body", exchange.response_body),
-        "fault": None if fault is None else exchange.masked(str(fault)),
-        "fault_data": None if fault is None else fault.to_data(),
-        "delayed_by": None if delay is None else delay.to_data(),
-        "duration_ms": round(exchange.duration * 1000, 3),
-        "violations": _violations(exchange),
-        "condition": None if condition is None else condition.name,
-        "condition_status": None if condition is None else condition.status,
-        "detail": exchange.masked(exchange.detail),
-    }
-    if data["response_body"] is None:
-        data["response_body"] = data["response_body_text"] or None
-    return cast("ExchangeData", _carried(data))
+    text = json.dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
+    carried: ExchangeData = json.loads(text.encode("utf-8", "replace"))  # without lone surrogates
+    return carried
 
 
-def _content(exchange: Exchange, name: str, content: bytes) -> dict[str, Any]:
-    """Return a body as the JSON value that it is, as text, and in base64 where it is not text."""
-    text = text_of(content)
-    return {
-        name: None if text is None else _json_of(exchange.masked(text)),
-        f"{name}_text": None if text is None else exchange.masked(text),
-        f"{name}_base64": None if text is not None else b64encode(exchange.masked_bytes(content)).decode("ascii"),
-    }
+def masked_copy(exchange: Exchange) -> Exchange:
+    """Return a copy that may be shown: what was sent, with every key masked."""
+    return exchange if exchange.is_masked else from_data(to_data(exchange))
 
 
-def _json_of(text: str) -> Any:  # noqa: ANN401  # a JSON value
-    try:
-        value = json.loads(text)
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
-    except (ValueError, RecursionError):
-        return None
-    return None if _is_deep(value) else value
-
-
-def _is_deep(value: Any) -> bool:  # noqa: ANN401  # a JSON value
-    """Return whether a value is nested so deeply that a JSON library may fail on it."""
-    layer = [value]
-    for _ in range(_DEEPEST):
-        layer = [part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())]
-    return bool(layer)
-
-
-def _carried(value: Any) -> Any:  # noqa: ANN401  # a JSON value
-    """Return ``value`` as UTF-8 can carry it: a lone surrogate becomes a question mark."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if is_object(value):
-        return {_carried(name): _carried(part) for name, part in value.items()}
-    return [_carried(part) for part in value] if is_array(value) else value
-
-
-def _violations(exchange: Exchange) -> list[ViolationData]:
-    if exchange.violations:
-        return [_violation(exchange, violation) for violation in exchange.violations]
-    condition, sentence = exchange.condition, exchange.sentence
-    if condition is None or sentence is None or not condition.violation:
-        return []
-    field = "Authorization" if condition.status == 401 else condition.subject
-    words: ViolationData = {
-        "section": condition.section,
-        "field": field,
-        "message": exchange.reason,
-        "sentence": sentence.text,
-        "rule": None,
-        "expected": "",
-        "value": None,
-        "subject": condition.subject,
-    }
-    return [words]
-
-
-def _violation(exchange: Exchange, violation: Violation) -> ViolationData:
-    return {
-        "section": violation.sentence.section,
-        "field": exchange.masked(violation.path),
-        "message": exchange.masked(str(violation)),
-        "sentence": violation.sentence.text,
-        "rule": violation.rule,
-        "expected": exchange.masked(violation.expected),
-        "value": exchange.masked(violation.came) if violation.has_value else None,
-        "subject": violation.subject,
-    }
-
-
-def from_data(data: Mapping[str, Any]) -> Exchange:
+def from_data(data: ExchangeData) -> Exchange:
     """Make an exchange of the value that :func:`to_data` returned. Reports of both are the same."""
     request = ApiRequest(
         data["method"],
@@ -219,42 +182,33 @@ def from_data(data: Mapping[str, Any]) -> Exchange:
     request.oversized = data["oversized"]
     request.operation = data["operation"]
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
+    exchange.is_masked = True
     exchange.cut_request = data["body_size"] - len(request.body)
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
         body = _bytes(data, "response_body")
-        exchange.response = Response(
-            Head(data["status"], [(name, value) for name, value in fields]), body, date.encode()
-        )
+        exchange.response = Response(Head(data["status"], [(name, text) for name, text in fields]), body, date.encode())
         exchange.cut_response = max(0, data["response_size"] - len(body))
     exchange.in_flight = data["state"] == "in flight"
     exchange.duration = data["duration_ms"] / 1000
-    exchange.condition = _condition(data["condition"], data["condition_status"])
+    if name := data["condition"]:
+        exchange.condition = CONDITIONS.get(name) or condition_of_status(data["condition_status"])
     exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
     exchange.fault = None if data["fault_data"] is None else fault_of(data["fault_data"])
     exchange.delayed_by = None if data["delayed_by"] is None else fault_of(data["delayed_by"])
-    for name in ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent"):
+    for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange
 
 
-def _bytes(data: Mapping[str, Any], name: str) -> bytes:
+def _bytes(data: ExchangeData, name: str) -> bytes:
     text = data[f"{name}_text"]
     return b64decode(data[f"{name}_base64"]) if text is None else text.encode()
 
 
-def _condition(name: str | None, status: int | None) -> Condition | None:
-    return None if name is None or status is None else CONDITIONS.get(name) or condition_of_status(status)
-
-
 def _violation_of(data: ViolationData) -> Violation:
-    if data["value"] is None:
-        return Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
-    return Violation(data["field"], data["rule"] or "", data["expected"], Described(data["value"]), data["subject"])
+    found = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
+    return found if data["value"] is None else replace(found, value=Described(data["value"]))
 
 
-def _reduced(exchange: Exchange) -> tuple[Any, ...]:
-    return from_data, (to_data(exchange),)
-
-
-copyreg.pickle(Exchange, _reduced)
+copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

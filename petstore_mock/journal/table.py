@@ -9,9 +9,9 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.http.response import reason_phrase
-from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.record import masked_copy
+from petstore_mock.journal.text import violation_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
-_COLUMNS: Final = ("number", "client", "service", "response", "took")
+_HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0; --trouble: #a40e26;
-  --fault: #7a4a00; --commit: #0a5a28; }
+:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0;
+  --trouble: #a40e26; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --faint: #9ba6b2; --line: #3d444d;
-  --trouble: #ff9a94; --fault: #e8b45a; --commit: #6fdd8b; } }
+  --trouble: #ff9a94; } }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.3rem; } h1, h2, td { overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -35,8 +35,8 @@ pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 
   border-radius: 6px; padding: .6rem; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: start; color: var(--faint); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
-summary { cursor: pointer; } .faint { color: var(--faint); } .commit { color: var(--commit); }
-.refused .response, .lost .response, .trouble { color: var(--trouble); } .fault { color: var(--fault); }
+summary { cursor: pointer; } .faint { color: var(--faint); }
+.refused .response, .lost .response { color: var(--trouble); }
 """
 
 
@@ -63,10 +63,9 @@ def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> s
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
     caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
-    head = "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS)
-    rows = "".join(_row(exchange, first, details=details) for exchange in reversed(exchanges))
+    rows = "".join(_row(masked_copy(exchange), first, details=details) for exchange in reversed(exchanges))
     return (
-        f'<table class="exchange"><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n'
+        f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table>"
     )
 
@@ -77,76 +76,36 @@ def _text(text: str) -> str:
 
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
     kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
-    sent = f"<code>{_text(exchange.request_line)}</code>"
-    sent += f' <span class="faint">{escape(exchange.operation)}</span>' if exchange.operation else ""
-    sent += _details(exchange) if details else ""
-    notes = "<br>".join(f'<span class="{mark}">{_text(text)}</span>' for mark, text in _notes(exchange))
+    sent = f"<code>{_text(exchange.request_line)}</code>{_details(exchange) if details else ''}"
+    response = f"no response: {exchange.result}" if exchange.status is None else exchange.result
+    took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{notes}</td>'
-        f'<td class="response">{_text(_response(exchange))}</td>'
-        f'<td>{_seconds(exchange.duration)} <span class="faint">at {_seconds(exchange.request.started - first)}</span>'
-        "</td></tr>\n"
+        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{_text(cut(_service(exchange), _LONGEST_NOTE))}</td>'
+        f'<td class="response">{_text(response)}</td>'
+        f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def _response(exchange: Exchange) -> str:
-    if exchange.status is None:
-        return "no response yet" if exchange.in_flight else f"no response: {exchange.outcome or 'none was made'}"
-    text = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
-    return f"{text}, {exchange.outcome}" if exchange.outcome else text
-
-
-def _notes(exchange: Exchange) -> Iterable[tuple[str, str]]:
-    """Yield what happened at the service, with its mark: the faults, the commit, the refusal."""
-    operation = OPERATIONS.get(exchange.operation or "")
-    commits = operation is not None and operation.commits
-    if exchange.delayed_by is not None:
-        yield _note(exchange, "fault", f"fault {exchange.delayed_by}")
-    if exchange.executed and commits:
-        yield "commit", "committed"
-    fault = exchange.fault
-    if fault is not None:
-        nothing = ", nothing committed" if commits and not exchange.executed and exchange.condition is None else ""
-        yield _note(exchange, "fault", f"fault {fault}{nothing}: {fault.row.sentence}")
+def _service(exchange: Exchange) -> str:
+    """Return what happened at the service: the operation, the faults, the commit, the refusal."""
+    words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
-        expected = ", expected by the test" if exchange.is_violation and exchange.expected else ""
-        words = f"refused: {exchange.condition.name}{exchange.where}{expected}: {exchange.reason}"
-        yield _note(exchange, "trouble" if exchange.is_violation else "faint", words)
-
-
-def _note(exchange: Exchange, mark: str, text: str) -> tuple[str, str]:
-    return mark, cut(exchange.masked(text), _LONGEST_NOTE)
-
-
-# One request in detail
+        return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"
+    return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
 
 
 def _details(exchange: Exchange) -> str:
     is_open = " open" if exchange.is_violation and not exchange.expected else ""
-    curl = curl_line(exchange)
-    return (
-        f"<details{is_open}><summary>details</summary>{_rules(exchange)}"
-        f"<h4>Request</h4>{_message(exchange, exchange.fields, exchange.body)}"
-        f"<h4>Response</h4>{_message(exchange, exchange.response_fields, exchange.response_body)}"
-        f"{f'<h4>Repeat</h4>{preformatted(curl)}' if curl else ''}</details>"
-    )
+    words = violation_text(exchange) if exchange.is_violation else curl_line(exchange)
+    parts = [
+        words,
+        _message(exchange.fields, exchange.body),
+        _message(exchange.response_fields, exchange.response_body),
+    ]
+    return f"<details{is_open}><summary>details</summary>{''.join(map(preformatted, parts))}</details>"
 
 
-def _rules(exchange: Exchange) -> str:
-    rows = ""
-    for one in exchange.violations:
-        quoted = f"§{one.sentence.section} {one.sentence.text}"
-        rows += f"<li><code>{_text(exchange.masked(str(one)))}</code> {_text(quoted)}</li>"
-    return f"<ul>{rows}</ul>" if rows else ""
-
-
-def _message(exchange: Exchange, fields: Iterable[tuple[str, str]], body: bytes) -> str:
-    text = exchange.masked(body.decode("utf-8", "backslashreplace"))
-    more = f"\n... ({len(text)} characters)" if len(text) > _SHOWN_BODY else ""
-    head = "\n".join(f"{name}: {value}" for name, value in exchange.masked_fields(fields))
-    return preformatted("\n\n".join(filter(None, (head, text[:_SHOWN_BODY] + more))) or "nothing")
+def _message(fields: Iterable[tuple[str, str]], body: bytes) -> str:
+    head = "\n".join(f"{name}: {value}" for name, value in fields)
+    return f"{head}\n\n{cut(body.decode('utf-8', 'backslashreplace'), _SHOWN_BODY)}"

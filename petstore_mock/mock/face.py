@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
+from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.journal.text import add_note, journal_text
-from petstore_mock.verbs import state
+from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.clock import Clock
     from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.core.options import WorldOptions
+    from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.behaviour import Behaviour
@@ -30,78 +32,62 @@ if TYPE_CHECKING:
 
 
 class Handle(Protocol):
-    """A planned fault: how often it fired, and how to take it away."""
+    """A planned fault: its number in its world, how often it fired, and how to take it away."""
 
     @property
-    def fault(self) -> Fault:
-        """The fault."""
-        ...
-
+    def fault(self) -> Fault: ...
     @property
-    def id(self) -> int:
-        """Its number in its world."""
-        ...
-
+    def id(self) -> int: ...
     @property
-    def hits(self) -> int:
-        """How often it fired."""
-        ...
-
+    def hits(self) -> int: ...
     @property
-    def spent(self) -> bool:
-        """Whether it has fired as often as it may."""
-        ...
-
-    def cancel(self) -> None:
-        """Take the fault away. It need not fire any more."""
-
+    def spent(self) -> bool: ...
+    def cancel(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: object, *_: object) -> None: ...
 
 
-class PetStore(ABC):
-    """The methods that ``PetStoreMock`` and a world elsewhere share.
+class PetStore:
+    """The methods that ``PetStoreMock`` and a world elsewhere share. The latter overrides how its world is reached.
 
     Attributes:
+        world: its world in this process; internal.
         adds_notes: whether an exception that leaves its block gets the journal as a note; internal.
     """
 
+    world: World
     adds_notes = True
 
     # How the world is reached
 
-    @abstractmethod
     def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        """Let the world do a verb, and return the result."""
+        with self.world.lock if verb.locks else nullcontext():
+            return verb(self.world, arguments)
 
-    @abstractmethod
     def _handle(self, plan: Mapping[str, Any]) -> Handle:
-        """Return the handle of a fault that was just planned."""
+        handle = self.world.plan.get(plan["id"])
+        assert handle is not None  # noqa: S101  # for the type checker
+        return handle
 
-    @abstractmethod
-    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
-        """Return the face of an empty world."""
+    def _problems(self) -> list[str]:
+        return [problem.text for problem in self.world.verification.report()]
 
-    @abstractmethod
-    def _end_fresh(self) -> None:
-        """End the world that :meth:`_begin_fresh` made."""
-
-    @abstractmethod
     def verify(self) -> None:
-        """Raise for everything that a test must answer for.
+        """Raise for everything that a test must answer for, problems from before a :meth:`reset` included, once.
 
         That is: errors inside the fake; faults planned with ``times=`` and sequences that fired less often than
         planned; expectations of ``httpserver`` that failed or were not met; and, if strict, violations by the client.
-        Problems from before a :meth:`reset` that were not reported yet count too, once.
 
         Raises:
             VerificationError: names all of them.
         """
+        __tracebackhide__ = True
+        self.world.verify()
 
     @property
-    @abstractmethod
     def api_key(self) -> str:
         """A valid API key (§5)."""
+        return self.world.key
 
     @property
     def headers(self) -> dict[str, str]:
@@ -109,25 +95,37 @@ class PetStore(ABC):
         return {"Authorization": f"Bearer {self.api_key}"}
 
     @property
-    @abstractmethod
     def journal(self) -> Journal:
         """Every request in order, with the decision about it."""
+        return self.world.journal
 
     @property
-    @abstractmethod
     def behaviour(self) -> Behaviour:
         """What the fake does where the interface shows nothing, as of now."""
+        return self.world.behaviour
 
     @property
-    @abstractmethod
     def clock(self) -> Clock:
         """The fake's own time."""
+        return self.world.clock
 
-    @abstractmethod
+    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
+        """Return a block in which the client breaks the contract on purpose, and may raise for the response.
+
+        The words of the violation must match ``pattern``, a regular expression; None takes any violation.
+
+        Raises:
+            PetStoreMockError: ``pattern`` is no regular expression.
+            VerificationError: at the end of the block, if no such violation came.
+        """
+        return self.world.expect_violation(pattern)
+
+    # Going back
+
     def snapshot(self) -> Any:  # noqa: ANN401  # opaque
         """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
+        return self.world.snapshot()
 
-    @abstractmethod
     def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
         """Return to a copy of the state. Its keys are valid as they were, unless they belong to another test by now.
 
@@ -136,38 +134,22 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: it is no snapshot of this service.
         """
-
-    @abstractmethod
-    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose; the client may raise for the response.
-
-        Args:
-            pattern: a regular expression that the words of the violation must match; None for any violation.
-
-        Raises:
-            PetStoreMockError: ``pattern`` is no regular expression.
-            VerificationError: at the end of the block, if no such violation came.
-        """
-
-    # Going back
+        self.world.restore(snapshot)
 
     def reset(self) -> None:
         """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held responses go out.
 
         Problems that a test must answer for stay, for the next verification; call :meth:`verify` before the reset to
-        see them at once. If a fault need not fire any more, take it away with its ``cancel()`` or with
+        see them at once. A fault that need not fire any more is taken away by its ``cancel()`` or
         :meth:`cancel_faults`.
         """
-        from petstore_mock.verbs.worlds import reset_world  # noqa: PLC0415
-
-        self._do(reset_world, {})
+        self._do(worlds.reset_world, {})
 
     def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[Self]:
         """Return a block with an empty, independent world of the same service.
 
-        Args:
-            options: ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
-                ``PetStoreMock``.
+        ``options`` are ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
+        ``PetStoreMock``.
 
         Raises:
             PetStoreMockError: an option can't be right.
@@ -178,59 +160,44 @@ class PetStore(ABC):
     # Animals
 
     def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
-        """Add one animal and return it.
+        """Add one animal, as a mapping ``pet`` or by its ``fields``, and return it.
 
-        Args:
-            pet: the animal as a mapping, instead of keywords.
-            fields: its fields. A missing name, category or id gets a plausible, deterministic value; ``status`` stays
-                absent unless you pass it.
+        A missing name, category or id gets a plausible, deterministic value; ``status`` stays absent.
 
         Raises:
             PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
-        added: dict[str, Any] = self._do(state.add_pets, {"pets": given})["pets"][0]
-        return added
+        return dict(self._do(state.add_pets, {"pets": given})["pets"][0])
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add several animals, all or none, and return them.
-
-        Args:
-            pets_or_count: the animals, or how many plausible ones of every status.
+        """Add several animals, all or none: mappings, or how many plausible ones of every status. Return them.
 
         Raises:
             PetStoreMockError: one of them is wrong; the message says which.
         """
         require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
-        added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})["pets"]
-        return added
+        return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property
     def pets(self) -> list[dict[str, Any]]:
         """Copies of the animals in the store, in the order of their ids."""
-        pets: list[dict[str, Any]] = self._do(state.list_pets, {})["pets"]
-        return pets
+        return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change an animal as another actor would (§3), and return it.
+        """Change ``fields`` of the animal ``pet_id`` as another actor would (§3), and return it.
 
-        Args:
-            pet_id: its id.
-            fields: the fields that change; ``status=None`` takes the status away.
+        ``status=None`` takes the status away.
 
         Raises:
             PetStoreMockError: there is no such animal, or a field is wrong.
         """
-        changed: dict[str, Any] = self._do(state.change_pet, {"pet_id": pet_id, "changes": fields})
-        return changed
+        return dict(self._do(state.change_pet, {"pet_id": pet_id, "changes": fields}))
 
     def remove(self, pet_id: int, /) -> None:
-        """Remove an animal as another actor would (§3).
-
-        Args:
-            pet_id: its id.
+        """Remove the animal ``pet_id`` as another actor would (§3).
 
         Raises:
             PetStoreMockError: there is no such animal.
@@ -240,11 +207,9 @@ class PetStore(ABC):
     # Keys (§5)
 
     def issue_key(self, *, expires: float | str | date | None = None) -> str:
-        """Return another valid key.
+        """Return another valid key, which ``expires`` by the fake's clock.
 
-        Args:
-            expires: when the key becomes invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601
-                text; None for never.
+        That is a number of seconds from now, a date, a datetime or ISO 8601 text; None for never.
 
         Raises:
             PetStoreMockError: ``expires`` is no moment.
@@ -252,10 +217,7 @@ class PetStore(ABC):
         return str(self._do(state.issue_key, {"expires": expires})["api_key"])
 
     def revoke_key(self, key: str | None = None) -> None:
-        """Make a key invalid from now on.
-
-        Args:
-            key: the key; None for :attr:`api_key`.
+        """Make ``key`` invalid from now on; None for :attr:`api_key`.
 
         Raises:
             PetStoreMockError: this world never had such a key.
@@ -301,17 +263,10 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: an argument can't be right; the message says what is.
         """
-        rule: dict[str, Any] = {
-            "on": on,
-            "times": times,
-            "after": after,
-            "where": where,
-            "at": at,
-            "probability": probability,
-            "off_contract": off_contract,
-        }
-        rule |= {} if when is None else {"when": when}
-        return self._handle(self._do(state.plan_fault, {"fault": coerce(fault).to_data(), **rule}))
+        rule = {"on": on, "times": times, "after": after, "where": where, "at": at, "probability": probability}
+        own = {} if when is None else {"when": when}  # which does not travel
+        arguments = {"fault": coerce(fault).to_data(), **rule, "off_contract": off_contract, **own}
+        return self._handle(self._do(state.plan_fault, arguments))
 
     def cancel_faults(self) -> None:
         """Take every planned fault away, fired or not. None of them need fire any more."""
@@ -322,17 +277,13 @@ class PetStore(ABC):
     def configure(
         self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: Unpack[GapChoices]
     ) -> None:
-        """Choose alternatives for gaps until the next reset: ``configure(status_when_omitted="sold")``.
+        """Choose alternatives for ``gaps`` until the next reset: ``configure(status_when_omitted="sold")``.
 
-        Args:
-            behaviour: a ``Behaviour``, the name of a preset or a TOML file, instead of the present one.
-            gaps: alternatives that differ from it.
+        ``behaviour`` is a ``Behaviour``, the name of a preset or a TOML file; the others stay as they are without it.
 
         Raises:
             PetStoreMockError: there is no such preset, gap or alternative; the message suggests the nearest.
         """
-        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415
-
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
 
@@ -341,26 +292,23 @@ class PetStore(ABC):
     def _leave(self, error: BaseException | None, whose: str) -> None:
         """Verify at the end of a block, unless an exception leaves it; add the journal to what does."""
         __tracebackhide__ = True
-        if error is None:
-            try:
+        problems = [] if error is None else self._problems()
+        try:
+            if error is None:
                 self.verify()
-            except VerificationError as problem:
-                self._add_note(problem, whose, [])
-                raise
-        else:
-            self._add_note(error, whose, self._problems())
-
-    @abstractmethod
-    def _problems(self) -> list[str]:
-        """Return what a test must answer for, and count it as reported."""
-
-    def _add_note(self, error: BaseException, whose: str, problems: list[str]) -> None:
-        if self.adds_notes:
-            add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), problems)
+        except VerificationError as problem:
+            error = problem
+            raise
+        finally:
+            if error is not None and self.adds_notes:
+                add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), problems)
 
 
 class _Fresh:
-    """The block of ``fresh()``; a class and no generator, so that a failing test does not show frames of contextlib."""
+    """The block of ``fresh()``; a class and no generator, so that a failing test does not show frames of contextlib.
+
+    The face begins its world in ``_begin_fresh()``, and ends it in ``_end_fresh()``.
+    """
 
     def __init__(self, outer: Any, options: Mapping[str, Any]) -> None:  # noqa: ANN401  # a face, returned as its type
         self._outer, self._options = outer, options

@@ -8,27 +8,21 @@ from typing import TYPE_CHECKING, Any, Self
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import Seed, checked, options_at
-from petstore_mock.core.world import Snapshot, World
+from petstore_mock.core.world import World
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
+from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
 
     import requests
 
-    from petstore_mock.core.clock import Clock
-    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.interface.behaviour import Behaviour
-    from petstore_mock.journal.journal import Journal
     from petstore_mock.mock.tls import Tls
-    from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
-    from petstore_mock.transport.wsgi import WsgiApp
-    from petstore_mock.verbs.verb import Verb
 
 
 class PetStoreMock(PetStore):
@@ -53,7 +47,6 @@ class PetStoreMock(PetStore):
 
     Attributes:
         service: its worlds and its listener; internal.
-        world: its world; internal.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -78,7 +71,7 @@ class PetStoreMock(PetStore):
         given = {name: value for name, value in locals().items() if name in options_at("world")}
         listener = checked({"host": host, "port": port, "control": control, "cors": cors, "tls": tls}, "listener")
         self.service = Service(listener, given)
-        self.world: World = self.service.worlds.default
+        self.world = self.service.worlds.default
 
     def __repr__(self) -> str:
         where = self.service.url if self.service.is_listening else "not listening"
@@ -118,10 +111,6 @@ class PetStoreMock(PetStore):
         self._leave(error, where)
 
     @property
-    def _is_outermost(self) -> bool:
-        return self.world is self.service.worlds.default
-
-    @property
     def url(self) -> str:
         """The base address, ending in ``/v1`` (§1).
 
@@ -157,24 +146,42 @@ class PetStoreMock(PetStore):
         """Close the idle kept connections, as real services do now and then."""
         self.service.server.close_connections()
 
+    # In process
+
+    @property
+    def app(self) -> WsgiApp:
+        """The WSGI callable over the same state (PEP 3333)."""
+        return WsgiApp(self.service)
+
+    @property
+    def asgi(self) -> AsgiApp:
+        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
+        return AsgiApp(self.service)
+
+    def requests_session(self) -> requests.Session:
+        """Return a session of requests that calls this mock in process, whatever host a request names.
+
+        Raises:
+            PetStoreMockError: requests is not installed.
+        """
+        return requests_session(self.service)
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""
+        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+
+        return openapi_document(self.service.url if self.service.is_listening else None)
+
+    # Worlds
+
+    @property
+    def _is_outermost(self) -> bool:
+        return self.world is self.service.worlds.default
+
     def reset(self) -> None:
-        """Return to the starting state, expectations of :attr:`httpserver` included; see :meth:`PetStore.reset`."""
         super().reset()
         if self._is_outermost:
             self.service.clear()
-
-    # How the world is reached
-
-    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        if not verb.locks:
-            return verb(self.world, arguments)
-        with self.world.lock:
-            return verb(self.world, arguments)
-
-    def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
-        handle = self.world.plan.get(plan["id"])
-        assert handle is not None  # noqa: S101  # for the type checker: it was just planned
-        return handle
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
         outer = self.world
@@ -187,80 +194,3 @@ class PetStoreMock(PetStore):
 
     def _end_fresh(self) -> None:
         self.service.worlds.remove(self.world)
-
-    def _problems(self) -> list[str]:
-        return [problem.text for problem in self.world.verification.report()]
-
-    def verify(self) -> None:
-        """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
-        __tracebackhide__ = True
-        self.world.verify()
-
-    @property
-    def api_key(self) -> str:
-        """A valid API key (§5)."""
-        return self.world.key
-
-    @property
-    def journal(self) -> Journal:
-        """Every request in order, with the decision about it."""
-        return self.world.journal
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
-        return self.world.behaviour
-
-    @property
-    def clock(self) -> Clock:
-        """The fake's own time."""
-        return self.world.clock
-
-    def snapshot(self) -> Snapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
-        return self.world.snapshot()
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state; see :meth:`PetStore.restore`."""
-        self.world.restore(snapshot)
-
-    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
-        return self.world.expect_violation(pattern)
-
-    # In process
-
-    @property
-    def app(self) -> WsgiApp:
-        """The WSGI callable over the same state (PEP 3333)."""
-        return self.service.app
-
-    @property
-    def asgi(self) -> AsgiApp:
-        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
-        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
-
-        return AsgiApp(self.service)
-
-    def requests_session(self) -> requests.Session:
-        """Return a session of requests that calls this mock in process, whatever host a request names.
-
-        Raises:
-            PetStoreMockError: requests is not installed.
-        """
-        try:
-            import requests  # noqa: PLC0415  # the user's own
-
-            from petstore_mock.transport.requests_adapter import InProcessAdapter  # noqa: PLC0415
-        except ImportError:
-            refuse("expected requests to be installed: pip install requests; or use petstore.app")
-        session = requests.Session()
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, InProcessAdapter(self.service))
-        return session
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""
-        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
-
-        return openapi_document(self.service.url if self.service.is_listening else None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
@@ -20,7 +19,7 @@ from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
-from petstore_mock.transport.wsgi import WsgiApp
+from petstore_mock.transport.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +27,10 @@ if TYPE_CHECKING:
     from petstore_mock.control.admission import Admission
     from petstore_mock.control.door import Door
     from petstore_mock.http.deferred import Deferred
-    from petstore_mock.http.handler import TlsPlan
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.listener import Listener
-    from petstore_mock.transport.server import Server
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -53,29 +50,30 @@ class Service:
         certificates: ServerTls | None = None,
         **worlds: Any,  # noqa: ANN401  # those of Worlds
     ) -> None:
-        self.options = listener
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
         if worlds.get("listener"):
             self.worlds.default.journal.listen(worlds["listener"])
-        self.door: Door | None = None
+        self.worlds.default.verification.expectations = self._problems
+        self.generation, self.failed = self.worlds.generation, self.worlds.failed
+        self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
+        self._door: Door | None = None
         if listener["control"]:
             needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
-        self.worlds.default.verification.expectations = self._problems
-        self.app = WsgiApp(self)
         self.tls: Tls | None = None
-        self._certificates = certificates
         if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
 
             self.tls = Tls(listener["host"])
-            self._certificates = self.tls.context
-        self._server: Server | None = None
-        self._httpserver: Listener | None = None
-        self._is_exempt = False  # from proxies, while it listens
+            certificates = self.tls.context
+        loop, address = listener.get("loop", "asyncio"), (listener["host"], listener["port"])
+        self.server = Server(self, *address, tls=certificates, loop=loop)
+        self.host.close_connections = self.server.close_connections
+        self.host.renew_connections = partial(self.server.close_connections, busy=True)
+        self._stubs: Listener | None = None
 
     # Listening
 
@@ -83,58 +81,27 @@ class Service:
         """Mount the control door; a closed one tells its health alone."""
         from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
 
-        self.door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
+        self._door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
+
+    @property
+    def is_listening(self) -> bool:
+        return self.server.is_alive
 
     @property
     def control_url(self) -> str:
-        """The address of the control door."""
-        if self.door is None:
+        if self._door is None:
             refuse("expected a mock with a control door: PetStoreMock(control=True)")
         return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
-    def server(self) -> Server:
-        """The server, made on first use, because it brings asyncio."""
-        if self._server is None:
-            from petstore_mock.transport.server import Server  # noqa: PLC0415
-
-            tls, loop = self._certificates, self.options.get("loop", "asyncio")
-            self._server = Server(self, self.options["host"], self.options["port"], tls=tls, loop=loop)
-            self.host.close_connections = self._server.close_connections
-            if tls is not None:
-                self.host.renew_connections = self._server.renew_connections
-        return self._server
-
-    @property
-    def httpserver(self) -> Listener:
-        """The expectations, made on first use, because they bring werkzeug."""
-        if self._httpserver is None:
-            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
-
-            self._httpserver = Listener(self.server)
-        self._httpserver.port = self.server.port
-        return self._httpserver
-
-    @property
-    def is_listening(self) -> bool:
-        """Whether clients can connect."""
-        return self._server is not None and self._server.is_alive
-
-    @property
-    def died(self) -> str:
-        """Why the listener ended although nothing stopped it; empty unless it did."""
-        return "" if self._server is None else self._server.died
-
-    @property
     def url(self) -> str:
-        """The base address, ending in ``/v1``."""
-        server = self._server
-        if server is not None and server.process != os.getpid():
+        server = self.server
+        if server.is_copy:
             refuse(
                 "expected the process that started the mock; this one was forked from it, and no client meets its copy "
                 "of the mock: start processes by 'spawn', or start a mock in the child"
             )
-        if server is None or not server.is_alive:
+        if not server.is_alive:
             refuse(
                 "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
             )
@@ -145,46 +112,41 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            if not self._is_exempt:  # a listener whose thread has died left it so
-                no_proxy.exempt(self.options["host"])
-            self._is_exempt = True
+            no_proxy.exempt(self, self.server.host)
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
         self.worlds.release()
-        if self._server is not None:
-            self._server.stop()
-        if self._is_exempt:
-            no_proxy.unexempt(self.options["host"])
-        self._is_exempt = False
+        self.server.stop()
+        no_proxy.unexempt(self)
+
+    # Expectations
+
+    @property
+    def httpserver(self) -> Listener:
+        """The expectations, made on first use, because they bring werkzeug."""
+        if self._stubs is None:
+            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
+
+            self._stubs = Listener(self.server)
+        self._stubs.port = self.server.port
+        return self._stubs
 
     def clear(self) -> None:
         """Forget the expectations."""
-        if self._httpserver is not None:
-            self._httpserver.clear()
-
-    def expectations(self) -> list[str]:
-        """Return what requests ``httpserver`` expects, in words."""
-        return [] if self._httpserver is None else self._httpserver.in_words()
+        if self._stubs is not None:
+            self._stubs.clear()
 
     def _problems(self) -> list[str]:
-        return [] if self._httpserver is None else self._httpserver.problems()
-
-    # What the transport asks
-
-    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
-        """Respond to a whole request."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.handle(request)
-        stubs = self._stubs_for(request)
-        respond = None if stubs is None else stubs.match(request)
-        return self.worlds.handle(request) if respond is None else self._stubbed(request, respond)
+        return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
         """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
-        stubs, cors = self._httpserver, self.host.cors
-        if stubs is None or not stubs.expects or (cors is not None and cors.permits_preflight(request)):
+        stubs, cors = self._stubs, self.host.cors
+        if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
+            return None
+        if cors is not None and cors.permits_preflight(request):
             return None
         world, _ = self.worlds.world_of(request)
         return None if world.rules.route(request.method, request.target).allow else stubs
@@ -209,40 +171,22 @@ class Service:
 
         return Blocking(run)
 
+    # What the transport asks; see http.handler.Handler
+
+    def _handler_of(self, request: ApiRequest) -> Door | Worlds:
+        door = self._door
+        return self.worlds if door is None or not door.serves(request) else door
+
+    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
+        stubs = self._stubs_for(request)
+        respond = None if stubs is None else stubs.match(request)
+        return self._handler_of(request).handle(request) if respond is None else self._stubbed(request, respond)
+
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether a request's body is worth reading."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.admits(request, length)
-        return self._stubs_for(request) is not None or self.worlds.admits(request, length)
+        return self._stubs_for(request) is not None or self._handler_of(request).admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.body_limit(request)
-        return self.worlds.body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
-
-    def generation(self) -> object:
-        """Return a token of the present state."""
-        return self.worlds.generation()
+        return self._handler_of(request).body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
-        """Respond to bytes that never became a request."""
-        if self.door is not None and self.door.serves(request):
-            return self.door.refuse(condition, detail, request)
-        return self.worlds.refuse(condition, detail, request, generation)
-
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception."""
-        return self.worlds.failed(error, request)
-
-    def connection_opened(self, number: int) -> TlsPlan | None:
-        """Return the TLS fault that a new connection meets; a reset of its world ends a hang."""
-        world = self.worlds.current
-        plan = self.worlds.connection_opened(number)
-        return None if plan is None else replace(plan, pending=world.pending)
-
-    def handshake_failed(self, reason: str) -> None:
-        """Note a failed TLS handshake."""
-        world = self.worlds.current
-        with world.lock:
-            world.journal.notes.append(reason)
+        return self._handler_of(request).refuse(condition, detail, request, generation)

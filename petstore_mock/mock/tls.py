@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from petstore_mock.http.handler import TlsFlaw
 
 # curl reads the third, OpenSSL, Python's ssl, Go and Ruby the first, Node the last.
-_VARIABLES: Final = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
 class Trust:
@@ -21,9 +21,6 @@ class Trust:
 
     def __init__(self, ca_path: str) -> None:
         self.ca_path = ca_path
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.ca_path}>"
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context for a client in this process: Python's defaults, and this authority alone trusted."""
@@ -41,11 +38,10 @@ class Tls(Trust):
     """The certificates of a mock. ``ca_path`` is the same for all mocks of the process, and gone with it."""
 
     def __init__(self, *hosts: str) -> None:
-        from petstore_mock.transport.certificates import authority  # noqa: PLC0415  # an extra, and heavy
+        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # an extra, and heavy
 
-        self._hosts = hosts
-        self._authority = authority()
-        super().__init__(str(self._authority.ca_path))
+        super().__init__(authority()[1])
+        self._hosts, self._certified = hosts, certified
         self.context(None)  # made before the first client waits for it
 
     @property
@@ -55,8 +51,8 @@ class Tls(Trust):
         A browser takes no authority from its environment. Chromium then accepts this certificate, and refuses those of
         ``faults.tls``, which have other keys.
         """
-        return self._authority.spki_hash(*self._hosts)
+        return self._certified(None, *self._hosts)[1]
 
     def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
         """Return the listener's own context: internal."""
-        return self._authority.context(flaw, *self._hosts)
+        return self._certified(flaw, *self._hosts)[0]

@@ -28,7 +28,7 @@ class Home:
     @property
     def died(self) -> str:
         """Why the listener ended although nothing stopped it; empty unless it did."""
-        return self._service.died
+        return self._service.server.died
 
     @property
     def worlds(self) -> list[World]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real import RLock, monotonic
@@ -34,9 +33,11 @@ class RemoteJournal(Journal):
         super().__init__(keys=keys)
         self._is_busy = False
 
-    def _kept(self) -> tuple[Exchange, ...]:
+    @property
+    def kept(self) -> list[Exchange]:
+        """The exchanges that are still kept, oldest first."""
         self.pull()
-        return super()._kept()
+        return super().kept
 
     @property
     def total(self) -> int:  # the base has an attribute
@@ -97,9 +98,6 @@ class RemoteJournal(Journal):
             left = deadline - monotonic()
             question = {**_question(asked), "times": times, "timeout": max(0.0, min(left, _LONGEST_WAIT))}
             is_met = self._do(wait_for_requests, question)["met"] or left <= 0
-
-    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # as the base's
-        await asyncio.to_thread(self._wait, asked, times, timeout)
 
 
 def _question(asked: Criteria) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.faults.fault import from_data
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -79,7 +79,7 @@ class RemoteHandle(FaultHandle):
         self._do = do
         self._told = plan
         self.is_over = False  # cancelled or reset: its number may be that of another fault by now
-        super().__init__(fault=from_data(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
+        super().__init__(fault=coerce(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
         self.id = plan["id"]
 
     def refresh(self) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.faults.fault import Fault, from_data
+from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.strategies.plans import PlannedFault
 
@@ -138,7 +138,7 @@ def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
     if len(members) != 1 or next(iter(members)) not in _KINDS:
         return {name: _value(member) for name, member in members.items()}
     ((kind, given),) = members.items()
-    read = {name: from_data(member) if name == "fault" else _value(member) for name, member in given.items()}
+    read = {name: coerce(member) if name == "fault" else _value(member) for name, member in given.items()}
     try:
         return _KINDS[kind](**read)
     except TypeError as error:

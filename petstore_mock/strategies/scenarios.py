@@ -276,7 +276,7 @@ def sample_changes() -> list[dict[str, Any]]:
     """Return changes of another actor: each of one field; None takes the field away."""
     found: list[dict[str, Any]] = []
     for name, schema in schemas.properties("Pet").items():
-        if FIELDS[name].mutable:
+        if not FIELDS[name].assigned:
             found += [{name: value} for value in sample_values(schema)[1:3]]
             found += [{name: None}] * (name not in schemas.schema("Pet")["required"])
     return found

@@ -36,51 +36,38 @@ _LONG_AGO: Final = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinf
 _NAME: Final = "petstore-mock"
 
 
-class Authority:
-    """A certificate authority that lives as long as the process; its key never leaves the memory.
-
-    Attributes:
-        ca_path: the PEM file of its certificate, for clients to trust.
-    """
-
-    def __init__(self) -> None:
-        self._ca = trustme.CA(organization_name=_NAME)
-        directory = tempfile.mkdtemp(prefix="petstore-mock-")
-        self.ca_path = f"{directory}{os.sep}ca.pem"
-        self._ca.cert_pem.write_to_path(self.ca_path)
-        atexit.register(_remove, directory, os.getpid())
-        self._made = cache(self._make)
-
-    def context(self, flaw: TlsFlaw | None, *hosts: str) -> ssl.SSLContext:
-        """Return the context with a certificate for ``hosts`` and loopback, sound except for its ``flaw``."""
-        return self._made(flaw, *hosts)[0]
-
-    def spki_hash(self, *hosts: str) -> str:
-        """Return the SHA-256 of the public key of the sound certificate, in base64 (RFC 7469 §2.4)."""
-        key = x509.load_pem_x509_certificate(self._made(None, *hosts)[1]).public_key()
-        content = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-        return b64encode(hashlib.sha256(content).digest()).decode("ascii")
-
-    def _make(self, flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, bytes]:
-        ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else self._ca
-        before, after = _LONG_AGO if flaw == "expired" else (None, None)
-        own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
-        names = ("wrong.host.invalid",) if flaw == "wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
-        try:
-            leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
-        except ValueError as error:
-            refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
-        context = server_context()
-        own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""  # so that clients can name what is wrong
-        with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
-            context.load_cert_chain(path)
-        return context, leaf.cert_chain_pems[0].bytes()
+@cache
+def authority() -> tuple[trustme.CA, str]:
+    """Return the authority of this process, and the PEM file of its certificate. Its key never leaves the memory."""
+    made = trustme.CA(organization_name=_NAME)
+    directory = tempfile.mkdtemp(prefix="petstore-mock-")
+    path = f"{directory}{os.sep}ca.pem"
+    made.cert_pem.write_to_path(path)
+    atexit.register(_remove, directory, os.getpid())
+    return made, path
 
 
 @cache
-def authority() -> Authority:
-    """Return the authority of this process, whose keys are made once."""
-    return Authority()
+def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
+    """Return a context with a certificate for ``hosts`` and loopback, sound except for its ``flaw``.
+
+    With it comes the SHA-256 of the certificate's public key, in base64 (RFC 7469 §2.4).
+    """
+    ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else authority()[0]
+    before, after = _LONG_AGO if flaw == "expired" else (None, None)
+    own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
+    names = ("wrong.host.invalid",) if flaw == "wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
+    try:
+        leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
+    except ValueError as error:
+        refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
+    context = server_context()
+    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""  # so that clients can name what is wrong
+    with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
+        context.load_cert_chain(path)
+    key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()
+    digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
+    return context, b64encode(digest).decode("ascii")
 
 
 def _remove(directory: str, process: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
 from ssl import SSLError
@@ -12,7 +11,7 @@ from petstore_mock.common.real import perf_counter
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.framing import frame
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
-from petstore_mock.http.response import PLAIN, UNSIZED_STATUSES, Response
+from petstore_mock.http.response import PLAIN, Response
 from petstore_mock.transport.delivery import BlockingCall, Line, Waiting
 from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of
@@ -22,22 +21,16 @@ if TYPE_CHECKING:
 
     from petstore_mock.http.handler import Handler
 
+# Seconds: for a whole head, for more of a body, for an idle client, and for a client to close after we have.
+_HEAD_LIMIT: Final = 10.0
+_BODY_LIMIT: Final = 10.0
+_IDLE_LIMIT: Final = 75.0
+_LINGER_LIMIT: Final = 2.0
 _INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
 _LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 _KNOWN: Final = 4096  # requests that are remembered ...
 _KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
-_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 _KEPT_WIRE: Final = 16 * 1024  # bytes of a response that is kept as one write
-
-
-@dataclass
-class Limits:
-    """Seconds: for a whole head, for more of a body, for an idle client, and for a client to close after we have."""
-
-    head: float = 10.0
-    body: float = 10.0
-    idle: float = 75.0
-    linger: float = 2.0
 
 
 @dataclass
@@ -45,7 +38,6 @@ class Shared:
     """What the connections of one server have in common. ``known`` has the whole requests that came before."""
 
     handler: Handler
-    limits: Limits
     over_tls: bool
     connections: set[Connection] = field(default_factory=set["Connection"])
     known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict[bytes, "tuple[Head, bytes]"])
@@ -62,19 +54,17 @@ class Connection(Line):
         super().__init__(loop)
         self.number = number
         self._shared = shared
-        self._known = shared.known
         self._handle = shared.handler.handle
-        self._refusal = refusal
-        self._reader = Reader(over_tls=shared.over_tls)
+        self._known = shared.known if not refusal else dict[bytes, tuple[Head, bytes]]()
+        self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # whose body is still to come
-        self._limit: float | None = None  # of that body; None until it is asked for
         self._held: Waiting | BlockingCall | None = None
-        self._idle = not refusal  # the next byte begins a request that may be served at once
+        self._blocked = False  # the client does not take what is sent
         self._last = False  # the connection ends with the next response
         self._exchange = 0
         self._unsent: int = 0  # bytes that the client had not taken at the last sweep
         self._drained = 0  # bytes that were dropped
-        self._started = self.touched
+        self._started = 0.0  # when the present request began
         self._generation: object = None  # when the incomplete head began
 
     # asyncio calls these
@@ -84,51 +74,44 @@ class Connection(Line):
         self._shared.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._idle:
-            self._started = self.touched = perf_counter()
+        whole = b""  # the data, if it may be exactly one request
+        if not self._reader.buffer and self._incoming is None and self._is_ready():
+            self._started, self.waited = perf_counter(), 0.0
             if known := self._known.get(data):
                 head, body = known
                 self._dispatch(head, self._request(head, body))
                 return
+            whole = data if len(data) <= _KNOWN_SIZE else b""
         if self.draining:
             self._drained += len(data)
             if self._drained > _LINGER_BYTES:
                 self.transport.abort()
             return
-        whole = data if self._idle and len(data) <= _KNOWN_SIZE else b""
-        self._idle = False
         self._reader.buffer += data
-        if self._refusal:
-            self._refuse("malformed_request", self._refusal)
-        else:
-            self._serve(whole)
+        self._serve(whole)
 
-    def eof_received(self) -> bool | None:
+    def eof_received(self) -> bool:
         self._eof = True
-        if isinstance(self._held, Waiting):  # a half-closed client can't be told from one that has gone
-            self._held.gone()
-            self._held = None
-        elif self._held is not None:
-            if self._held.streams:  # such a client waits for nothing
-                self.transport.abort()
+        held = self._held
+        if held is not None and held.ends_at_eof:
+            held.gone()
+        elif held is not None or (self._blocked and self._reader.buffer):
             return not self._shared.over_tls  # TLS has no half-closed connections
-        elif self._blocked and self._reader.buffer:
-            return True
         elif (self._reader.in_head or self._incoming) and not self.draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} did")
-        return None
+        return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._shared.connections.discard(self)
-        self.draining, self._idle = True, False
+        self.draining = True
         if self._held is not None:
             self._held.gone()
         if isinstance(exc, SSLError) and not self._exchange:  # under TLS 1.3 a client refuses a certificate only now
             self._shared.handler.handshake_failed(words_of(exc))
 
     def pause_writing(self) -> None:
-        self._blocked, self._idle = True, False
+        self._blocked = True
         if isinstance(self._held, BlockingCall):
             self._held.writable.clear()
 
@@ -151,7 +134,7 @@ class Connection(Line):
                 if taken is None:
                     break
                 head, request = taken
-                if whole and head.plain and not (self._reader.buffer or request.oversized):
+                if whole and head.plain and not (self._reader.buffer or self._last):
                     if len(self._known) >= _KNOWN:  # cheaper than to drop the oldest of thousands each time
                         self._known.clear()
                     self._known[whole] = head, request.body
@@ -161,75 +144,56 @@ class Connection(Line):
         except RequestError as error:
             self._refuse(error.condition, error.detail)
         ready = self._is_ready()
-        self._idle = ready and not self._reader.buffer and self._incoming is None
         self.throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self.draining)
         if self._eof and ready:
             self.finish()
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
         """Take the next whole request, or one whose body is not worth reading."""
-        reader, handler = self._reader, self._shared.handler
-        if reader.head is not None and self._incoming is not None:
-            return self._take_body(reader.head, self._incoming)
-        head = reader.take_head()
+        reader, handler, begins = self._reader, self._shared.handler, self._incoming is None
+        head = reader.head or reader.take_head()
         if head is None:
             if reader.in_head and self._generation is None:
                 self._generation = handler.generation()
             return None
-        request, self._generation = self._request(head, b""), None
-        if not head.length:
-            return head, request
-        self._incoming, self._limit = request, None
-        if head.length > UNASKED_BODY and not self._fits(request, head.length):
-            return self._without_body(head, request, oversized=True)
-        if head.expects and not reader.buffer:  # RFC 9110 §10.1.1
-            if not handler.admits(request, head.length if head.length > 0 else None):
-                return self._without_body(head, request, oversized=False)
-            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        return self._take_body(head, request)
-
-    def _take_body(self, head: Head, request: ApiRequest) -> tuple[Head, ApiRequest] | None:
-        self.touched = perf_counter()
-        body, size = self._reader.take_body(), self._reader.body.size
-        if head.length < 0 and size > UNASKED_BODY and not self._fits(request, size):
-            return self._without_body(head, request, oversized=True)
-        if body is None:
+        if self._incoming is None:
+            self._incoming, self._generation = self._request(head, b""), None
+        request, self.waited = self._incoming, 0.0
+        body = reader.take_body()
+        size = max(head.length, reader.size)
+        if size > UNASKED_BODY and not self._fits(request, size):
+            request.oversized = self._last = True  # to close the connection drains the body
+        elif body is not None:
+            request.body = body
+        elif not (begins and head.expects and not reader.buffer):
             return None
-        request.body, self._incoming = body, None
+        elif handler.admits(request, head.length if head.length > 0 else None):
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")  # RFC 9110 §10.1.1
+            return None
+        else:
+            self._last = True
+        self._incoming = None
         return head, request
 
     def _request(self, head: Head, body: bytes) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
-        return ApiRequest(
-            head.method, head.target, head.fields, body, self.number, exchange, self._started, _VERSIONS[head.modern]
-        )
+        version = "HTTP/1.1" if head.modern else "HTTP/1.0"
+        return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, self._started, version)
 
     def _fits(self, request: ApiRequest, size: int) -> bool:
-        if self._limit is None:
-            limit = self._shared.handler.body_limit(request)
-            self._limit = math.inf if limit is None else limit
-        return size <= self._limit
-
-    def _without_body(self, head: Head, request: ApiRequest, *, oversized: bool) -> tuple[Head, ApiRequest]:
-        """Respond without the body, then close, which drains it, so that the client reads the response."""
-        self._incoming, self._last, request.oversized = None, True, oversized
-        return head, request
+        limit = self._shared.handler.body_limit(request)
+        return limit is None or size <= limit
 
     # Responding
 
     def _dispatch(self, head: Head, request: ApiRequest) -> None:
-        self.touched = request.started
         try:
             response = self._handle(request)
         except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test
             response = self._shared.handler.failed(error, request)
         if isinstance(response, Response):
-            if head.plain and not self._last and (wire := response.wire or _plain_wire(response)):
-                self.send(wire)
-            else:
-                self._send(head, response)
+            self._send(head, response)
             return
-        self._idle = False
         failed = partial(self._shared.handler.failed, request=request)
         if isinstance(response, Deferred):
             self._held = Waiting(self, head, response, failed)
@@ -237,8 +201,15 @@ class Connection(Line):
             self._held = BlockingCall(self, head, response, failed)
 
     def _send(self, head: Head, response: Response) -> None:
+        plain = head.plain and response.wire_format is PLAIN and not self._last
+        if plain and response.wire:
+            self.send(response.wire)
+            return
         closing = self._last or response.wire_format.close or not head.keep_alive
-        self.send(b"".join(frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing)))
+        wire = b"".join(frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing))
+        if plain and len(wire) <= _KEPT_WIRE:
+            response.wire = wire
+        self.send(wire)
         if closing:
             self.finish()
 
@@ -249,8 +220,7 @@ class Connection(Line):
             self.proceed()
 
     def proceed(self) -> None:
-        self._held, self.touched = None, perf_counter()
-        self._started = self.touched
+        self._held, self.waited, self._started = None, 0.0, perf_counter()
         self._serve()
 
     def _refuse(self, condition: str, detail: str) -> None:
@@ -267,54 +237,41 @@ class Connection(Line):
         super().finish()
 
     def drain(self) -> None:
-        self._idle = False
         self._reader.buffer.clear()
         super().drain()
 
     def shut(self) -> None:
         """End the connection at once: the server stops."""
-        if isinstance(self._held, Waiting):
+        if self._held is not None:
             self._held.shut()
         self.transport.abort()
 
-    def close_if_idle(self) -> None:
+    def close(self, *, busy: bool) -> None:
         """Close as a service closes a kept connection that is not used: without a word."""
+        self._last |= busy  # after the next response
         if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
             self.transport.close()
 
-    def retire(self) -> None:
-        """Close now, or after the next response."""
-        self._last = True
-        self.close_if_idle()
+    def sweep(self, interval: float) -> None:
+        """End the connection if the client is too slow.
 
-    def sweep(self, now: float, stood_still: float) -> None:
-        """End the connection if the client is too slow, seconds in which this process stood still apart."""
-        self.touched = min(now, self.touched + stood_still)
-        limits = self._shared.limits
+        Counted are turns of the loop and no clock, since a laptop that sleeps or a starved machine stops the clients
+        as well as us.
+        """
+        self.waited += interval
         if self._held is not None:
-            return
-        if self._incoming:
-            self._time_out(now, limits.body, "no more of the body")
+            self.waited = 0.0
+        elif self._incoming:
+            self._time_out(_BODY_LIMIT, "no more of the body")
         elif self._reader.in_head and self._is_ready():
-            self._time_out(now, limits.head, "no whole head")
+            self._time_out(_HEAD_LIMIT, "no whole head")
         else:
             unsent: int = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
-                self._unsent, self.touched = unsent, now
-            if now - self.touched > (limits.linger if self.draining and not unsent else limits.idle):
+                self._unsent, self.waited = unsent, 0.0
+            if self.waited > (_LINGER_LIMIT if self.draining and not unsent else _IDLE_LIMIT):
                 self.transport.abort()
 
-    def _time_out(self, now: float, patience: float, words: str) -> None:
-        if now - self.touched > patience:
-            self._refuse("request_timeout", f"{words} in {patience:g} s")
-
-
-def _plain_wire(response: Response) -> bytes:
-    """Return a response as it goes out in one write to a plain request; empty if it can't."""
-    head, body = response.head, response.body
-    if response.wire_format is not PLAIN or head.status in UNSIZED_STATUSES:
-        return b""
-    wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (head.wire, response.date, len(body), body)
-    if len(wire) <= _KEPT_WIRE:
-        response.wire = wire
-    return wire
+    def _time_out(self, limit: float, words: str) -> None:
+        if self.waited > limit:
+            self._refuse("request_timeout", f"{words} in {limit:g} s")

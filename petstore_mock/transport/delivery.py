@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.real import Event, Thread, perf_counter
+from petstore_mock.common.real import Event, Thread
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.framing import frame
 from petstore_mock.http.response import Response
@@ -30,14 +30,25 @@ _TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
 
+def reset_on_close(sock: socket.socket) -> None:
+    """Let the end of a socket be a RST: alone, ``abort`` sends a FIN."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+
+
+def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: object) -> None:
+    """Let the loop's thread call a function. Every connection has gone with a loop that is closed."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(call, *arguments)
+
+
 class Line(asyncio.Protocol):
     """A connection without the protocol spoken on it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.draining = False  # nothing will be served any more: input is dropped
-        self.touched = perf_counter()  # when the connection last made progress
-        self._eof = self._blocked = self._paused = False
+        self.waited = 0.0  # seconds without progress
+        self._eof = self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -68,7 +79,7 @@ class Line(asyncio.Protocol):
         send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
         """
         self.drain()
-        self.touched = perf_counter()
+        self.waited = 0.0
         if self._eof or not self.transport.can_write_eof():
             self.transport.close()
             return
@@ -83,13 +94,10 @@ class Line(asyncio.Protocol):
         self.transport.abort()
 
 
-def reset_on_close(sock: socket.socket) -> None:
-    """Let the end of a socket be a RST: alone, ``abort`` sends a FIN."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
-
-
 class Waiting:
     """A deferred response on its way: timers of the loop, so it costs no thread. It ends exactly once."""
+
+    ends_at_eof = True  # a half-closed client can't be told from one that has gone
 
     def __init__(self, line: Line, head: Head, deferred: Deferred, failed: Failed) -> None:
         self._line = line
@@ -103,30 +111,26 @@ class Waiting:
         deferred.pending.add(self._release)
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
+    def _release(self) -> None:  # any thread may call it, at any time
+        call_in_loop(self._line.loop, self.shut)
+
     def gone(self) -> None:
         """Learn that the client has gone."""
-        if not self._ended:
-            self._give_up("client gone")
+        self._end("client gone")
 
     def shut(self) -> None:
         """End the waiting, and the connection with it."""
         if not self._ended:
-            self._give_up("reset")
+            self._end("reset")
             self._line.reset()
 
-    def _release(self) -> None:  # any thread may call it, at any time
-        with suppress(RuntimeError):  # the loop is closed, and every connection with it
-            self._line.loop.call_soon_threadsafe(self.shut)
-
-    def _end(self, outcome: str, *, sent: bool) -> None:
+    def _end(self, outcome: str) -> None:
         """Stop waiting, and complete the exchange before the client can see the end."""
-        self._ended = True
-        self._timer.cancel()
-        self._deferred.pending.discard(self._release)
-        self._deferred.exchange.complete(outcome, sent=sent)
-
-    def _give_up(self, outcome: str) -> None:
-        self._end("hang" if self._hangs else outcome, sent=self._sent)
+        if not self._ended:
+            self._ended = True
+            self._timer.cancel()
+            self._deferred.pending.discard(self._release)
+            self._deferred.exchange.complete("hang" if self._hangs else outcome, sent=self._sent)
 
     def _due(self) -> None:
         deferred = self._deferred
@@ -138,7 +142,8 @@ class Waiting:
             deferred.pending.discard(self._release)
             self._begin(response)
         elif deferred.delivery is None:
-            self._end("delayed", sent=True)
+            self._sent = True
+            self._end("delayed")
             self._line.respond(self._head, response)
         else:
             self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
@@ -153,37 +158,38 @@ class Waiting:
                 self._deferred.exchange.complete("hang", sent=False)
                 line.drain()
             case "reset":
-                self._end("reset", sent=False)
-                line.reset()
+                self.shut()
             case "empty_reply":
-                self._end("empty reply", sent=False)
-                line.finish()
+                self._cut("empty reply", b"")
             case "truncate":
-                self._end("truncated", sent=True)
                 wire, body = framed(closing=False, chunked=False)
-                line.send(wire + body[: max(0, min(int(len(body) * value), len(body) - 1))])
-                line.finish()
+                self._cut("truncated", wire + body[: max(0, min(int(len(body) * value), len(body) - 1))])
             case "malformed_chunk":
-                self._end("malformed chunk", sent=True)
                 wire, body = framed(closing=False, chunked=True)
-                line.send(wire + b"no-chunk-size\r\n" + body if body else wire)
-                line.finish()
+                self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
             case _:
                 closes = response.wire_format.close or not head.keep_alive
                 wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True
-                self._dribble(body, 0, value, line.loop.time(), line.finish if closes else line.proceed)
+                self._dribble(body, value, line.loop.time(), line.finish if closes else line.proceed)
 
-    def _dribble(self, body: bytes, at: int, rate: float, since: float, then: Callable[[], None]) -> None:
+    def _cut(self, outcome: str, sent: bytes) -> None:
+        """Send what is left of a response, and end the connection."""
+        self._sent = bool(sent)
+        self._end(outcome)
+        self._line.send(sent)
+        self._line.finish()
+
+    def _dribble(self, body: bytes, rate: float, since: float, then: Callable[[], None], at: int = 0) -> None:
         """Send as much of the body as is due by now, and come again."""
         line = self._line
         due = min(int((line.loop.time() - since) * rate), len(body))
         if due < len(body):
             line.send(body[at:due])
-            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, due, rate, since, then)
+            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, rate, since, then, due)
             return
-        self._end("dribbled", sent=True)
+        self._end("dribbled")
         line.send(body[at:])
         then()
 
@@ -198,16 +204,19 @@ class BlockingCall:
         self._line = line
         self._head = head
         self._blocking = blocking
-        self.streams = blocking.streams
         self._failed = failed
-        self._gone = False
+        self._is_over = False
+        self.ends_at_eof = blocking.streams  # the client of a stream sends nothing more
         self.writable = Event()  # set while the client takes what is sent
         self.writable.set()
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
 
     def gone(self) -> None:
-        self._gone = True
+        """Learn that the client has gone."""
+        self._is_over = True
         self.writable.set()
+
+    shut = gone
 
     def _run(self) -> None:
         try:
@@ -221,17 +230,14 @@ class BlockingCall:
 
     def _stream(self, stream: Stream) -> None:
         """Send a body that ends with the connection (RFC 9112 §6.3)."""
-        line, chunks = self._line, cast("Any", stream.chunks)
-        self._post(line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (stream.head.wire, stream.date))
-        with closing(chunks):
-            for part in chunks:
+        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (stream.head.wire, stream.date))
+        with closing(cast("Any", stream.chunks)):
+            for part in stream.chunks:
                 self.writable.wait()
-                if self._gone:
+                if self._is_over:
                     return
-                self._post(line.send, part)
-        self._post(line.finish)
+                self._post(self._line.send, part)
+        self._post(self._line.finish)
 
     def _post(self, call: Callable[..., object], *arguments: object) -> None:
-        """Let the loop's thread call a function, unless the client has gone by then."""
-        with suppress(RuntimeError):  # the loop is closed, and the client has gone with it
-            self._line.loop.call_soon_threadsafe(lambda: self._gone or call(*arguments))
+        call_in_loop(self._line.loop, lambda: self._is_over or call(*arguments))

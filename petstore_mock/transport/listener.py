@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.transport.server import Server
 
-_KEPT: Final = 10_000  # requests in the log
-_KEPT_PROBLEMS: Final = 100
 _SHOWN: Final = 500  # characters of a matcher, which shows the whole body that it wants
 _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 
@@ -39,16 +37,12 @@ class Listener(HTTPServer):
         self._clears = 0  # how often the expectations began anew
 
     def is_running(self) -> bool:
-        """Say whether it listens."""
         return self._server.is_alive
 
     def start(self) -> None:
-        """Listen, where nothing listens yet."""
-        if not self._server.is_alive:
-            self._server.start()
+        self._server.start()
 
     def stop(self) -> None:
-        """Stop listening."""
         self._server.stop()
 
     def clear(self) -> None:
@@ -69,19 +63,22 @@ class Listener(HTTPServer):
         try:
             found = self._take(asked)
         except BaseException as error:  # noqa: BLE001  # a matcher of the test; as in _respond()
-            return _constant(self._failed(error, clears, "a matcher"))
+            failure = self._failed(error, clears, "a matcher")
+            return lambda: failure
         return None if found is None else lambda: self._respond(found, asked, clears)
 
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose as the base class does: the pending ordered one, then those for one request, then the lasting."""
         ordered = self.ordered_handlers
-        found = ordered[0] if ordered and ordered[0].matcher.match(asked) else self.oneshot_handlers.match(asked)
-        if found is None:
+        if ordered and ordered[0].matcher.match(asked):
+            found: RequestHandler | None = ordered.pop(0)
+        elif found := self.oneshot_handlers.match(asked):
+            self.oneshot_handlers.remove(found)
+        else:
             found = self.handlers.match(asked)
             if found is None and any(later.matcher.match(asked) for later in ordered[1:]):
                 self.add_assertion(f"expected first: {ordered[0].matcher!r}; got {asked.method} {asked.full_path}")
             return found
-        (ordered if ordered and found is ordered[0] else self.oneshot_handlers).remove(found)
         self._update_waiting_result()
         return found
 
@@ -99,39 +96,29 @@ class Listener(HTTPServer):
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
             self.log.append((asked, response))
-            del self.log[:-_KEPT]
         return head, body
 
     def _failed(self, error: BaseException, clears: int, whose: str) -> tuple[Head, bytes]:
         problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
-        if clears == self._clears and len(problems) < _KEPT_PROBLEMS:  # else it belongs to an earlier test
+        if clears == self._clears:  # else it belongs to an earlier test
             problems.append(error)
         text = f"{whose} raised {type(error).__name__}: {error}\n"
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()
 
-    def in_words(self) -> list[str]:
-        """Return the expectations in words."""
-        every = (*self.ordered_handlers, *self.oneshot_handlers, *self.handlers)
-        return [cut(repr(one.matcher), _SHOWN) for one in every]
-
     def problems(self) -> list[str]:
         """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
-        unmet = [
-            *((one, "an ordered expectation") for one in self.ordered_handlers),
-            *((one, "an expectation for one request") for one in self.oneshot_handlers),
-        ]
+        unmet = {
+            "an ordered expectation": self.ordered_handlers,
+            "an expectation for one request": self.oneshot_handlers,
+        }
         found = [
-            *(f"httpserver: an assertion failed: {one}" for one in self.assertions),
-            *(f"httpserver: {type(one).__name__}: {one}" for one in self.handler_errors),
-            *(f"httpserver: {kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for one, kind in unmet),
+            *(f"an assertion failed: {one}" for one in self.assertions),
+            *(f"{type(one).__name__}: {one}" for one in self.handler_errors),
+            *(f"{kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for kind, kept in unmet.items() for one in kept),
         ]
         self.clear_assertions()
         self.clear_handler_errors()
-        return found
-
-
-def _constant(response: tuple[Head, bytes]) -> Callable[[], tuple[Head, bytes]]:
-    return lambda: response
+        return [f"httpserver: {problem}" for problem in found]
 
 
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
@@ -149,9 +136,8 @@ def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
         "wsgi.url_scheme": "http",
     }
     for name, values in request.fields.by_name.items():
-        if b"_" in name or name in {b"content-length", b"transfer-encoding"}:  # the body is decoded
-            continue
         key = name.decode("latin-1").upper().replace("-", "_")
         text = (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
-        environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = text
+        if b"_" not in name and key not in {"CONTENT_LENGTH", "TRANSFER_ENCODING"}:  # the body is decoded
+            environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = text
     return Request(environ)

@@ -7,42 +7,37 @@ an ``Upgrade`` can't swallow a body, a trailer can't become a header field, and 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httptools
 
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS, Fields
 
-if TYPE_CHECKING:
-    from petstore_mock.http.request import ApiRequest
-
 # Apache takes 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB: generous, and yet bounded.
 LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
-# RFC 3986 §3.2.2, with the zones that RFC 6874 adds.
+# RFC 3986 §3.2 without userinfo, and with the zones that RFC 6874 adds.
 _IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
 _REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
-AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))  # §3.2 without userinfo
+_AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-_METHOD: Final = re.compile(rb"(%b) " % _TOKEN.pattern)
+_BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
-_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")  # RFC 9112 §2.2: ignored before a request line
 _NO_METHOD: Final = "the request line must begin with a method"
 _TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this is TLS, and the fake speaks plain HTTP here: the address must begin with http://"
 
 
 class RequestError(Exception):
-    """The bytes are no request that HTTP allows: a condition, what is wrong, and the head as far as it came."""
-
-    head: Head | None = None
-    fields = NO_FIELDS
+    """The bytes are no request that HTTP allows: the name of a condition, and what is wrong."""
 
     def __init__(self, condition: str, detail: str) -> None:
         super().__init__(condition, detail)
@@ -50,109 +45,71 @@ class RequestError(Exception):
         self.detail = detail
 
 
-def shown(text: bytes, most: int = 80) -> str:
-    """Return ``text``, or its beginning."""
-    return cut(text.decode("latin-1"), most)
-
-
-def check_line(size: int) -> None:
-    """Refuse a request line of too many bytes."""
-    if size > LINE_LIMIT:
-        raise RequestError("uri_too_long", f"a request line of {size} bytes, the limit is {LINE_LIMIT}")
-
-
-@lru_cache(maxsize=1024)  # a client repeats itself
-def check_fields(fields: Fields) -> int:
-    """Refuse fields that HTTP forbids or the fake does not serve; return their bytes on the wire."""
-    if len(fields) > FIELD_LIMIT:
-        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
-    hosts = fields.by_name.get(b"host", ())  # RFC 9112 §3.2
-    if len(hosts) > 1:
-        raise RequestError("bad_host", f"{len(hosts)} Host fields came")
-    if hosts and AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RequestError("bad_host", f"Host came as {shown(hosts[0])!r}: expected host or host:port")
-    for expected in fields.by_name.get(b"expect", ()):  # RFC 9110 §10.1.1
-        if expected.lower() != b"100-continue":
-            raise RequestError("expectation_failed", f"only 100-continue is known; got {shown(expected)!r}")
-    return len("\r\n") + sum(len(name) + len(value) + len(": \r\n") for name, value in fields)
-
-
-def check_head(request: ApiRequest) -> None:
-    """Hold the head of a request that came in process against the demands on the wire."""
-    line = len(f"{request.method} {request.target} HTTP/1.1")
-    check_line(line)
-    size = line + len("\r\n") + check_fields(request.fields)
-    if size > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"{size} bytes, the limit is {HEAD_LIMIT}")
-
-
+@dataclass(slots=True)
 class Head:
-    """One request's head. It does not change, so that requests with the same head share it.
+    """One request's head. It does not change, so that requests with the same head share it."""
 
-    ``length`` is that of the body, -1 for chunks; ``modern`` means HTTP/1.1; ``plain``, that nothing here needs care.
-    """
+    method: str = "-"
+    target: str = "-"
+    fields: Fields = NO_FIELDS
+    modern: bool = True  # HTTP/1.1
+    length: int = 0  # of the body; -1 for chunks
+    keep_alive: bool = False
+    plain: bool = False  # nothing here needs care
+    expects: bool = False  # 100 Continue
 
-    __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
-
-    def __init__(self, method: str = "-", target: str = "-", *, modern: bool = True) -> None:
-        self.method = method
-        self.target = target
-        self.fields = NO_FIELDS
-        self.modern = modern
-        self.length = 0
-        self.keep_alive = self.expects = self.plain = False
-        self.bodiless = method == "HEAD"
+    @property
+    def bodiless(self) -> bool:
+        return self.method == "HEAD"
 
 
 class Reader:
     """Reads the requests of one connection, one after the other. Its methods raise RequestError.
 
-    ``head`` is the one whose body is still to come, or a refused one, as far as it could be read; else None.
+    ``head`` is the one whose body is still to be taken; else None. With a ``refusal`` it refuses whatever comes.
     """
 
-    def __init__(self, *, over_tls: bool) -> None:
+    def __init__(self, *, over_tls: bool, refusal: str = "") -> None:
         self.buffer = bytearray()
         self.head: Head | None = None
-        self.body = _Message()
+        self._chunks: _Parser | None = None
         self._over_tls = over_tls
-        self._scanned = 0  # bytes of the buffer that hold no whole head
+        self._refusal = refusal
 
     @property
     def in_head(self) -> bool:
         """Whether a head has begun that is not whole."""
         return self.head is None and bool(self.buffer) and self.buffer != b"\r"
 
+    @property
+    def size(self) -> int:
+        """How many bytes of a chunked body have come."""
+        return 0 if self._chunks is None else self._chunks.size
+
     def take_head(self) -> Head | None:
         """Take the next head off the buffer; None while it is not whole."""
         buffer = self.buffer
-        if not self._scanned and (empty := _EMPTY_LINES.match(buffer)):
-            del buffer[: empty.end()]
-        end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
-        if end < 0:
+        if self._refusal:
+            raise RequestError("malformed_request", self._refusal)
+        while buffer.startswith(b"\r\n"):  # RFC 9112 §2.2: ignored before a request line
+            del buffer[:2]
+        end = buffer.find(b"\r\n\r\n") + 4
+        if end < 4:
             if self.in_head:
-                _check_beginning(buffer, self._scanned)
-                self._scanned = len(buffer)
+                _check_beginning(bytes(buffer))
             return None
-        self._scanned = 0
-        try:
-            head = read_head(bytes(buffer[: end + 4]), over_tls=self._over_tls)
-        except RequestError as error:
-            self.head = error.head
-            raise
-        del buffer[: end + 4]
-        if head.length:
-            self.head = head
-        if head.length < 0:
-            self.body = _Message()
-        return head
+        self.head = read_head(bytes(buffer[:end]), over_tls=self._over_tls)
+        self._chunks = _Parser() if self.head.length < 0 else None
+        del buffer[:end]
+        return self.head
 
     def take_body(self) -> bytes | None:
         """Take the body of ``head`` off the buffer; None while it is not whole."""
         length = 0 if self.head is None else self.head.length
-        if length < 0:
-            if not self.body.take_chunks(self.buffer):
+        if self._chunks is not None:
+            if not self._chunks.take(self.buffer):
                 return None
-            body = b"".join(self.body.parts)
+            body = b"".join(self._chunks.parts)
         elif len(self.buffer) < length:
             return None
         else:
@@ -162,51 +119,67 @@ class Reader:
         return body
 
     def beginning(self) -> Head:
-        """Return the head of a refused request, as far as it came: a response to HEAD has no body."""
+        """Return the head of a refused request, as far as it can be read."""
         if self.head is not None:
             return self.head
-        if found := _LINE.match(self.buffer):
-            return _head_of(found)
-        found = _METHOD.match(self.buffer)
-        return Head(found[1].decode("ascii") if found else "-")
+        found = _BEGINNING.match(self.buffer)
+        if found is None:
+            return Head()
+        fields = NO_FIELDS
+        with suppress(RequestError):
+            fields = _read_fields(bytes(self.buffer[found.end() + 2 : self.buffer.find(b"\r\n\r\n") + 4]))
+        target = (found[2] or b"-").decode("ascii")
+        return Head(found[1].decode("ascii"), target, fields, modern=found[3] != b"0")
+
+
+def check_line(size: int) -> None:
+    """Refuse a request line of too many bytes."""
+    if size > LINE_LIMIT:
+        raise RequestError("uri_too_long", f"a request line of {size} bytes, the limit is {LINE_LIMIT}")
+
+
+@lru_cache(maxsize=1024)  # a client repeats itself
+def check_head(line: int, fields: Fields) -> None:
+    """Refuse a head that HTTP forbids or the fake does not serve; its request line has so many bytes."""
+    check_line(line)
+    size = line + sum(len(name) + len(value) + len(": \r\n") for name, value in fields) + len("\r\n\r\n")
+    if size > HEAD_LIMIT:
+        raise RequestError("header_too_large", f"{size} bytes, the limit is {HEAD_LIMIT}")
+    if len(fields) > FIELD_LIMIT:
+        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
+    hosts = fields.by_name.get(b"host", ())  # RFC 9112 §3.2
+    if len(hosts) > 1:
+        raise RequestError("bad_host", f"{len(hosts)} Host fields came")
+    if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
+        raise RequestError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port")
+    for expected in fields.by_name.get(b"expect", ()):  # RFC 9110 §10.1.1
+        if expected.lower() != b"100-continue":
+            raise RequestError("expectation_failed", f"only 100-continue is known; got {_shown(expected)!r}")
 
 
 @lru_cache(maxsize=1024)
 def read_head(raw: bytes, *, over_tls: bool) -> Head:
     """Read a whole head, with the empty line that ends it. Raises RequestError."""
     line, _, rest = raw.partition(b"\r\n")
-    head = _read_line(line)
-    try:
-        _complete(head, rest, len(raw), over_tls=over_tls)
-    except RequestError as error:
-        head.fields = head.fields or error.fields
-        error.head = head
-        raise
+    method, target, modern = _read_line(line)
+    fields = _read_fields(rest)
+    check_head(len(line), fields)
+    if method not in KNOWN_METHODS:
+        raise RequestError("unknown_method", cut(method, 40))
+    if modern and b"host" not in fields.by_name:
+        raise RequestError("bad_host", "0 Host fields came")
+    head = Head(method, target, fields, modern)
+    if method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(target)):
+        _reduce_target(head, absolute, over_tls=over_tls)
+    _read_framing(head)
     return head
 
 
-def _complete(head: Head, rest: bytes, size: int, *, over_tls: bool) -> None:
-    if size > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"{size} bytes, the limit is {HEAD_LIMIT}")
-    head.fields = _read_fields(rest)
-    if head.method not in KNOWN_METHODS:
-        raise RequestError("unknown_method", shown(head.method.encode(), 40))
-    if head.modern and b"host" not in head.fields.by_name:
-        raise RequestError("bad_host", "0 Host fields came")
-    if head.method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(head.target)):
-        _reduce_target(head, absolute, over_tls=over_tls)
-    _read_framing(head)
-
-
-def _head_of(line: re.Match[bytes]) -> Head:
-    return Head(line[1].decode("ascii"), line[2].decode("ascii"), modern=line[3] == b"1")
-
-
-def _read_line(line: bytes) -> Head:
+def _read_line(line: bytes) -> tuple[str, str, bool]:
     """Read a request line (RFC 9112 §3), with which llhttp is too lenient."""
     check_line(len(line))
     if found := _LINE.fullmatch(line):
-        return _head_of(found)
+        return found[1].decode("ascii"), found[2].decode("ascii"), found[3] == b"1"
     method, _, rest = line.partition(b" ")
     target, _, version = rest.rpartition(b" ")
     if not _TOKEN.fullmatch(method):
@@ -214,23 +187,23 @@ def _read_line(line: bytes) -> Head:
     if version in {b"HTTP/1.1", b"HTTP/1.0"}:
         raise RequestError("malformed_target", "percent-encode all but visible ASCII (RFC 3986 §2.1)")
     if target and _PROTOCOL.fullmatch(version):
-        raise RequestError("unknown_http_version", shown(version, 40))
+        raise RequestError("unknown_http_version", _shown(version))
     raise RequestError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
 
 
-def _check_beginning(partial: bytearray, scanned: int) -> None:
-    """Refuse a head that can't become whole; ``scanned`` bytes of it were checked before.
+def _check_beginning(partial: bytes) -> None:
+    """Refuse a head that can't become whole.
 
     Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     """
     if not _TOKEN.match(partial):
         raise RequestError("malformed_request", _NO_TLS if partial[:1] == _TLS else _NO_METHOD)
-    if _LINE_FAULT.search(partial, scanned):
+    if _LINE_FAULT.search(partial):
         raise RequestError("malformed_request", "a NUL, or a line that does not end in CRLF")
     line, ended, _ = partial.partition(b"\r\n")
     check_line(len(line))
-    if ended and len(line) > scanned - 2:
-        _read_line(bytes(line))
+    if ended:
+        _read_line(line)
     if len(partial) > HEAD_LIMIT:
         raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
 
@@ -238,7 +211,7 @@ def _check_beginning(partial: bytearray, scanned: int) -> None:
 def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
     """Reduce the absolute form to the origin form, whose Host its authority replaces (RFC 9112 §3.2.2)."""
     authority = target[2].encode()
-    if authority[:1] in {b"", b":"} or AUTHORITY.fullmatch(authority) is None:
+    if authority[:1] in {b"", b":"} or _AUTHORITY.fullmatch(authority) is None:
         raise RequestError("malformed_target", "the target names no valid host")
     if target[1].lower() == "https" and not over_tls:  # RFC 9110 §7.4; HTTP does not forbid the reverse
         raise RequestError("misdirected_request", "an https:// target came over plain HTTP")
@@ -258,7 +231,7 @@ def _read_framing(head: Head) -> None:
         head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
     if codings := b",".join(values.get(b"transfer-encoding", ())).lower():
         if codings.replace(b" ", b"") != b"chunked":  # llhttp lets `gzip, chunked` pass
-            raise RequestError("unknown_transfer_coding", f"it came as {shown(codings)!r}")
+            raise RequestError("unknown_transfer_coding", f"it came as {_shown(codings)!r}")
         if not head.modern:
             raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
         head.length = -1
@@ -267,29 +240,22 @@ def _read_framing(head: Head) -> None:
 @lru_cache(maxsize=1024)  # heads of a client's requests often differ in the first line alone
 def _read_fields(rest: bytes) -> Fields:
     """Let llhttp validate and split field lines."""
-    message = _Message()
-    message.feed(b"POST / HTTP/1.1\r\n" + rest)  # the real line is read already, and CONNECT has a meaning to llhttp
-    if not message.has_head:
+    parser = _Parser()
+    parser.feed(b"POST / HTTP/1.1\r\n" + rest)  # the real line is read already, and CONNECT has a meaning to llhttp
+    if not parser.has_head:
         raise RequestError("malformed_request", "the header section does not end")
-    fields = Fields(message.fields)
-    try:
-        check_fields(fields)
-    except RequestError as error:
-        error.fields = fields
-        raise
-    return fields
+    return Fields(parser.fields)
 
 
-class _Message:
-    """What llhttp reads of one request."""
+class _Parser:
+    """What llhttp reads of one request: its fields, or its chunks."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
         self.parts: list[bytes] = []
         self.size = 0  # bytes of the body
-        self._framing = 0  # bytes since the last one of the body
         self.has_head = self._is_whole = False
-        self._tail = b""  # the last three bytes that came: an empty line may begin in them
+        self._framing = 0  # bytes since the last one of the body
         self._parser = httptools.HttpRequestParser(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -314,24 +280,24 @@ class _Message:
         except httptools.HttpParserError as error:
             raise RequestError("malformed_request", str(error)) from None
 
-    def take_chunks(self, buffer: bytearray) -> bool:
+    def take(self, buffer: bytearray) -> bool:
         """Decode the chunks in ``buffer``, and empty it so far; say whether the body is whole.
 
-        llhttp does not say where in its input a message ended. But a chunked one ends with an empty line, so llhttp
-        gets the input up to each empty line, and never the bytes of the next request.
+        llhttp does not say where in its input a message ended. But a chunked one ends with a line, so llhttp gets one
+        line at a time, and never the bytes of the next request.
         """
         if not self.has_head:
             self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        data, start = self._tail + buffer, len(self._tail)
-        while start < len(data) and not self._is_whole:
-            found = data.find(b"\r\n\r\n", max(0, start - 3))
-            end = found + 4 if found >= 0 else len(data)
+        while buffer and not self._is_whole:
+            line = bytes(buffer[: buffer.find(b"\n") + 1 or len(buffer)])
+            del buffer[: len(line)]
             size = self.size
-            self.feed(data[start:end])
-            self._framing = 0 if self.size > size else self._framing + end - start
+            self.feed(line)
+            self._framing = 0 if self.size > size else self._framing + len(line)
             if self._framing > HEAD_LIMIT:
                 raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes between chunks, or of trailers")
-            start = end
-        del buffer[: start - len(self._tail)]
-        self._tail = data[max(0, start - 3) : start]
         return self._is_whole
+
+
+def _shown(text: bytes) -> str:
+    return cut(text.decode("latin-1"), 80)

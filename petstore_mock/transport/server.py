@@ -7,15 +7,14 @@ import errno
 import logging
 import os
 import socket
-from contextlib import ExitStack
 from functools import partial
 from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
+from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
-from petstore_mock.transport.connection import Connection, Limits, Shared
+from petstore_mock.transport.connection import Connection, Shared
 from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
@@ -25,18 +24,14 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+_SWEEP: Final = 0.5  # seconds between two looks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
-_TRIES: Final = 20  # for a port that is free at every address
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
     errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: (
-        "an address of this machine",
-        ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses",
-    ),
+    errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
-_ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _log = logging.getLogger("petstore_mock")
 _sleep = asyncio.sleep  # tests replace the public name
 
@@ -69,7 +64,6 @@ class Server:
         host: the address to listen on, or a name that stands for it.
         bound: the address that it listens on; of several, the first.
         port: the port; 0, for any free one, until the start. A later start takes the same port again.
-        process: the id of the process that it belongs to: the child of a fork has a copy that does not listen.
     """
 
     def __init__(
@@ -80,32 +74,33 @@ class Server:
         *,
         tls: ServerTls | None = None,
         loop: Literal["asyncio", "uvloop"] = "asyncio",
-        limits: Limits | None = None,
     ) -> None:
         self.host = self.bound = host
         self.port = self._asked_port = port
-        self.process = os.getpid()
         self._handler = handler
         self._tls = tls
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
-        self._shared = Shared(handler, limits or Limits(), over_tls=tls is not None)
+        self._shared = Shared(handler, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
+        self._process = 0  # which started it
         self._error: BaseException | None = None
 
-    def __repr__(self) -> str:
-        return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is the child's copy of a server that listens in the parent of a fork."""
+        return self._thread is not None and self._process != os.getpid()
 
     @property
     def is_alive(self) -> bool:
         """Whether it listens. It does not when its thread has died, or in the child of a fork."""
-        return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
+        return self._thread is not None and self._thread.is_alive() and not self.is_copy
 
     @property
     def died(self) -> str:
         """Why its thread ended although nothing stopped it; empty unless it did."""
-        if self._thread is None or self._thread.is_alive() or self.process != os.getpid():
+        if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
         return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
 
@@ -114,16 +109,17 @@ class Server:
         return len(self._shared.connections)
 
     def start(self) -> None:
-        """Bind in the caller's thread, then serve in another.
+        """Bind in the caller's thread, then serve in another; harmless when it runs.
 
         Raises:
-            PetStoreMockError: it is running, or nothing can listen there.
+            PetStoreMockError: nothing can listen there.
         """
         with self._lock:
             if self.is_alive:
-                refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
-            if self.process != os.getpid():
-                self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
+                return
+            if self.is_copy:
+                self.port = self._asked_port  # the parent has the other port
+            self._process = os.getpid()
             sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             self._loop = self._new_loop()
@@ -155,21 +151,17 @@ class Server:
                     )
             self._thread = None
 
-    def close_connections(self, numbers: frozenset[int] | None = None) -> None:
-        """Close idle kept connections: those of ``numbers``, or all for None. Wait for it, but not inside a request."""
-        self._close(Connection.close_if_idle, numbers)
+    def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
+        """Close idle kept connections: those of ``numbers``, or all for None; ``busy`` ones after their response.
 
-    def renew_connections(self) -> None:
-        """Close the kept connections, busy ones after their response, so that each client shakes hands anew."""
-        self._close(Connection.retire, None)
-
-    def _close(self, how: Callable[[Connection], None], numbers: frozenset[int] | None) -> None:
+        Wait for it, but not inside a request.
+        """
         done = Event()
 
         def close() -> None:
             for connection in list(self._shared.connections):
                 if numbers is None or connection.number in numbers:
-                    how(connection)
+                    connection.close(busy=busy)
             self._loop.call_soon(done.set)  # after the closing that the lines above have queued
 
         if self.is_alive:
@@ -193,8 +185,7 @@ class Server:
     async def _serve(self, sockets: list[_Socket]) -> None:
         for sock in sockets:
             self._loop.add_reader(sock, self._accept, sock)
-        limits = self._shared.limits
-        self._sweep(min(1.0, min(limits.head, limits.body, limits.idle, limits.linger) / 4), perf_counter())
+        self._sweep()
         await self._stopping.wait()
         for sock in sockets:
             self._loop.remove_reader(sock)
@@ -228,20 +219,16 @@ class Server:
         if self._tls is None:
             await self._loop.connect_accepted_socket(connect, sock)
             return
-        opened = partial(self._handler.connection_opened, number)
         try:
-            await shake(sock, self._tls, opened, connect, self._shared.limits.head)
+            await shake(sock, self._tls, self._handler.connection_opened, connect)
         except OSError as error:
             self._handler.handshake_failed(words_of(error))
 
-    def _sweep(self, interval: float, swept: float) -> None:
+    def _sweep(self) -> None:
         """End connections that are too slow: one timer for all of them, so that a request costs none."""
-        now = perf_counter()
-        # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
-        stood_still = max(0.0, now - swept - interval)
         for connection in list(self._shared.connections):
-            connection.sweep(now, stood_still)
-        self._loop.call_later(interval, self._sweep, interval, now)
+            connection.sweep(_SWEEP)
+        self._loop.call_later(_SWEEP, self._sweep)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Show an exception of the loop: as a failure of the fake, or of the system."""
@@ -255,52 +242,37 @@ class Server:
 def _listen(host: str, port: int) -> list[_Socket]:
     """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
 
+    Clients of localhost differ in the family that they try first.
+
     Raises:
         PetStoreMockError: nothing can listen there; says what to do.
     """
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    left = _TRIES if port == 0 else 1
-    while True:
-        left -= 1
-        try:
-            return _listen_at(_addresses(host), port)
-        except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
-            code = getattr(error, "errno", None)
-            if left and code == errno.EADDRINUSE:
-                continue
-            key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
-            expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
-            refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
-
-
-def _addresses(host: str) -> dict[int, Any]:
-    """Return one address of each family. Clients of localhost differ in the one that they try first."""
-    if host == "*":  # for which glibc gives loopback alone
-        raise ValueError("'*' is no address")
-    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    return {family: address for family, _, _, _, address in reversed(found)}
-
-
-def _listen_at(addresses: dict[int, Any], port: int) -> list[_Socket]:
+    require(host != "*", "an address of this machine", host=host)  # glibc gives loopback alone for a star
     sockets: list[_Socket] = []
-    absent: OSError | None = None
-    with ExitStack() as undo:
+    taken = port
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        addresses = {family: address for family, _, _, _, address in reversed(found)}
         for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
-            sock = undo.enter_context(_Socket(family, socket.SOCK_STREAM))
+            sockets.append(sock := _Socket(family, socket.SOCK_STREAM))
             sock.settimeout(0)
             if os.name == "posix":  # on Windows the option would let two programs share the port
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                sock.bind((addresses[family][0], port, *addresses[family][2:]))
-                sock.listen(_BACKLOG)
+                sock.bind((addresses[family][0], taken, *addresses[family][2:]))
             except OSError as error:
-                if error.errno not in _ABSENT:
+                if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
                     raise
-                absent = error  # a name may stand for an address of a family that this machine does without
+                sockets.pop().close()  # a name may stand for an address of a family that this machine does without
             else:
-                sockets.append(sock)
-                port = sock.getsockname()[1]
-        if absent is not None and not sockets:
-            raise absent
-        undo.pop_all()
+                sock.listen(_BACKLOG)
+                taken = sock.getsockname()[1]
+    except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+        for sock in sockets:
+            sock.close()
+        is_name = isinstance(error, (socket.gaierror, ValueError))
+        key = errno.EADDRNOTAVAIL if is_name else getattr(error, "errno", None)
+        expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+        refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
     return sockets

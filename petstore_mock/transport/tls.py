@@ -6,11 +6,11 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.refusing import refuse
-from petstore_mock.transport.delivery import reset_on_close
+from petstore_mock.transport.delivery import call_in_loop, reset_on_close
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this is plain HTTP, and the fake speaks TLS here: the address must begin with https://"
+_PATIENCE: Final = 10.0  # seconds for a client to shake hands
 _SHUTDOWN: Final = 2.0  # seconds for a client to answer the end of TLS
 _DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")  # how such alerts begin (RFC 8446 §6.2)
-_wait, _wait_for = asyncio.wait, asyncio.wait_for  # tests replace the public names
+_wait_for = asyncio.wait_for  # tests replace the public name
 
 ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]  # gives the context for a flaw of the certificate
 
@@ -64,11 +65,7 @@ def words_of(error: Exception) -> str:
 
 
 async def shake(
-    sock: socket.socket,
-    tls: ServerTls,
-    opened: Callable[[], TlsPlan | None],
-    connect: Callable[..., Any],
-    patience: float,
+    sock: socket.socket, tls: ServerTls, opened: Callable[[], TlsPlan | None], connect: Callable[..., Any]
 ) -> None:
     """Shake hands on a socket, unless the fault that ``opened`` returns spoils it, and connect it; raises OSError.
 
@@ -76,20 +73,19 @@ async def shake(
     """
     loop = asyncio.get_running_loop()
     try:
-        first = await _wait_for(_peek(loop, sock), patience)
+        first = await _wait_for(_peek(loop, sock), _PATIENCE)
+        plan = opened() if first == _HANDSHAKE else None
         if first != _HANDSHAKE:  # so that the client can read what is wrong
-            await loop.connect_accepted_socket(lambda: connect(_NO_TLS), sock)
-            return
-        plan = opened()
-        flaw = None if plan is None else plan.flaw
-        if flaw in {"handshake_hang", "handshake_reset"}:
+            await loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
+        elif plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
-            if plan is not None and flaw == "handshake_hang":
+            if plan.flaw == "handshake_hang":
                 await _hang(loop, sock, plan)
             sock.close()
-            return
-        options = {"ssl_handshake_timeout": patience, "ssl_shutdown_timeout": _SHUTDOWN}
-        await loop.connect_accepted_socket(connect, sock, ssl=tls(flaw), **options)
+        else:
+            options = {"ssl_handshake_timeout": _PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
+            context = tls(None if plan is None else plan.flaw)
+            await loop.connect_accepted_socket(connect, sock, ssl=context, **options)
     except BaseException:
         sock.close()
         raise
@@ -97,32 +93,22 @@ async def shake(
 
 async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
     """Wait for the first byte of a client and leave it there; empty when the client has gone."""
-    readable = loop.create_future()
-    loop.add_reader(sock, lambda: None if readable.done() else readable.set_result(None))
+    readable = asyncio.Event()
+    loop.add_reader(sock, readable.set)
     try:
-        await readable
+        await readable.wait()
         return sock.recv(1, socket.MSG_PEEK)
     finally:
         loop.remove_reader(sock)
 
 
 async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, plan: TlsPlan) -> None:
-    """Keep silent until the client leaves, or a reset of the world ends the waiting."""
-
-    async def listen() -> None:
+    """Keep silent until the client leaves, or a reset of the world cancels this task."""
+    cancel = getattr(asyncio.current_task(), "cancel")  # noqa: B009  # it is never None here
+    release = partial(call_in_loop, loop, cancel)  # any thread may call it, at any time
+    plan.pending.add(release)
+    try:
         while await loop.sock_recv(sock, 65536):
             pass
-
-    def release() -> None:  # any thread may call it, at any time
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(listening.cancel)
-
-    listening = loop.create_task(listen())
-    if plan.pending is not None:
-        plan.pending.add(release)
-    try:
-        await _wait([listening])
     finally:
-        listening.cancel()
-        if plan.pending is not None:
-            plan.pending.discard(release)
+        plan.pending.discard(release)

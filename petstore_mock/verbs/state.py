@@ -12,7 +12,7 @@ from petstore_mock.common.refusing import shown
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import Snapshot, World
-from petstore_mock.faults.fault import from_data
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
@@ -94,7 +94,7 @@ def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
 ) -> PlannedFault:
     """Plan a fault."""
-    handle = world.inject(from_data(fault), when=when, **rule)  # a `when` stays in the process
+    handle = world.inject(coerce(fault), when=when, **rule)  # a `when` stays in the process
     handle.sent_as = fault
     return _planned(handle)
 

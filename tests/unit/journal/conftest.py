@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from petstore_mock import faults
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.violations import Violation
@@ -26,7 +26,7 @@ def exchange(
 ) -> Exchange:
     """Return an exchange; ``more`` are header fields, the operation, the response's body and attributes."""
     fields = [(b"Host", b"127.0.0.1:8080"), (b"Authorization", f"Bearer {KEY}".encode()), *more.pop("fields", ())]
-    request = ApiRequest(method, target, fields, body, 1, 1)
+    request = ApiRequest(method, target, Fields(fields), body, 1, 1)
     request.operation = more.pop("operation", "createPet" if method == "POST" else "listPets")
     made = Exchange(1, "test_x", request, 1893456000.5)
     made.duration = 0.0123

@@ -13,7 +13,7 @@ from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.har import har_document, read_har
 from petstore_mock.journal.record import from_data, to_data
 from petstore_mock.journal.table import exchange_table, page
-from petstore_mock.journal.text import add_note, error_of, journal_text, line
+from petstore_mock.journal.text import add_note, error_of, journal_text, request_lines
 from tests.unit.journal.conftest import KEY, REX, exchange
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ ODD_FIELDS = [(b"X-Empty", b""), (b"Accept", b"*/*"), (b"Cookie", b"a=secret")]
         (exchange("HEAD"), f"--head {AUTHORIZATION} {URL}/v1/pets"),
         (exchange(fields=ODD_FIELDS), f"{AUTHORIZATION} -H 'X-Empty;' -H 'Cookie: ***' {URL}/v1/pets"),
         (exchange(target="/v1/./[a]"), f"{AUTHORIZATION} --path-as-is --globoff '{URL}/v1/./[a]'"),
-        (exchange(target="*"), f"{AUTHORIZATION} --request-target '*' {URL}"),
         (exchange("POST", body=b"a"), f"-X POST {AUTHORIZATION} -H Content-Type: --data-binary a {URL}/v1/pets"),
     ],
-    ids=["head", "fields", "odd target", "asterisk", "body"],
+    ids=["head", "fields", "odd target", "body"],
 )
 def test_curl(made: Exchange, words: str) -> None:
     assert curl_line(made) == f"curl -i {words}"
@@ -56,7 +55,11 @@ def test_record_is_the_same_after_a_round_trip(exchanges: list[Exchange]) -> Non
         assert KEY not in text
         again = from_data(json.loads(text))
         assert to_data(again) == data
-        assert (repr(again), curl_line(again), line(again)) == (repr(made), curl_line(made), line(made))
+        assert (repr(again), curl_line(again), request_lines([again])) == (
+            repr(made),
+            curl_line(made),
+            request_lines([made]),
+        )
     first, created, refused, lost, binary = map(to_data, exchanges)
     assert (first["query"], first["body_text"], created["body"]) == ({"limit": ["5"]}, "", json.loads(REX))
     assert [(one["field"], one["rule"], one["value"]) for one in refused["violations"]] == [
@@ -67,21 +70,25 @@ def test_record_is_the_same_after_a_round_trip(exchanges: list[Exchange]) -> Non
 
 
 def test_har_can_be_read_again(exchanges: list[Exchange]) -> None:
-    document = har_document(exchanges, base_url="https://pets.example")
+    document = har_document(exchanges)
     assert KEY not in json.dumps(document)
     assert [entry["_decision"] for entry in document["log"]["entries"]][1:4] == [
-        "executed",
+        "committed",
         "refused: invalid_body (§2)",
         "fault reset()",
     ]
     again = read_har(json.loads(json.dumps(document)))
-    assert [one.url() for one in again] == [one.url("https://127.0.0.1:8080") for one in exchanges]
+    assert [one.url for one in again] == [one.url for one in exchanges]
     assert [(one.method, one.status, one.body, one.response_body) for one in again] == [
         (one.method, one.status, one.body, one.response_body) for one in exchanges
     ]
     with pytest.raises(PetStoreMockError, match="expected an HTTP Archive"):
         read_har({"log": []})
-    lacking = {"request": {"method": "GET", "url": "http://a/v1"}, "response": {"status": 200, "content": {"size": 9}}}
+    lacking = {
+        "startedDateTime": "2030-01-01T00:00:00Z",
+        "request": {"method": "GET", "url": "http://a/v1", "headers": [{"name": ":path", "value": "/v1"}]},
+        "response": {"status": 200, "headers": [], "content": {"size": 9}},
+    }
     (recorded,) = read_har({"log": {"entries": [lacking, {"request": 1}]}})
     assert (recorded.base_url, recorded.status, recorded.response_size) == ("http://a", 200, 9)
 
@@ -96,7 +103,7 @@ def test_table_escapes(exchanges: list[Exchange]) -> None:
     assert KEY not in text
     assert "committed" in text
     assert "no response: reset" in text
-    assert "201 Created, truncated" in text
+    assert "201 (truncated)" in text
     assert exchange_table([]) == "<p>No request arrived.</p>"
 
 
@@ -106,7 +113,7 @@ def test_notes_of_an_exception() -> None:
     assert error.__notes__ == ["petstore journal of the fixture:\nalso: a fault\nalso: never fired\nno requests"]
     broken = ValueError()
     add_note(broken, "x", lambda: str(1 / 0))
-    assert "a bug of petstore_mock: ZeroDivisionError" in broken.__notes__[0]
+    assert not hasattr(broken, "__notes__"), "the first failure counts"
     ended = KeyboardInterrupt()
     add_note(ended, "x", str)
     assert not hasattr(ended, "__notes__")
@@ -114,8 +121,8 @@ def test_notes_of_an_exception() -> None:
 
 def test_text_counts_what_it_leaves_out(exchanges: list[Exchange]) -> None:
     assert journal_text([], ["handshake failed"]) == "no requests\nhandshake failed"
-    assert journal_text(exchanges[3:]).startswith("left out: 3 earlier requests, since the journal keeps the newest\n")
+    assert journal_text(exchanges[3:]).startswith("left out: 3 earlier requests\n")
     error = error_of([("violation", f"rule {number}") for number in range(122)])
     assert type(error) is ContractViolationError
-    assert str(error).splitlines()[-2:] == ["rule 119", "and 2 more violations"]
+    assert str(error).splitlines()[-2:] == ["rule 119", "and 2 more problems"]
     assert type(error_of([("unfired_fault", "x")])) is VerificationError

@@ -31,7 +31,7 @@ def read(pieces: Iterable[bytes], *, over_tls: bool = False) -> list[Request]:
     for piece in pieces:
         reader.buffer += piece
         while head := reader.head or reader.take_head():
-            body = reader.take_body() if head.length else b""
+            body = reader.take_body()
             if body is None:
                 break
             found.append((head.method, head.target, tuple(head.fields), body))

@@ -124,10 +124,10 @@ def test_proxies_are_kept_away_while_the_fake_listens(
     spec.loader.exec_module(own)
     monkeypatch.setenv("NO_PROXY", before)
     monkeypatch.delenv("no_proxy", raising=False)
-    for _ in range(2):
-        own.exempt("127.0.0.1")
-    own.unexempt("127.0.0.1")
+    for listener in (1, 2, 2):
+        own.exempt(listener, "127.0.0.1")
+    own.unexempt(1)
     assert (os.environ["NO_PROXY"], os.environ["no_proxy"]) == (during, during)
-    own.unexempt("127.0.0.1")
+    own.unexempt(2)
     assert os.environ["NO_PROXY"] == before
     assert "no_proxy" not in os.environ

@@ -1,0 +1,266 @@
+"""The fake without a socket: as a WSGI (PEP 3333) and an ASGI application, and as a session of requests."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlsplit
+
+from petstore_mock.common.real import Event, perf_counter
+from petstore_mock.common.refusing import refuse
+from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
+from petstore_mock.transport.reading import RequestError, check_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    import requests
+
+    from petstore_mock.http.handler import Handler
+
+Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
+Message = MutableMapping[str, Any]
+
+_IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
+_CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
+_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
+
+
+def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Outgoing:
+    """Respond to a request, once its body is read.
+
+    Raises:
+        PetStoreMockError: the fault that the request met needs a socket.
+    """
+    response: Response | Stream | Deferred | Blocking
+    try:
+        check_head(len(f"{request.method} {request.target} HTTP/1.1"), request.fields)
+        if read_body is not None:
+            read_body()
+        if len(request.body) > UNASKED_BODY:
+            limit = handler.body_limit(request)
+            request.oversized = limit is not None and len(request.body) > limit
+    except RequestError as error:
+        response = handler.refuse(error.condition, error.detail, request)
+    else:
+        response = handler.handle(request)
+    while not isinstance(response, (Response, Stream)):
+        response = response.run() if isinstance(response, Blocking) else _wait(response)
+    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+    if isinstance(response, Stream):
+        return response.head.status, fields, response.chunks
+    if response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(response.body))))
+    return response.status, fields, [response.body] if response.body and request.method != "HEAD" else []
+
+
+def _wait(deferred: Deferred) -> Response | Deferred:
+    """Wait in this thread until a response is due, or a reset ends the waiting; return what comes then."""
+    if deferred.delivery is not None:
+        deferred.exchange.complete("client gone", sent=False)
+        refuse(f"the fault {deferred.delivery.kind}() needs a socket: give the client petstore.url")
+    released = Event()
+    deferred.pending.add(released.set)
+    try:
+        released.wait(deferred.delay)
+    except BaseException:  # the client's thread gives up
+        deferred.exchange.complete("client gone", sent=False)
+        raise
+    finally:
+        deferred.pending.discard(released.set)
+    response = deferred.resume()
+    deferred.exchange.complete("delayed", sent=True)
+    return response
+
+
+# WSGI
+
+
+class WsgiApp:
+    """The fake as a WSGI application. Thread-safe."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Respond to one request (PEP 3333).
+
+        Raises:
+            PetStoreMockError: the fault that the request met needs a socket.
+        """
+        request = _of_environ(environ)
+        status, fields, body = _respond(self._handler, request, partial(_read_body, environ, request, self._handler))
+        sent = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
+        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", sent)
+        return body
+
+
+def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
+    started = perf_counter()
+    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
+    root_path = _encoded(environ.get("SCRIPT_NAME", "").rstrip("/"))
+    version = environ.get("SERVER_PROTOCOL", "HTTP/1.1")
+    fields = _fields_of(tuple(found))
+    return ApiRequest(environ["REQUEST_METHOD"], _target_of(environ), fields, b"", 0, 0, started, version, root_path)
+
+
+def _target_of(environ: WSGIEnvironment) -> str:
+    """Return the target as the client sent it, if the server tells; else encode what the server decoded."""
+    raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+    query = environ.get("QUERY_STRING", "")
+    if raw and raw.startswith("/") and not environ.get("SCRIPT_NAME"):
+        # The raw URI of werkzeug's test client lacks a query that was given apart from the path.
+        return f"{raw}?{query}" if query and "?" not in raw else str(raw)
+    path = _encoded(environ.get("PATH_INFO", ""))
+    return f"{path}?{query}" if query else path
+
+
+@lru_cache(maxsize=256)
+def _encoded(path: str) -> str:
+    try:
+        return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
+    except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
+        return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
+
+
+@lru_cache(maxsize=64)  # a client repeats itself
+def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields(
+        (
+            _CONTENT.get(name) or name[5:].replace("_", "-").encode("latin-1"),
+            value.strip(" \t").encode("latin-1", "replace"),  # RFC 9110 §5.5
+        )
+        for name, value in variables
+    )
+
+
+def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
+    """Read the body into ``request``, unless it is too long. Raises RequestError."""
+    declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
+    if declared and not (declared.isascii() and declared.isdigit()):
+        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
+    # PEP 3333 knows no chunked bodies. A server that decodes them says that its input ends by itself; one in memory,
+    # as httpx's transport has it, does not say so.
+    in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
+    if not (declared or in_memory or environ.get("wsgi.input_terminated")):
+        return
+    length, limit = int(declared[:20] or -1), handler.body_limit(request)
+    if limit is not None and length > limit:
+        request.oversized = True
+        return
+    left = limit + 1 if limit is not None and length < 0 else length
+    while left and (part := stream.read(left)):  # a stream may give less than is asked for
+        request.body += part
+        left -= len(part) if left > 0 else 0
+    if len(request.body) < length:
+        raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
+
+
+# ASGI
+
+
+class AsgiApp:
+    """The fake as an ASGI application (ASGI 3.0), for asyncio: each request is handled in a thread."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        """Respond to one request, or follow the life of a server.
+
+        Raises:
+            PetStoreMockError: the fault that the request met needs a socket, or the scope is no request.
+        """
+        from asyncio import to_thread  # noqa: PLC0415  # heavy, and few use it
+
+        if scope["type"] == "lifespan":
+            stage = ""
+            while stage != "lifespan.shutdown":
+                stage = (await receive())["type"]
+                await send({"type": f"{stage}.complete"})
+            return
+        if scope["type"] != "http":
+            refuse(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
+        request, more = _of_scope(scope), True
+        while more:
+            message = await receive()
+            request.body += message.get("body", b"")
+            more = message.get("more_body", False)
+        status, fields, body = await to_thread(_respond, self._handler, request)
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"".join(body)})
+
+
+def _of_scope(scope: Message) -> ApiRequest:
+    root = scope.get("root_path", "").rstrip("/")
+    raw = scope.get("raw_path")
+    path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
+    query = scope.get("query_string", b"").decode("latin-1")
+    target = path.removeprefix(root) if path.startswith(f"{root}/") else path
+    fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
+    version = f"HTTP/{scope.get('http_version', '1.1')}"
+    target = f"{target}?{query}" if query else target
+    return ApiRequest(scope["method"], target, Fields(fields), b"", 0, 0, perf_counter(), version, quote(root))
+
+
+# requests
+
+
+def requests_session(handler: Handler) -> requests.Session:
+    """Return a session of requests that calls the fake, whatever host a request names: no socket, no thread.
+
+    Raises:
+        PetStoreMockError: requests is not installed.
+    """
+    try:
+        import requests  # noqa: PLC0415  # the user's own
+        from requests.adapters import HTTPAdapter  # noqa: PLC0415
+        from urllib3 import HTTPHeaderDict, HTTPResponse  # noqa: PLC0415
+    except ImportError:
+        refuse("expected requests to be installed: pip install requests; or use petstore.app")
+
+    class InProcess(HTTPAdapter):
+        def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
+            status, fields, body = _respond(handler, _of_prepared(request))
+            raw = HTTPResponse(
+                io.BytesIO(b"".join(body)),
+                headers=HTTPHeaderDict(fields),
+                status=status,
+                version=11,
+                reason=reason_phrase(status),
+                preload_content=False,
+                request_method=request.method,
+            )
+            return self.build_response(request, raw)
+
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, InProcess())
+    return session
+
+
+def _of_prepared(request: requests.PreparedRequest) -> ApiRequest:
+    fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
+    if "Host" not in request.headers:
+        fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
+    body: Any = request.body or b""
+    if hasattr(body, "read"):
+        body = body.read()
+    whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
+    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, 0, 0, perf_counter())
+
+
+def _octets(text: str | bytes | bytearray) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)
