@@ -45,7 +45,6 @@ class Elsewhere:
 
     @property
     def url(self) -> str:
-        """The base address of the present world."""
         return self.world.url
 
     @property
@@ -76,12 +75,10 @@ class Elsewhere:
             self._door.send(worlds.end_world, name, {})
 
     def verify(self, *, again: bool) -> None:
-        """Raise for what the test must answer for."""
         __tracebackhide__ = True
         self.world.verify(again=again)
 
     def excuse(self) -> None:
-        """Count all problems so far as reported."""
         self._door.send(worlds.report_problems, self._name, {})
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
@@ -99,6 +96,5 @@ class Elsewhere:
         """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
 
     def close(self) -> None:
-        """End the world of the last test."""
         with suppress(PetStoreMockError):  # a stub that is gone was reported by the tests
             self._end(self._name)
