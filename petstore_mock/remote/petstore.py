@@ -78,16 +78,15 @@ class RemoteHandle(FaultHandle):
     def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
         self._do = do
         self._told = plan
-        self.is_over = False  # cancelled or reset: its number may be that of another fault by now
         super().__init__(fault=coerce(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
         self.id = plan["id"]
 
     def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
-        if not self.is_over:
+        if not self.over:
             plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
             found = next((plan for plan in plans if plan["id"] == self.id), None)
-            self._told, self.is_over = found or self._told, found is None
+            self._told, self.over = found or self._told, found is None
         return self._told
 
     @property
@@ -99,18 +98,17 @@ class RemoteHandle(FaultHandle):
     def hits(self, _: int) -> None: ...  # pyright: ignore[reportIncompatibleVariableOverride]  # the base begins with 0
 
     @property
-    def unfired(self) -> str:
-        why_not = self.refresh()["why_not"]
-        return "never fired" if why_not and not self.is_over else ""
+    def is_unfired(self) -> bool:
+        return bool(self.refresh()["why_not"]) and not self.over
 
     def why_not(self, refused: int = 0) -> str:  # noqa: ARG002  # the door counts
         return str(self._told["why_not"])
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away; harmless when it is gone already."""
-        if not self.is_over:
+        if not self.over:
             self.refresh()
-            self.is_over = True
+            self.over = True
             with suppress(NotFoundError):
                 self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
 
@@ -264,7 +262,7 @@ class RemotePetStore(PetStore):
         self.at_end(self)
         for handle in self._handles:
             handle.refresh()
-            handle.is_over = True
+            handle.over = True  # its number may be that of another fault by now
         super().reset()
         self._handles = []
 

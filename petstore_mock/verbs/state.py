@@ -42,7 +42,7 @@ def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
     """Add an animal, several, or so many; all or none."""
     if not is_object(pets):
         return [*world.animals.seed_each(pets)]
-    return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.seed(pets)]
+    return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.add(pets)]
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
@@ -79,14 +79,14 @@ class PlannedFault(Rule):
 
 
 def _planned(handle: FaultHandle) -> PlannedFault:
-    why_not = handle.why_not() if handle.unfired else None
+    why_not = handle.why_not() if handle.is_unfired else None
     return cast("PlannedFault", {**handle.to_data(), "why_not": why_not})
 
 
 @verb("GET", "faults", member="faults")
 def list_faults(world: World) -> list[PlannedFault]:
     """Show the planned faults, spent ones too."""
-    return [_planned(handle) for handle in world.plan.every()]
+    return [_planned(handle) for handle in world.plan.every]
 
 
 @verb("POST", "faults", 201, locks=False)
@@ -110,7 +110,7 @@ def cancel_fault(world: World, fault_id: int, *, required: bool = False) -> None
     """Cancel a fault."""
     handle = world.plan.get(fault_id)
     if handle is None:
-        ids = ", ".join(str(one.id) for one in world.plan.every()[-10:]) or "none"
+        ids = ", ".join(str(one.id) for one in world.plan.every[-10:]) or "none"
         raise NotFoundError(f"expected the id of a planned fault ({ids}); got {shown(fault_id)}")
     handle.cancel(required=required)  # one that has not fired stays a problem
 
@@ -197,7 +197,9 @@ def revoke_key(world: World, api_key: str) -> None:
 @verb("POST", "snapshots", 201, member="id")
 def take_snapshot(world: World) -> Positive:
     """Keep a copy of the state."""
-    return world.keep_snapshot()
+    number = next(world.snapshot_numbers)
+    world.snapshots[number] = world.snapshot()
+    return number
 
 
 @verb("POST", "snapshots/{snapshot_id}/restore")

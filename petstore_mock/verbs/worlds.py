@@ -89,9 +89,9 @@ def make_world(
 ) -> WorldData:
     """Make the world, or make it anew for another test."""
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
-    previous = None if former is None else _verification(former.problems())
-    world, _ = worlds.make(name, options)
-    data = world_data(world, origin)
+    previous = None if former is None else _verification(former.verification.problems())
+    worlds.make(name, options)
+    data = world_data(worlds.find(name), origin)
     if previous is not None:
         data["previous"] = previous
     return data
@@ -113,7 +113,7 @@ def reset_world(world: World, origin: str = "") -> WorldData:
 @verb("GET", "world/verification")
 def verify_world(world: World) -> VerificationData:
     """Show what would fail a test."""
-    return _verification(world.problems())
+    return _verification(world.verification.problems())
 
 
 @verb("POST", "world/verification")
@@ -126,7 +126,7 @@ def report_problems(world: World, *, again: bool = True) -> VerificationData:
 def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
     """End the world, and show what would fail its test."""
     world = worlds.find(name)
-    verification = _verification(world.problems())
+    verification = _verification(world.verification.problems())
     worlds.end(world)
     return verification
 
@@ -134,14 +134,14 @@ def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
 @verb("GET", "worlds", member="worlds")
 def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
     """Show every world."""
-    return [{**world_data(world, origin), "passed": not world.problems()} for world in worlds]
+    return [{**world_data(world, origin), "passed": not world.verification.problems()} for world in worlds]
 
 
 @verb("DELETE", "worlds")
 def end_worlds(worlds: Worlds) -> EndedData:
     """End every world but the default one, and show what would fail their tests."""
     ended = list(worlds.named.values())
-    problems = [problem for world in ended for problem in world.problems()]
+    problems = [problem for world in ended for problem in world.verification.problems()]
     for world in ended:
         worlds.end(world)
     return {"ended": len(ended), "problems": _problems(problems)}
