@@ -75,7 +75,7 @@ class ApiRequest:
     started: float = 0.0  #: ``perf_counter()`` when the first byte arrived
     version: str = "HTTP/1.1"  #: the version of HTTP
     root_path: str = ""  #: the path under which the application is mounted, encoded: ``/api`` of ``/api/v1/pets``
-    mount: str = ""  #: the prefix of a named world's address, as sent: ``/w/NAME``; empty for other worlds
+    mount: str = ""  #: the prefix of a named world's address, as sent, such as ``/w/NAME``; empty for other worlds
     oversized: bool = False  #: whether the body passed the limit and is not whole
     operation: str | None = None  #: the operation that the route found, or None
 
