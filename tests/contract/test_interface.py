@@ -192,7 +192,7 @@ def test_get_is_served_until_the_last_second_before_its_removal(client: Client) 
 # §5
 
 
-KEYS = {
+KEYS: dict[str | None, str] = {
     None: "missing_key",
     "Bearer wrong": "unknown_key",
     **dict.fromkeys(("Bearer", "Basic eDp5", "bearer\t{key}", "{key}"), "malformed_credentials"),

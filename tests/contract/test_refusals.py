@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock import Behaviour
 from tests.client import JSON, REX
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ ROWS = [*(("", row) for row in REFUSALS), *CHOSEN.items()]
 @pytest.mark.parametrize(("choice", "row"), ROWS, ids=range(len(ROWS)))
 def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client, choice: str, row: Row) -> None:
     method, target, fields, body, *expected = row
-    client.petstore.configure(**dict([choice.split("=")] if choice else []))
+    client.petstore.configure(Behaviour().replace(dict([choice.split("=")] if choice else [])))
     error = client.authed(method, target, body, *fields).json()
     assert [error["status"], error["code"], client.refusal, client.last.section] == expected
     assert set(error) == {"code", "message", "status"}

@@ -89,7 +89,7 @@ def test_every_wrong_field_is_named_and_of_thousands_the_first(petstore: Face) -
 
 NO_IDS = (99, "1", 1.0, True, None, 10**5000)
 # Method, its argument, further ones, and what the error says.
-REFUSED: list[tuple[str, object, dict[str, object], str]] = [
+REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
     ("seed", {}, {"id": 1}, r"\b1\b"),
     ("seed_many", [{"id": 6}, {"id": 1}], {}, "animal 1"),
     *(("seed", one, {}, "mapping") for one in ("Rex", ["Rex"], 7, [("name", "Rex")])),
