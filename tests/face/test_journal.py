@@ -86,7 +86,7 @@ def test_of_a_long_body_the_first_64_kib_are_kept_and_head_has_none(petstore: Fa
 
 
 def test_a_held_response_has_its_status_and_date_once_it_goes_out(petstore: Face, client: Client) -> None:
-    petstore.inject(faults.delay(3.0), on="createPet", times=1)
+    petstore.inject(faults.delay(1.0), on="createPet", times=1)
     petstore.clock.freeze()
     thread = threading.Thread(target=client.status, args=["createPet"])
     thread.start()
@@ -96,7 +96,7 @@ def test_a_held_response_has_its_status_and_date_once_it_goes_out(petstore: Face
     thread.join()
     assert petstore.journal.last is entry
     assert (before, (entry.status, entry.executed)) == ((None, False), (201, True))
-    assert (entry.duration >= 3.0, entry.response_headers["date"]) == (True, "Mon, 01 Jan 2029 00:00:00 GMT")
+    assert (entry.duration >= 1.0, entry.response_headers["date"]) == (True, "Mon, 01 Jan 2029 00:00:00 GMT")
 
 
 JWT = "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43
