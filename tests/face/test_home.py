@@ -106,29 +106,6 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -
         pass
 
 
-def test_sixteen_threads_lose_and_mix_up_nothing(petstore: PetStoreMock) -> None:
-    created: list[dict[str, Any]] = []
-
-    def work(number: int) -> None:
-        with Client(petstore, "wsgi") as client:
-            for step in range(10):
-                pet = client.created(name=f"{number}/{step}", categoryId=number)
-                created.append(pet)
-                assert client.get(pet["id"]).json() == pet
-
-    threads = [threading.Thread(target=work, args=[number]) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert petstore.pets == sorted(created, key=lambda pet: int(pet["id"]))
-    assert {pet["name"] for pet in created} == {f"{number}/{step}" for number in range(16) for step in range(10)}
-    assert [entry.number for entry in petstore.journal] == list(range(1, 321))
-    made = [json.loads(entry.response_body)["id"] for entry in petstore.journal.for_operation("createPet")]
-    assert made == sorted(made), "the journal's order is the order of what happened"
-    petstore.verify()
-
-
 # when=
 
 
