@@ -36,6 +36,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"port": "8080"}, "port='8080'"),
     ({"port": True}, "port=True"),
     ({"host": 1}, "host=1"),
+    ({"tls": "yes"}, "tls"),
     ({"at": "tomorrow"}, "'tomorrow'"),
     ({"seed": -1}, "-1"),
     ({"seed": {"name": "Rex"}}, "seed"),

@@ -81,7 +81,7 @@ def home() -> Iterator[PetStoreMock]:
 
 
 def attack(petstore: PetStoreMock) -> None:
-    for sent in [*MALFORMED.values(), LIST[:-2] + b"X: " + b"a" * 70_000, LIST * 5, post() * 3]:
+    for sent in [*MALFORMED, LIST[:-2] + b"X: " + b"a" * 70_000, LIST * 5, post() * 3]:
         with Raw(petstore) as client:
             client.send(sent)
         Raw(petstore).send(sent[:-1]).reset()
