@@ -140,11 +140,10 @@ def test_any_page_may_be_allowed(serve: Serve) -> None:
     [
         ("http://localhost:5173", "'*'"),
         (5173, "a list of origins"),
+        (["http://localhost:5173/shop"], "http://localhost:5173"),
+        (["https://shop.example:443"], "as browsers write it"),
         *(([one], "http://localhost:5173") for one in (5173, "localhost:5173", "http://[::1", "http://localhost:port")),
-        (["http://localhost:5173/shop"], "'http://localhost:5173'"),
-        (["http://LOCALHOST:5173"], "'http://localhost:5173'"),
-        (["https://shop.example:443"], "'https://shop.example'"),
-        (["http://user@shop.example"], "'http://shop.example'"),
+        *(([one], "as browsers write it") for one in ("http://LOCALHOST:5173", "http://user@shop.example")),
     ],
 )
 def test_an_origin_that_no_browser_sends_is_refused(cors: object, named: str) -> None:

@@ -299,8 +299,10 @@ def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client
     with pytest.raises(VerificationError) as failure, petstore.inject(503, on="getPet", times=1) as handle:
         pass
     assert str(handle) in str(failure.value)
-    with petstore.inject(503, times=1) as handle:
-        handle.cancel()
+    for cancel in (lambda: handle.cancel(), petstore.cancel_faults):
+        with petstore.inject(503, times=1) as handle:
+            cancel()
+        assert handle.hits == 0
     petstore.verify()
     with pytest.raises(ZeroDivisionError), petstore.inject(503, times=1) as handle:
         raise ZeroDivisionError

@@ -136,8 +136,7 @@ def test_problems_before_a_reset_are_reported_once_and_show_no_key(petstore: Fac
         for _ in range(120):
             client.list("?limit=1000")
             strict.reset()
-        reported = problems(strict)
-        assert (len(reported), "20" in reported[-1]) == (101, True), "of many the rest is counted"
+        assert len(problems(strict)) == 100, "of many the first are reported"
 
 
 def test_a_failure_in_a_block_gets_the_journal_as_a_note(petstore: Face) -> None:
