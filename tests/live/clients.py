@@ -29,8 +29,6 @@ from petstore_mock import faults
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
 
-__all__ = ["CLIENTS", "STEPS", "Answer", "Client", "FailedError", "Send", "documented", "lines_of", "talk"]
-
 TABLE: Final = Path(__file__).parents[2] / "docs" / "reference" / "clients.md"
 TIMEOUT: Final = 20
 
@@ -325,12 +323,21 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
 }
 
 
-def documented() -> dict[tuple[str, str], str]:
-    """Return the cells of the table in ``docs/reference/clients.md`` by client and column."""
+def cells_of(petstore: PetStoreMock, send: Send) -> dict[str, str]:
+    """Take each step in a world as it begins; return the cells of the client's row."""
+    cells = {}
+    for step, take in STEPS.items():
+        petstore.reset()
+        cells[step] = take(petstore, send)
+    return cells
+
+
+def documented(client: str) -> dict[str, str]:
+    """Return the cells of a client in the table of ``docs/reference/clients.md`` by column."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in TABLE.read_text(encoding="utf-8").splitlines()
         if line.startswith("|") and not re.fullmatch(r"[|\-: ]+", line)
     ]
-    header, *clients = rows
-    return {(row[0], column): cell for row in clients for column, cell in zip(header[1:], row[1:], strict=True)}
+    (row,) = [row for row in rows if row[0] == client]
+    return dict(zip(rows[0][1:], row[1:], strict=True))
