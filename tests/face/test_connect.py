@@ -56,12 +56,12 @@ def test_leaving_the_block_verifies_and_ends_the_world_all_the_same(stub: PetSto
     assert worlds(stub) == ["default"]
 
 
-@pytest.mark.parametrize("by_address", [False, True])
-def test_a_name_is_made_if_it_is_not_there_and_left_as_it_is(stub: PetStoreMock, by_address: bool) -> None:
+@pytest.mark.parametrize("address", ["", "/w/mine/v1", "/w/mine/__petstore/"])
+def test_a_name_is_made_if_it_is_not_there_and_left_as_it_is(stub: PetStoreMock, address: str) -> None:
     root = stub.url.removesuffix("/v1")
 
     def steer() -> Any:  # noqa: ANN401
-        return connect(f"{root}/w/mine/v1") if by_address else connect(root, world="mine")
+        return connect(root + address) if address else connect(root, world="mine")
 
     with steer() as petstore:
         petstore.seed(name="Rex")
