@@ -196,6 +196,7 @@ def test_head_gets_the_length_and_no_body(client: Raw) -> None:
     for head in (get(method="HEAD"), get("/v1/pets", "Connection: keep-alive", method="HEAD", version="1.0")):
         assert client.call(head).fields["content-length"] == "2"
         assert client.call(LIST).body == b"[]", "nothing lay between"
+        assert client.call(get("/v1/pets/1")).reason == "Not Found"
 
 
 @pytest.mark.parametrize("animals", [0, 1, 60])
@@ -300,7 +301,7 @@ def test_upgrade_is_ignored_and_the_body_kept(client: Raw, petstore: PetStoreMoc
     assert client.response().status in {200, 201}
     first, second = seen(petstore)
     assert first == second
-    assert client.call(LIST).status == 200
+    assert client.call(LIST).reason == "OK"
 
 
 # Targets (RFC 9112 §3.2)
