@@ -145,14 +145,14 @@ def in_place(node: Any, value: Any = None) -> Any:  # noqa: ANN401  # JSON value
             return _fault_like(value)
         return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name], value)
     given: Mapping[str, Any] = value if is_object(value) else {}
+    if node.get("items") == {"$ref": f"{_REF}Fault"} and is_array(value):
+        return {**node, "items": {}, "prefixItems": [_fault_like(part) for part in value]}
     members = {name: in_place(rules, given.get(name)) for name, rules in node.get("properties", {}).items()}
     return {name: members if name == "properties" else in_place(part, value) for name, part in node.items()}
 
 
 def _fault_like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
     """Return the rules of the form that a fault has: the judge could not say which of the kinds is meant."""
-    if is_array(value):  # the parts of a sequence, which the core reads one by one
-        return {}
     if not is_object(value):
         return {"type": ["integer", "object"], "minimum": 200, "maximum": 599}
     if value.get("kind") in list(KINDS):

@@ -102,6 +102,12 @@ def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monk
     )
 
 
+def test_a_misspelt_variable_is_named_without_its_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_APIKEY", "secret-value")
+    _, out, err = command("gaps")
+    assert ("PETSTORE_MOCK_API_KEY?" in err, "secret-value" in out + err) == (True, False)
+
+
 def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -95,8 +96,12 @@ def test_the_log_of_json_has_an_object_a_request() -> None:
 
 
 def test_the_log_tells_what_a_browser_will_keep_from_a_page() -> None:
-    page, preflight = {"Origin": "http://shop.example"}, {"Access_Control_Request_Method": "GET"}
-    asked = {**page, **preflight, "Access_Control_Request_Headers": "authorization,traceparent,x-request-id"}
+    page: dict[str, Any] = {"Origin": "http://shop.example"}
+    asked = {
+        **page,
+        "Access_Control_Request_Method": "GET",
+        "Access_Control_Request_Headers": "authorization,traceparent,x-request-id",
+    }
     for options, words in (((), "pages of http://shop.example: --cors"), (("--cors", "http://shop.example"), "")):
         with stub("--api-key", KEY, *options) as running:
             ask(f"{running.url}/pets", method="OPTIONS", **asked)
@@ -232,6 +237,21 @@ def test_a_stub_of_tls_is_ready_for_those_who_trust_it(tmp_path: Any) -> None:  
         with connect(running.url, ca_path=ca) as petstore:
             assert petstore.tls.ca_path == ca
             assert petstore.url.startswith("https://")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_curl_line_of_a_violation_over_tls_works_when_it_is_pasted(tmp_path: Any) -> None:  # noqa: ANN401
+    ca = str(tmp_path / "ca.pem")
+    with stub("--tls", "--tls-ca-out", ca, "--api-key", KEY, "--quiet", "--control-port", "0") as running:
+        door = next(line.removeprefix("Control url: ") for line in running.first if line.startswith("Control url"))
+        variables = {**os.environ, "PETSTORE_CA": ca, "PETSTORE_KEY": KEY}
+        for line in (running.curl.replace("/pets", "/pets?limit=0"), ""):
+            told = line or next(
+                one for one in fetch(f"{door}requests.txt").read().decode().split("\n") if "curl -i" in one
+            )
+            assert told.count(ca if line else '--cacert "$PETSTORE_CA"') == 1
+            done = subprocess.run(["sh", "-c", told], env=variables, capture_output=True, text=True, check=False)
+            assert "HTTP/1.1 400" in done.stdout, done.stderr
 
 
 @POSIX_SIGNALS
