@@ -88,24 +88,10 @@ def test_the_environment_stands_in_for_options(command: Command, monkeypatch: py
 
 
 def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "PETSTORE_MOCK_PRT",
-        "PETSTORE_MOCK_SERVICE_HOST",
-        "PETSTORE_MOCK_PORT_8080_TCP",
-        "PETSTORE_MOCK_SERVICE_PORT",
-    ):
-        monkeypatch.setenv(name, "1")
-    code, _, err = command("gaps")
-    assert (code, err) == (
-        0,
-        "petstore-mock: the environment has PETSTORE_MOCK_PRT; did you mean PETSTORE_MOCK_PORT?\n",
-    )
-
-
-def test_a_misspelt_variable_is_named_without_its_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PETSTORE_MOCK_APIKEY", "secret-value")
-    _, out, err = command("gaps")
-    assert ("PETSTORE_MOCK_API_KEY?" in err, "secret-value" in out + err) == (True, False)
+    for name in ("APIKEY", "SERVICE_HOST", "PORT_8080_TCP", "SERVICE_PORT"):  # Kubernetes sets all but the first
+        monkeypatch.setenv(f"PETSTORE_MOCK_{name}", "secret")
+    told = "petstore-mock: the environment has PETSTORE_MOCK_APIKEY; did you mean PETSTORE_MOCK_API_KEY?\n"
+    assert command("gaps")[::2] == (0, told)
 
 
 def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
