@@ -205,8 +205,8 @@ class Door:
             arguments["origin"] = self._origin(request)
         if "name" in shape.carried and name is not None:
             arguments["name"] = name
-        if "only_new" in shape.carried:  # RFC 9110 §13.1.2
-            arguments["only_new"] = request.header("If-None-Match") == "*"
+        if "new" in shape.carried:  # RFC 9110 §13.1.2
+            arguments["new"] = request.header("If-None-Match") == "*"
         fields = {"Content-Type": verb.media_type}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
@@ -273,8 +273,8 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
         came = cut(request.header("Content-Type") or "none", 100)
         raise ProblemError(415, f"expected Content-Type: application/json; got {came}", Accept="application/json")
     if coding := request.fields.coding:  # RFC 9110 §12.5.3
-        came = cut(coding, 100)
-        raise ProblemError(415, f"expected a body without Content-Encoding; got {came}", Accept_Encoding="identity")
+        came = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
+        raise ProblemError(415, came, Accept_Encoding="identity")
     try:
         value, repeated = decode_json(request.body)
     except MalformedJsonError as error:

@@ -41,7 +41,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_NOT_TOLD: Final = frozenset({"name", "origin", "only_new", "when"})  # the carrier adds them; a function can't travel
+_NOT_TOLD: Final = frozenset({"name", "origin", "new", "when"})  # the carrier adds them; a function can't travel
 _CHECKED_BY_CORE: Final = frozenset({"Criteria"})  # its words are better
 
 

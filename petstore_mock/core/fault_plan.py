@@ -143,7 +143,7 @@ class FaultHandle:
         self.cancel(required=is_unfired and kind is not None)
         if is_unfired and kind is None:
             __tracebackhide__ = True
-            raise VerificationError(f"{self} {self.how_often()} within its block: {self.why_not()}")
+            raise VerificationError(f"{self.shortfall()} within its block: {self.why_not()}")
 
     @property
     def spent(self) -> bool:
@@ -157,9 +157,8 @@ class FaultHandle:
         missing = self.hits < (min(due, 1) if self.probability < 1 else due)
         return self.required and missing and self.plan is not None and self in self.plan.every
 
-    def how_often(self) -> str:
-        """Return how often an unfired one fired, in words."""
-        return f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
+    def shortfall(self) -> str:
+        return f"{self} {f'fired {self.hits} of {self.times} times' if self.hits else 'never fired'}"
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""

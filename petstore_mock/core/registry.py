@@ -140,10 +140,10 @@ class Worlds:
         world.asked = perf_counter()
         return world
 
-    def make(self, name: str, options: Mapping[str, Any], *, only_new: bool = False) -> None:
+    def make(self, name: str, options: Mapping[str, Any], *, new: bool = False) -> None:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
-                if only_new:
+                if new:
                     raise ExistsError(f"expected the name of a new world; got {shown(name)}, which is there")
                 self.find(name).remake(options)
                 return
@@ -197,7 +197,8 @@ class Worlds:
     # Requests
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
-        request.root_path = request.root_path or urlsplit(self.host.public_url).path
+        if self.host.public_url:
+            request.root_path = urlsplit(self.host.public_url).path
         world = self._find(request)
         if isinstance(world, _Lost):
             return self._turn_away(request, world)

@@ -22,10 +22,7 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
-    """Return a shell command that repeats a request; empty where no whole request with a path arrived.
-
-    Over TLS it trusts the authority in the file ``$PETSTORE_CA``, unless the service is not the fake (``own_ca``).
-    """
+    """Return a shell command that repeats a request; empty where no whole request with a path arrived."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = masked_copy(exchange)

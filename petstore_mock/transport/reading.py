@@ -28,9 +28,7 @@ _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NA
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
 _BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
-_LOOSE: Final = re.compile(
-    rb"(?:[^ /\r\n]* +)?(/[^ ?\r\n]{,100})"
-)  # the path of a line that is not whole, or malformed
+_LOOSE: Final = re.compile(rb"(?:[!-.0-~]* +)?(/[^ ?\r\n]{,100})")  # the path of a malformed line
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")

@@ -86,17 +86,12 @@ def _verification(problems: list[Problem]) -> VerificationData:
 
 @verb("PUT", "world", 201)
 def make_world(
-    worlds: Worlds,
-    name: str = DEFAULT_WORLD,
-    origin: str = "",
-    *,
-    only_new: bool = False,
-    **options: Unpack[WorldOptions],
+    worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", *, new: bool = False, **options: Unpack[WorldOptions]
 ) -> WorldData:
     """Make the world, or make it anew for another test."""
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
     previous = None if former is None else _verification(former.verification.problems())
-    worlds.make(name, options, only_new=only_new)
+    worlds.make(name, options, new=new)
     data = world_data(worlds.find(name), origin)
     if previous is not None:
         data["previous"] = previous
