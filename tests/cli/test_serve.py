@@ -8,22 +8,19 @@ import re
 import shutil
 import signal
 import socket
+import socketserver
 import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.live.stub import COMMAND, PATIENCE, Stub, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SIGNALS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 KEY = "key-of-the-test"
 
@@ -161,52 +158,31 @@ def test_behind_a_proxy_every_address_is_the_public_one() -> None:
             assert fetch(pets).headers["Link"].startswith(f"</petstore{mount}/v1/pets?")
 
 
-@pytest.fixture
-def proxy() -> Iterator[Callable[[str], str]]:
-    """Give a function that shows a stub under the path /petstore of another address."""
-    servers: list[ThreadingHTTPServer] = []
+def test_connect_keeps_the_path_of_a_proxy_or_refuses_it() -> None:
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        while data := source.recv(65536):
+            sink.sendall(data.replace(b" /petstore/", b" /", 1))
 
-    def show(root: str) -> str:
-        class Proxy(BaseHTTPRequestHandler):
-            def respond(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-                named = {name: value for name, value in self.headers.items() if name not in {"Host", "Connection"}}
-                asked = urllib.request.Request(
-                    root + self.path.removeprefix("/petstore"), body or None, named, method=self.command
-                )
-                with urllib.request.urlopen(asked) as reply:
-                    content = reply.read()
-                    self.send_response(reply.status)
-                    self.send_header("Content-Type", reply.headers.get("Content-Type", "text/plain"))
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
+    class Proxy(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(stubs[-1].address) as upstream:
+                threading.Thread(target=pump, args=(self.request, upstream), daemon=True).start()
+                pump(upstream, self.request)
 
-            do_GET = do_PUT = do_POST = do_DELETE = respond  # noqa: N815  # http.server's names
-
-            def log_message(self, *_: object) -> None: ...
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}/petstore"
-
-    yield show
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def test_connect_keeps_the_path_of_a_proxy_or_refuses_it(proxy: Callable[[str], str]) -> None:
-    with stub("--quiet") as running, pytest.raises(PetStoreMockError, match=r"/petstore, .*--public-url"):
-        connect(proxy(root_of(running)))
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        port = held.getsockname()[1]
-    public = proxy(f"http://127.0.0.1:{port}")
-    with stub("--quiet", "--port", str(port), "--public-url", public), connect(public) as petstore:
-        assert petstore.url.startswith(f"{public}/w/")
-        assert fetch(f"{petstore.url}/pets", key=petstore.api_key).status == 200
-        petstore.journal.assert_called("listPets", times=1)
+    stubs: list[Stub] = []
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        public = f"http://127.0.0.1:{proxy.server_address[1]}/petstore"
+        with stub("--quiet", "--allowed-host", "127.0.0.1") as running:
+            stubs.append(running)
+            with pytest.raises(PetStoreMockError, match=r"/petstore, .*--public-url"):
+                connect(public)
+        with stub("--quiet", "--allowed-host", "127.0.0.1", "--public-url", public) as running:
+            stubs.append(running)
+            with connect(public) as petstore:
+                assert petstore.url.startswith(f"{public}/w/")
+                assert fetch(f"{petstore.url}/pets", key=petstore.api_key).status == 200
+        proxy.shutdown()
 
 
 def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:  # noqa: ANN401

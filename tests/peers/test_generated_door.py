@@ -21,9 +21,9 @@ pytestmark = [pytest.mark.peers]
 
 ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
     "respond": {"status": 418, "headers": {"X-A": "b"}, "body": "tea"},
+    "delay": {"seconds": 1},
     "server_error": {"status": 502, "delay": [0, 0.5]},
     "rate_limited": {"retry_after": 2},
-    "delay": {"seconds": 1},
     "truncate": {"fraction": 0.25},
     "dribble": {"bytes_per_second": 9},
     "sequence": {"faults": [503, {"kind": "reset"}]},
