@@ -293,9 +293,11 @@ def test_a_cancelled_fault_meets_no_request_and_need_not_fire(petstore: Face, cl
 
 
 def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client: Client) -> None:
-    with petstore.inject(503, times=3) as handle:
+    with petstore.inject(503) as handle:
         assert client.status() == 503
     assert (client.status(), handle.hits) == (200, 1)
+    with pytest.raises(VerificationError, match="fired 1 of 2 times"), petstore.inject(503, times=2):
+        client.status()
     with pytest.raises(VerificationError) as failure, petstore.inject(503, on="getPet", times=1) as handle:
         pass
     assert str(handle) in str(failure.value)
@@ -311,6 +313,19 @@ def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client
         petstore.verify()
     assert str(handle) in str(failure.value), "an error in the block is not hidden: it is reported later"
     petstore.cancel_faults()
+
+
+def test_a_fault_that_fired_too_rarely_fails_as_one_that_never_fired(petstore: Face, client: Client) -> None:
+    for fault, rule in ((503, {"times": 2}), (faults.sequence(503, 502), {})):
+        petstore.inject(fault, on="listPets", **rule)
+        client.status()
+        with pytest.raises(VerificationError, match="fired 1 of 2 times"):
+            petstore.verify()
+        petstore.cancel_faults()
+    petstore.inject(503, times=9, probability=0.99)
+    while client.status() != 503:
+        pass
+    petstore.verify()
 
 
 def test_a_handle_of_before_a_reset_touches_nothing_that_came_after(petstore: Face, client: Client) -> None:

@@ -266,6 +266,14 @@ def test_client_that_is_not_admitted_gets_the_response_instead(
     assert [entry.body for entry in petstore.journal] == [b""]
 
 
+def test_body_is_read_for_a_mutant_that_may_let_its_key_in() -> None:
+    with PetStoreMock(mutant="create-any-key") as petstore, Raw(petstore) as client:
+        head = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}")
+        assert client.call(head).status == 100
+        assert client.send(REX).response().status == 201
+        assert [pet["name"] for pet in petstore.pets] == ["Rex"]
+
+
 def test_head_that_was_not_admitted_is_judged_anew(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
     head, state = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}"), petstore.snapshot()
     petstore.revoke_key()
