@@ -36,9 +36,9 @@ class _Animals:
 
     def add(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         self.changed = True
-        document = {"id": self._world.assign_id(), **fields}
+        document = fields if "id" in fields else {"id": self._world.assign_id(), **fields}
         self._world.store.put(document)
-        return document
+        return dict(document)
 
     def remove(self, pet_id: int) -> None:
         self.changed = self._world.store.remove(pet_id) or self.changed

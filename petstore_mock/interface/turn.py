@@ -20,7 +20,7 @@ NO_BODY: Final = object()
 
 
 class MutableAnimals(Protocol):
-    """The animals of the service: the first but ``pet_id``, a new one with an id of the service, one to remove."""
+    """The animals of the service: the first but ``pet_id``; one to add, which may have an id; one to remove."""
 
     def other(self, pet_id: int) -> dict[str, Any] | None: ...
     def add(self, fields: Mapping[str, Any]) -> dict[str, Any]: ...
