@@ -276,7 +276,8 @@ def _stores(change: Callable[[Any], Any]) -> Change:
     def after(turn: Turn, subject: Subject) -> None:
         name, kept = subject["name"], turn.document
         if name in kept and change(kept[name]) != kept[name]:
-            turn.animals.add({**kept, name: change(kept[name])})
+            turn.animals.update(kept["id"], {name: change(kept[name])})
+            turn.has_updated = True
 
     return after
 

@@ -57,7 +57,7 @@ def delete_pet(call: Call) -> Response | Refusal:
         return Refusal("absent_pet", detail=f"petId {pet_id}")
     if call.commit:
         store.remove(pet_id)
-    return bare(call.world, call.world.rules.head(call.operation.success, json=False))
+    return render(call.world, call.operation.success)
 
 
 '''
@@ -75,7 +75,6 @@ def grow(folder: Path) -> None:
     _insert(table, '        ),\n        response="Pets",', PARAMETER)
     _insert(table, ")\n\nFIELDS: Final", OPERATION)
     operations = folder / "petstore_mock" / "core" / "operations.py"
-    _insert(operations, "from petstore_mock.core.routing import", "from petstore_mock.core.responses import bare\n")
     _insert(operations, "EXECUTORS: Final", EXECUTOR)
     _insert(operations, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
 
