@@ -19,7 +19,9 @@ from tests.verify.services import (
     broken,
     changed,
     gives,
+    in_pets,
     nothing,
+    on,
     other_errors,
     result_of,
     where,
@@ -38,6 +40,7 @@ def test_one_cause_is_one_finding(name: str) -> None:
     (found,) = verdict.broken
     assert ": expected " in found.detail
     assert "; came " in found.detail
+    assert ("Location: https://example.com/login" in found.detail) is ("elsewhere" in name)
     assert found.curl.startswith("curl -i ")
 
 
@@ -152,6 +155,7 @@ def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
 def test_findings_come_first_most_serious_first_with_their_details() -> None:
     def change(turn: Turn) -> None:
         where(IS_ERROR, other_errors)(turn)
+        where(on("get", 200), in_pets("name", len))(turn)
         if turn.name == "list" and turn.status == 401:
             turn.respond(200, [])
 
