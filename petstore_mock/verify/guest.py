@@ -291,8 +291,7 @@ class Guest:
             self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:
-        """Return how many requests met a 5xx; one that was sent again counts once."""
-        crashed = {one.probe for one in self.seen if one.status >= 500}
+        crashed = {one.probe for one in self.seen if one.status >= 500}  # sent again, it counts once
         return sum((probe.expected == "open") is is_open for probe in crashed)
 
     def _look_for_trouble(self, seen: Seen) -> None:
