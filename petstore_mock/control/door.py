@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
@@ -82,7 +82,6 @@ class Door:
         self._rules = admission or Admission()
         self._is_open = is_open
         self._service = service
-        self._started = monotonic()
         self._verbs = [
             Verb(self.health, "GET", "health", 200, of="worlds", root_only=True),
             Verb(self.openapi, "GET", "openapi.json", 200, of="worlds", root_only=True),
@@ -92,7 +91,7 @@ class Door:
 
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
-        uptime = round(monotonic() - self._started, 3)
+        uptime = round(monotonic() - self._server().started, 3)
         return {"status": "ok", "version": __version__, "uptime": uptime}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
@@ -255,7 +254,7 @@ class Door:
         with closing(events), nullcontext() if name is None else self._worlds.visiting(self._worlds.find(name)):
             yield b": the events of petstore-mock\n\n"
             for event in events:
-                told = ": still here" if event is None else f"event: {event[0]}\ndata: {json.dumps(event[1])}"
+                told = ": still here" if event is None else f"event: {event[0]}\ndata: {dumps(event[1])}"
                 yield f"{told}\n\n".encode()
 
 
@@ -300,12 +299,12 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
 
 @cache
 def _judge(rules: str) -> tuple[Schema, Callable[[Any], bool]]:
-    found: Schema = in_place(json.loads(rules))
+    found: Schema = in_place(loads(rules))
     return found, schemas.quick(found)
 
 
 def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    whole, is_valid = _judge(json.dumps(rules))
+    whole, is_valid = _judge(dumps(rules))
     if not is_valid(value) and (found := schemas.violations(whole, value, location)):
         raise invalid(found, found.omitted)
     return value

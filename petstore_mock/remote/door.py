@@ -21,6 +21,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
+from petstore_mock.transport import no_proxy
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -58,6 +59,13 @@ class RemoteDoor:
                 self._context = ssl.create_default_context(cafile=ca_path)
             except (OSError, ssl.SSLError) as error:
                 refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
+
+    def exempt(self) -> None:
+        """Keep proxies away from the host, as a mock of this process does."""
+        no_proxy.exempt(self, self._parts.hostname or "")
+
+    def unexempt(self) -> None:
+        no_proxy.unexempt(self)
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the world at the root."""

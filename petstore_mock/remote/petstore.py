@@ -64,8 +64,9 @@ def connect(
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
-    name = world or door.name
-    return RemotePetStore(door, name)
+    found = RemotePetStore(door, world or door.name)
+    door.exempt()
+    return found
 
 
 Do = Callable[..., Any]  # of a verb and its arguments
@@ -214,6 +215,7 @@ class RemotePetStore(PetStore):
                 self._leave(error, self.url)
         finally:
             self.stop()
+            self._door.unexempt()
 
     @property
     def url(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from json import loads
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from petstore_mock.common.dates import iso, moment_of
@@ -153,7 +153,7 @@ def list_pets(world: World, _: Nothing) -> PetsData:
     """Show the animals."""
     with world.lock:  # for the copy alone
         bodies = world.store.bodies()
-    return {"pets": [json.loads(body) for body in bodies]}
+    return {"pets": [loads(body) for body in bodies]}
 
 
 @verb("POST", "pets", 201, body="pets")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import asyncio
 import contextlib
 import os
@@ -96,13 +97,13 @@ def _both_families(monkeypatch: pytest.MonkeyPatch) -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6 loopback")
-    resolve = socket.getaddrinfo
+    resolve = _socket.getaddrinfo
 
     def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
         hosts = ["::1", "127.0.0.1"] if host == "localhost" else [host]
         return [found for one in hosts for found in resolve(one, *arguments, **options)]
 
-    monkeypatch.setattr(socket, "getaddrinfo", both)
+    monkeypatch.setattr(_socket, "getaddrinfo", both)
 
 
 def test_name_of_both_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
