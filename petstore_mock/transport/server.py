@@ -201,7 +201,7 @@ class Server:
                 connection.shut()
             await _sleep(0)
 
-    def _accept(self, listening: Any) -> None:
+    def _accept(self, listening: Any) -> None:  # noqa: ANN401  # typeshed hides its method
         try:
             while True:
                 descriptor, _ = listening._accept()  # noqa: SLF001  # as socket.accept() does
