@@ -159,8 +159,7 @@ class ExpectedViolation:
             before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew
             found = [one for one in journal.violations if one.number > before]
             matching = [one for one in found if self._pattern is None or re.search(self._pattern, _words(one))]
-            for one in matching:
-                one.expected = True
+            journal.expect(matching)
         return found, matching
 
 

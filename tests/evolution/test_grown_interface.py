@@ -100,7 +100,7 @@ def test_static_types_name_it(seen: dict[str, Any]) -> None:
 
 
 def test_strategies_draw_it(seen: dict[str, Any]) -> None:
-    assert seen["strategies"]["new_pets"] == [""]
+    assert seen["strategies"]["new_pets"] == ["Rex"]
     assert seen["strategies"]["list_queries"]
     assert seen["strategies"]["invalid"]
 

@@ -74,7 +74,7 @@ def test_criteria(journal: Journal, criteria: dict[str, Any], numbers: list[int]
     if numbers:
         assert [one.number for one in journal.assert_called(operation, **where)] == numbers
     else:
-        with pytest.raises(VerificationError, match="it never arrived, among 5 requests"):
+        with pytest.raises(VerificationError, match="it never arrived, but 5 other requests did"):
             journal.assert_called(operation, **where)
 
 
