@@ -23,7 +23,6 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
-from petstore_mock.transport import no_proxy
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -50,22 +49,16 @@ class RemoteDoor:
         match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # it takes any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
+        self.host = parts.hostname or ""
         self.ca_path = ca_path
         self._fields = {"Connection": "close"} | ({TOKEN_HEADER: check_token(token)} if token else {})
-        self._connect = partial(HTTPConnection, parts.hostname or "", parts.port, timeout=_PATIENCE)
+        self._connect = partial(HTTPConnection, self.host, parts.port, timeout=_PATIENCE)
         if parts.scheme == "https":
             try:
                 context = ssl.create_default_context(cafile=ca_path)
             except (OSError, ssl.SSLError) as error:
                 refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
             self._connect = partial(HTTPSConnection, *self._connect.args, timeout=_PATIENCE, context=context)
-
-    def exempt(self) -> None:
-        """Keep proxies away from the host, as a mock of this process does."""
-        no_proxy.exempt(self, self._parts.hostname or "")
-
-    def unexempt(self) -> None:
-        no_proxy.unexempt(self)
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the world at the root."""

@@ -14,6 +14,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.petstore import RemotePetStore
+from petstore_mock.transport import no_proxy
 from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Elsewhere:
         former, self._name = self._name, name
         self._owners[name] = owner
         self.world.at_end = at_end
-        self._door.exempt()
+        no_proxy.exempt(self._door, self._door.host)
         if former != name:
             self._end(former)
 
@@ -104,6 +105,6 @@ class Elsewhere:
         """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
 
     def close(self) -> None:
-        self._door.unexempt()
+        no_proxy.unexempt(self._door)
         with suppress(PetStoreMockError):  # a stub that is gone was reported by the tests
             self._end(self._name)
