@@ -417,3 +417,44 @@ def test_proxies_are_kept_away_while_a_mock_listens(
         show()
     """)
     assert done.stdout.splitlines() == [f"{during} {during}", f"{during} {during}", f"{before} None"], done.stderr
+
+
+PROXIES = """
+    from unittest import mock
+    from petstore_mock import connect
+    def show():
+        print(os.environ.get("NO_PROXY"), os.environ.get("no_proxy"))
+    petstore.stop()
+    os.environ.pop("no_proxy", None)
+    os.environ["NO_PROXY"] = "a.example"
+"""
+LEFT = "a.example None"
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        # The program changes a variable while a mock listens.
+        ("petstore.start(); os.environ['NO_PROXY'] = 'b.example'; petstore.stop()", "b.example None"),
+        ("petstore.start(); os.environ['NO_PROXY'] += ',b.example'; petstore.stop()", "a.example,b.example None"),
+        ("petstore.start(); os.environ['no_proxy'] = 'b.example'; petstore.stop()", "a.example b.example"),
+        ("petstore.start(); del os.environ['NO_PROXY']; petstore.stop()", "None None"),
+        # It starts in a block that takes its changes back, where another start (each test is one) repairs them.
+        ("with mock.patch.dict(os.environ): petstore.start()", LEFT),
+        ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start()", "a.example,127.0.0.1 " * 2),
+        ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start(); petstore.stop()", LEFT),
+        ("with mock.patch.dict(os.environ, NO_PROXY='b'): petstore.start()\npetstore.stop()", LEFT),
+        ("petstore.start()\nwith mock.patch.dict(os.environ, clear=True): petstore.stop()", "a.example,127.0.0.1 " * 2),
+        # A stub elsewhere is as near.
+        ("with connect(sys.argv[1]): show()", f"{'a.example,127.0.0.1 ' * 2}\n{LEFT}"),
+        ("with connect(sys.argv[1]) as elsewhere, elsewhere.fresh(): pass\nshow()", f"{LEFT}\n{LEFT}"),
+        (
+            "with connect(sys.argv[1]) as elsewhere:\n with elsewhere.fresh(): pass\n show()",
+            f"{'a.example,127.0.0.1 ' * 2}\n{LEFT}",
+        ),
+    ],
+)
+def test_what_the_program_does_to_the_exceptions_is_kept(script: str, shown: str) -> None:
+    with PetStoreMock(control=True) as stub:
+        done = run(f"{textwrap.dedent(PROXIES)}sys.argv = ['', {stub.url!r}]\n{script}\nshow()")
+    assert [line.strip() for line in done.stdout.splitlines()] == [line.strip() for line in shown.splitlines()]
