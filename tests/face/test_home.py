@@ -409,16 +409,6 @@ def test_what_lives_in_its_process_says_what_to_hand_over(
         through([found] if through is not copy.copy else found)
 
 
-def test_a_subclass_has_fresh_worlds_of_its_own_kind() -> None:
-    class Mine(PetStoreMock):
-        def __init__(self) -> None:
-            super().__init__()
-            self.note = "mine"
-
-    with Mine().fresh() as inner:
-        assert (type(inner), inner.note) == (Mine, "mine")
-
-
 def test_an_entry_can_be_copied_and_pickled(petstore: PetStoreMock) -> None:
     with Client(petstore) as client:
         client.list()
