@@ -108,7 +108,7 @@ def test_absolute_target_becomes_a_path(line: bytes, target: str, host: bytes) -
     [
         (b"HEAD /a HTTP/1.1\r\nHo", "HEAD", "/a"),
         (b"HEAD /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "HEAD", "/a"),
-        (b"HEAD /a", "HEAD", "-"),
+        (b"HEAD /a", "HEAD", "/a"),
         (b"\0", "-", "-"),
     ],
 )
