@@ -104,6 +104,10 @@ class Animals:
         self.changes.append(fields)
         return {"id": 99, **fields}
 
+    def update(self, pet_id: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        self.changes.append(changes)
+        return {"id": pet_id, **changes}
+
     def remove(self, pet_id: int) -> None:
         self.changes.append(pet_id)
 
@@ -111,6 +115,7 @@ class Animals:
 PETS: list[dict[str, Any]] = [
     {"id": 1, "name": "Rex", "categoryId": 2**60 + 1, "status": "available"},
     {"id": 2, "name": "Žofka", "categoryId": 2, "status": "pending"},
+    {"id": 3, "name": f" Žofka\U0001f600{'x' * 60} ", "categoryId": 2, "status": "pending"},
     {"id": 2**60 + 1, "name": "TOM", "categoryId": 2, "status": "sold"},
 ]
 PLAIN: dict[str, Any] = {"name": "Rex", "categoryId": 1}
