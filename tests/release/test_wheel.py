@@ -131,7 +131,7 @@ def test_installed_package_reads_the_schemas_that_it_ships(programs: Path) -> No
 
 
 def test_installed_fake_works_without_pytest_and_hypothesis(programs: Path) -> None:
-    code = "from petstore_mock import PetStoreMock\nwith PetStoreMock() as petstore: print(petstore.seed(name='Rex'))"
+    code = "import petstore_mock as fake; print(fake.PetStoreMock().seed(name="Rex"))"
     assert "'name': 'Rex'" in run(programs / "python", "-c", code, cwd=programs)
 
 

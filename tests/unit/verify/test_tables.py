@@ -11,6 +11,7 @@ from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.evidence import EVIDENCE
 from petstore_mock.verify.probes import PROBES
+from tests.sentences import PASSAGES
 
 
 @pytest.mark.untraced
@@ -32,3 +33,9 @@ def test_each_clause_has_an_id_of_its_own_and_a_probe() -> None:
 def test_the_evidence_is_that_of_24_gaps() -> None:
     assert len(EVIDENCE) == 24
     assert EVIDENCE.keys() <= GAPS.keys()
+
+
+def test_the_interfaces_sentences_name_each_clause_and_each_gap_or_say_why_not() -> None:
+    assert {name for one in PASSAGES for name in one.clauses.split()} == {clause.id for clause in CLAUSES}
+    assert {name for one in PASSAGES for name in one.gaps.split()} == {*GAPS}
+    assert [one.text for one in PASSAGES if not (one.clauses or one.gaps or one.why)] == []
