@@ -29,7 +29,8 @@ class Passage(NamedTuple):
     why: str = ""
 
 
-_KEY_REFUSED: Final = "5-missing-key 5-unknown-key 5-missing-key-get 5-unknown-key-get 5-missing-key-create 5-unknown-key-create 7-401-error"
+_MISSING: Final = "5-missing-key 5-missing-key-get 5-missing-key-create"
+_KEY_REFUSED: Final = f"{_MISSING} 5-unknown-key 5-unknown-key-get 5-unknown-key-create 7-401-error"
 _NOT_SEEN: Final = "not shown, and a request can't show it either"
 
 PASSAGES: Final = (
@@ -137,7 +138,7 @@ PASSAGES: Final = (
     Passage(
         "4",
         "Every operation requires authentication (see section 5).",
-        "5-missing-key 5-missing-key-get 5-missing-key-create",
+        _MISSING,
     ),
     Passage("4.1", "Operation name: listPets", why="a name of the document's; it goes over no wire"),
     Passage("4.1", "Method and path: GET /pets", "4.1-list 1-base-address"),

@@ -36,7 +36,7 @@ def breaches(source: str) -> list[str]:
         if one[1] not in NAMES[None] or (one[2] and one[1] in MODULES and one[2] not in NAMES[one[1]]):
             found.append(one[0])
     for one in IMPORTED.finditer(source):
-        names = {name.split()[0] for name in (one[2] or one[3]).partition("#")[0].split(",") if name.strip()}
+        names = {name.split()[0] for name in re.split(r"[#\\]", one[2] or one[3])[0].split(",") if name.strip()}
         if not names <= NAMES.get(one[1], set()):
             found.append(one[0])
     return found
