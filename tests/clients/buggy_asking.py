@@ -9,28 +9,14 @@ import unicodedata
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json, altered, clients_of
 
-
-class LimitZeroForNone(HttpClientPets):
-    """Sends ``limit=0`` when no limit is given."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit or 0, status)
-
-
-class StatusNoneAsText(HttpClientPets):
-    """Formats None into the query: ``status=None``."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return f"?limit={limit or 20}&status={status}"
-
-
-class LimitForgotten(HttpClientPets):
-    """Passes the limit on only when there is a status as well."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit if status else None, status)
+# Sends ``limit=0`` when no limit is given.
+LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(limit or 0, status))
+# Formats None into the query: ``status=None``.
+StatusNoneAsText = altered(query=lambda self, limit, status: f"?limit={limit or 20}&status={status}")
+# Passes the limit on only when there is a status as well.
+LimitForgotten = altered(query=lambda self, limit, status: self.plain.query(limit if status else None, status))
 
 
 class LimitPastTheMaximum(HttpClientPets):
@@ -43,39 +29,24 @@ class LimitPastTheMaximum(HttpClientPets):
         return super().list_pets(limit=limit, status=status)[: limit or 20]
 
 
-class ParameterMisnamed(HttpClientPets):
-    """Calls the status filter ``state``."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status).replace("status=", "state=")
-
-
-class StatusInUpperCase(HttpClientPets):
-    """Sends the enumeration's constant names."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status.upper() if status else None)
-
-
-class StatusJoined(HttpClientPets):
-    """Always names every status, separated by commas, when none is asked for."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status or "available,pending,sold")
-
-
-class StatusNullInBody(HttpClientPets):
-    """Sends ``"status": null`` when it is left out."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {"name": name, "categoryId": category_id, "status": status}
-
-
-class StatusDefaulted(HttpClientPets):
-    """Makes up a status when none is given."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name, category_id, status or "available")
+# Calls the status filter ``state``.
+ParameterMisnamed = altered(
+    query=lambda self, limit, status: self.plain.query(limit, status).replace("status=", "state=")
+)
+# Sends the enumeration's constant names.
+StatusInUpperCase = altered(
+    query=lambda self, limit, status: self.plain.query(limit, status.upper() if status else None)
+)
+# Always names every status, separated by commas, when none is asked for.
+StatusJoined = altered(query=lambda self, limit, status: self.plain.query(limit, status or "available,pending,sold"))
+# Sends ``"status": null`` when it is left out.
+StatusNullInBody = altered(
+    body=lambda self, name, category_id, status: {"name": name, "categoryId": category_id, "status": status}
+)
+# Makes up a status when none is given.
+StatusDefaulted = altered(
+    body=lambda self, name, category_id, status: self.plain.body(name, category_id, status or "available")
+)
 
 
 class FieldInSnakeCase(HttpClientPets):
@@ -87,18 +58,17 @@ class FieldInSnakeCase(HttpClientPets):
         return body
 
 
-class CategoryAsText(HttpClientPets):
-    """Sends every value as text, as a form would."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {**super().body(name, category_id, status), "categoryId": str(category_id)}
-
-
-class CategoryAsFloat(HttpClientPets):
-    """Has one type of number, and loses what a float can't hold."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
+# Sends every value as text, as a form would.
+CategoryAsText = altered(
+    body=lambda self, name, category_id, status: {
+        **self.plain.body(name, category_id, status),
+        "categoryId": str(category_id),
+    }
+)
+# Has one type of number, and loses what a float can't hold.
+CategoryAsFloat = altered(
+    encode=lambda self, body: json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
+)
 
 
 class FalsyCategoryLeftOut(HttpClientPets):
@@ -109,18 +79,14 @@ class FalsyCategoryLeftOut(HttpClientPets):
         return {field: value for field, value in body.items() if field != "categoryId" or value}
 
 
-class EmptyNameLeftOut(HttpClientPets):
-    """Takes an empty name for none."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {field: value for field, value in super().body(name, category_id, status).items() if value != ""}
-
-
-class NameStripped(HttpClientPets):
-    """Tidies names up."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name.strip(), category_id, status)
+# Takes an empty name for none.
+EmptyNameLeftOut = altered(
+    body=lambda self, name, category_id, status: {
+        field: value for field, value in self.plain.body(name, category_id, status).items() if value != ""
+    }
+)
+# Tidies names up.
+NameStripped = altered(body=lambda self, name, category_id, status: self.plain.body(name.strip(), category_id, status))
 
 
 class NameUnescaped(HttpClientPets):
@@ -131,18 +97,10 @@ class NameUnescaped(HttpClientPets):
         return f'{{"name": "{body["name"]}", "categoryId": {body["categoryId"]}{status}}}'.encode()
 
 
-class NameInLatin1(HttpClientPets):
-    """Encodes as Latin-1."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return json.dumps(body, ensure_ascii=False).encode("latin-1", "replace")
-
-
-class NameCut(HttpClientPets):
-    """Cuts names to what its own database column holds."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name[:100], category_id, status)
+# Encodes as Latin-1.
+NameInLatin1 = altered(encode=lambda self, body: json.dumps(body, ensure_ascii=False).encode("latin-1", "replace"))
+# Cuts names to what its own database column holds.
+NameCut = altered(body=lambda self, name, category_id, status: self.plain.body(name[:100], category_id, status))
 
 
 class LengthInCharacters(HttpClientPets):
@@ -156,11 +114,8 @@ class LengthInCharacters(HttpClientPets):
         return super().send(method, path, None if body is None else body[: self.length])
 
 
-class BodyAsForm(HttpClientPets):
-    """Posts a form."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return urlencode(body).encode()
+# Posts a form.
+BodyAsForm = altered(encode=lambda self, body: urlencode(body).encode())
 
 
 class BodyWithGet(HttpClientPets):
@@ -178,27 +133,16 @@ class TrailingSlash(HttpClientPets):
         return self.send(method, f"{base}/{mark}{query}", body)
 
 
-class NegativeIdEscaped(HttpClientPets):
-    """Takes a negative id for a mistake and sends its absolute value."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        return super().get_pet(abs(pet_id))
-
-
-class IdAsFloat(HttpClientPets):
-    """Writes large ids in scientific notation."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self.read(
-            self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
-        )
-
-
-class KeyWithoutScheme(HttpClientPets):
-    """Leaves out ``Bearer``."""
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": self.key}
+# Takes a negative id for a mistake and sends its absolute value.
+NegativeIdEscaped = altered(get_pet=lambda self, pet_id: self.plain.get_pet(abs(pet_id)))
+# Writes large ids in scientific notation.
+IdAsFloat = altered(
+    get_pet=lambda self, pet_id: self.read(
+        self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
+    )
+)
+# Leaves out ``Bearer``.
+KeyWithoutScheme = altered(headers=lambda self: {"Authorization": self.key})
 
 
 class KeyInQuery(HttpClientPets):
@@ -209,11 +153,8 @@ class KeyInQuery(HttpClientPets):
         return f"{found}&api_key={quote(self.key)}" if found else ""
 
 
-class KeyInAnotherHeader(HttpClientPets):
-    """Sends the key in a second header, for an old gateway."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "X-Api-Key": self.key}
+# Sends the key in a second header, for an old gateway.
+KeyInAnotherHeader = altered(headers=lambda self: {**self.plain.headers(), "X-Api-Key": self.key})
 
 
 class KeyOnlyForWriting(HttpClientPets):
@@ -276,25 +217,18 @@ class NameInHeader(HttpClientPets):
         return super().headers() if trace is None else {**super().headers(), "X-Pet-Name": trace}
 
 
-class NameNormalised(HttpClientPets):
-    """Sends names in Unicode's composed form."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(unicodedata.normalize("NFC", name), category_id, status)
-
-
-class HostWithoutPort(HttpClientPets):
-    """Names the host alone in Host."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Host": self.host}
-
-
-class AcceptsOtherVersion(HttpClientPets):
-    """Accepts what another interface answers."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Accept": "application/vnd.petstore.v2+xml"}
+# Sends names in Unicode's composed form.
+NameNormalised = altered(
+    body=lambda self, name, category_id, status: HttpClientPets.body(
+        self, unicodedata.normalize("NFC", name), category_id, status
+    )
+)
+# Names the host alone in Host.
+HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": self.host})
+# Accepts what another interface answers.
+AcceptsOtherVersion = altered(
+    headers=lambda self: {**self.plain.headers(), "Accept": "application/vnd.petstore.v2+xml"}
+)
 
 
 class HeadersLogged(HttpClientPets):
@@ -382,48 +316,4 @@ class LengthKept(HttpClientPets):
         return encoded
 
 
-ASKING = (
-    LimitZeroForNone,
-    StatusNoneAsText,
-    LimitForgotten,
-    LimitPastTheMaximum,
-    ParameterMisnamed,
-    StatusInUpperCase,
-    StatusJoined,
-    StatusNullInBody,
-    StatusDefaulted,
-    FieldInSnakeCase,
-    CategoryAsText,
-    CategoryAsFloat,
-    FalsyCategoryLeftOut,
-    EmptyNameLeftOut,
-    NameStripped,
-    NameUnescaped,
-    NameInLatin1,
-    NameCut,
-    LengthInCharacters,
-    BodyAsForm,
-    BodyWithGet,
-    TrailingSlash,
-    NegativeIdEscaped,
-    IdAsFloat,
-    KeyWithoutScheme,
-    KeyInQuery,
-    KeyInAnotherHeader,
-    KeyOnlyForWriting,
-    CreateIfAbsent,
-    ZeroIdRefused,
-    MissingRemembered,
-    NameInHeader,
-    NameNormalised,
-    HostWithoutPort,
-    AcceptsOtherVersion,
-    HeadersLogged,
-    CreatesAgainAfterLooking,
-    CreatesAgainWhenUnreadable,
-    RetryAfterOn429Only,
-    RedirectedInACircle,
-    NameAsTemplate,
-    NegativeIdsMissing,
-    LengthKept,
-)
+ASKING = clients_of(globals())

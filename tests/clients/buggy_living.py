@@ -15,7 +15,17 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    altered,
+    clients_of,
+)
 
 FAILURES = (OSError, http.client.HTTPException)
 
@@ -152,11 +162,8 @@ class NoTimeoutInSession(RequestsPets):
         return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
 
 
-class StaleConnection(HttpClientPets):
-    """Takes a kept connection for an open one."""
-
-    def is_stale(self, connection: http.client.HTTPConnection) -> bool:  # noqa: ARG002
-        return False
+# Takes a kept connection for an open one.
+StaleConnection = altered(is_stale=lambda self, connection: False)
 
 
 class LockNotReleased(HttpClientPets):
@@ -289,18 +296,12 @@ class HeadersShared(HttpClientPets):
         return self.shared
 
 
-class KeyQuoted(HttpClientPets):
-    """Percent-encodes its key, as if it stood in a query."""
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"}
-
-
-class KeyLowered(HttpClientPets):
-    """Takes the values of headers for the same in either case."""
-
-    def headers(self) -> dict[str, str]:
-        return {name: f"Bearer {value[7:].lower()}" for name, value in super().headers().items()}
+# Percent-encodes its key, as if it stood in a query.
+KeyQuoted = altered(headers=lambda self: {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"})
+# Takes the values of headers for the same in either case.
+KeyLowered = altered(
+    headers=lambda self: {name: f"Bearer {value[7:].lower()}" for name, value in self.plain.headers().items()}
+)
 
 
 class KeyInError(HttpClientPets):
@@ -499,47 +500,4 @@ class CreatesLater(HttpClientPets):
         return super().list_pets(limit=limit, status=status)
 
 
-LIVING = (
-    CreatesAgain,
-    CreatesAgainAfterServerError,
-    RetriesEverythingByPolicy,
-    RetriesWithoutEnd,
-    RenewsKeyWithoutEnd,
-    WaitsForTheAnimal,
-    DeafToRetryAfter,
-    RetryAfterAsNumber,
-    FailureSwallowed,
-    FailureTakenForMissing,
-    LostTakenForDone,
-    CutBodyAccepted,
-    NoTimeout,
-    NoTimeoutInSession,
-    StaleConnection,
-    LockNotReleased,
-    UnreadError,
-    BrokenConnectionKept,
-    GetsRemembered,
-    ListsRemembered,
-    RememberedByTheClass,
-    StaleOnFailure,
-    ListReused,
-    DefaultsShared,
-    HeadersShared,
-    KeyQuoted,
-    KeyLowered,
-    KeyInError,
-    ConnectionsKept,
-    ErrorsKeepConnections,
-    NeverClosed,
-    ThreadsLeft,
-    CloseFails,
-    ResentOnClose,
-    LoggedOutOnClose,
-    RedirectedWithKey,
-    KeyKeptOnRedirect,
-    SessionShared,
-    LostLookedFor,
-    RefreshedInBackground,
-    FirstHeadersKept,
-    CreatesLater,
-)
+LIVING = clients_of(globals())

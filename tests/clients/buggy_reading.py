@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, altered, clients_of
 
 if TYPE_CHECKING:
     import http.client
@@ -41,11 +41,10 @@ class StatusMadeUp(HttpClientPets):
         return document
 
 
-class IdAsNumberOfJavaScript(HttpClientPets):
-    """Reads every number as a float."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body, parse_int=lambda text: int(float(text)))
+# Reads every number as a float.
+IdAsNumberOfJavaScript = altered(
+    read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text)))
+)
 
 
 class IdAsText(HttpClientPets):
@@ -105,11 +104,8 @@ class TextInLatin1(HttpClientPets):
         return json.loads(answer.body.decode(charset))
 
 
-class LinesSplit(HttpClientPets):
-    """Reads line by line and joins with blanks, where a name may hold a line separator."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(" ".join(answer.body.decode().splitlines()))
+# Reads line by line and joins with blanks, where a name may hold a line separator.
+LinesSplit = altered(read=lambda self, answer: json.loads(" ".join(answer.body.decode().splitlines())))
 
 
 class ContentTypeCompared(HttpClientPets):
@@ -242,18 +238,10 @@ class NextPageFollowed(HttpClientPets):
         return pets
 
 
-class EverySuccessIs200(HttpClientPets):
-    """Takes 201 for an error."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
-        return super().checked(answer, 200)
-
-
-class StatusNotLookedAt(HttpClientPets):
-    """Takes every answer for a success."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
-        return answer
+# Takes 201 for an error.
+EverySuccessIs200 = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
+# Takes every answer for a success.
+StatusNotLookedAt = altered(checked=lambda self, answer, success: answer)
 
 
 class OnlyServerErrors(HttpClientPets):
@@ -475,48 +463,4 @@ class AskedWhenRead(HttpClientPets):
         return self.Later(lambda: ask(limit=limit, status=status))
 
 
-READING = (
-    StatusTakenForGranted,
-    StatusMadeUp,
-    IdAsNumberOfJavaScript,
-    IdAsText,
-    StrictFields,
-    FieldsByPosition,
-    JsonByPattern,
-    TextInLatin1,
-    LinesSplit,
-    ContentTypeCompared,
-    HeaderNamesCompared,
-    LengthTakenForGranted,
-    OneReadOnly,
-    BlocksDecoded,
-    SunsetTakenForGranted,
-    LocationFollowed,
-    ReadBackAfterCreating,
-    NewestLast,
-    FoundInTheFirstPage,
-    FilteredHere,
-    CutHere,
-    TotalTrusted,
-    NextPageFollowed,
-    EverySuccessIs200,
-    StatusNotLookedAt,
-    OnlyServerErrors,
-    NothingForMissing,
-    EmptyForUnauthorized,
-    ErrorCodeTrusted,
-    ErrorBodyTrusted,
-    ErrorsAreAlike,
-    Deduplicated,
-    RetryAfterTakenForGranted,
-    RetryAfterInThePast,
-    ErrorHasMessage,
-    ErrorInUtf8,
-    NumberTakenForStatus,
-    MergedWithStale,
-    CreatedByAList,
-    LocationTakenForAbsolute,
-    EntitiesUnescaped,
-    FieldsAsAttributes,
-    AskedWhenRead,
-)
+READING = clients_of(globals())

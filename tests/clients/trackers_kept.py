@@ -23,7 +23,18 @@ import requests
 import urllib3
 
 from tests.clients.buggy_living import GetsRemembered
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    altered,
+    clients_of,
+)
 from tests.clients.shapes import AsyncPets, Status, shaped
 
 if TYPE_CHECKING:
@@ -118,11 +129,8 @@ class IdleConnectionUsed(HttpClientPets):
         return False
 
 
-class NumbersAreFloats(HttpClientPets):
-    """Stores every number as a float (rest-sh/restish#397)."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body, parse_int=lambda text: int(float(text)))
+# Stores every number as a float (rest-sh/restish#397).
+NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
 
 class LengthOfText(HttpClientPets):
@@ -232,11 +240,8 @@ class PermanentErrorsAgain(HttpClientPets):
         return answer
 
 
-class BracketsForgotten(HttpClientPets):
-    """Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387)."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Host": f"{self.host}:{self.port}"}
+# Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387).
+BracketsForgotten = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
 
 class ErrorsDoNotPickle(HttpClientPets):
@@ -336,11 +341,10 @@ class TimeoutInMilliseconds(HttpClientPets):
     timeout = TIMEOUT * 1000
 
 
-class KeyInItsRepresentation(HttpClientPets):
-    """Shows its key in its representation (solvebio/solvebio-python#283)."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
+# Shows its key in its representation (solvebio/solvebio-python#283).
+KeyInItsRepresentation = altered(
+    __repr__=lambda self: f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
+)
 
 
 @dataclass(frozen=True)
@@ -439,44 +443,4 @@ class LiteralPet(pydantic.BaseModel):
     status: Status
 
 
-KEPT = (
-    DatesAreLocal,
-    SecondsAlone,
-    RetryAfterIgnored,
-    SessionForEachCall,
-    FieldsForbidden,
-    TimeoutSwitchedOff,
-    NoTimeoutForPost,
-    IdleConnectionUsed,
-    NumbersAreFloats,
-    LengthOfText,
-    NothingFound,
-    EmptyForErrors,
-    RemembersLists,
-    KeyTakenAlong,
-    ClosesLater,
-    HeaderTakenForGranted,
-    UnescapesNames,
-    ConfiguresTheRootLogger,
-    TimeoutForTheWholeProgram,
-    PermanentErrorsAgain,
-    BracketsForgotten,
-    ErrorsDoNotPickle,
-    ThreadOutlivesIt,
-    FirstPageIsAll,
-    FiltersAfterTheLimit,
-    MissingForEver,
-    OneObjectForAll,
-    AssertsTheStatus,
-    ProxyForLoopback,
-    StatusOfALostConnection,
-    TimeoutInMilliseconds,
-    KeyInItsRepresentation,
-    SecretInItsError,
-    IdsInFloat32,
-    TextWhereNoJsonIs,
-    JoinedWithASlash,
-    LoopOfYesterday,
-    LongWaitsForgotten,
-    LiteralsAreClosed,
-)
+KEPT = clients_of(globals())

@@ -15,7 +15,18 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import urllib3
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    altered,
+    clients_of,
+)
 from tests.clients.shapes import AsyncPets
 
 if TYPE_CHECKING:
@@ -76,11 +87,8 @@ class NoneForNoContent(HttpClientPets):
         return None if answer.status == 204 else super().read(answer)
 
 
-class EmptyObjectForEmptyBody(HttpClientPets):
-    """Reads an empty body as an empty object (nicholasbester/clickup-cli#11)."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body or b"{}")
+# Reads an empty body as an empty object (nicholasbester/clickup-cli#11).
+EmptyObjectForEmptyBody = altered(read=lambda self, answer: json.loads(answer.body or b"{}"))
 
 
 class NoRowsForEmptyBody(HttpClientPets):
@@ -111,11 +119,12 @@ class LogsRequests(HttpClientPets):
         return super().send(method, path, body)
 
 
-class FalsyLeftOut(HttpClientPets):
-    """Leaves out of the body what is falsy (openapistack/openapi-client-axios#45)."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {field: value for field, value in super().body(name, category_id, status).items() if value}
+# Leaves out of the body what is falsy (openapistack/openapi-client-axios#45).
+FalsyLeftOut = altered(
+    body=lambda self, name, category_id, status: {
+        field: value for field, value in self.plain.body(name, category_id, status).items() if value
+    }
+)
 
 
 class RefreshesUntilItWorks(HttpClientPets):
@@ -280,11 +289,12 @@ class RequestInTheError(HttpClientPets):
         return answer
 
 
-class EnumsByTheirName(HttpClientPets):
-    """Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35)."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, None if status is None else f"Status.{status.upper()}")
+# Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
+EnumsByTheirName = altered(
+    query=lambda self, limit, status: HttpClientPets.query(
+        self, limit, None if status is None else f"Status.{status.upper()}"
+    )
+)
 
 
 class NeverGivesUp(HttpClientPets):
@@ -343,11 +353,10 @@ class OnlyTwoHundred(HttpClientPets):
         return super().checked(answer, 200)
 
 
-class NoneAsText(HttpClientPets):
-    """Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766)."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return f"?limit={limit}" + ("" if status is None else f"&status={status}")
+# Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766).
+NoneAsText = altered(
+    query=lambda self, limit, status: f"?limit={limit}" + ("" if status is None else f"&status={status}")
+)
 
 
 class HeadersByTheirCase(HttpClientPets):
@@ -449,45 +458,4 @@ class PrintsTheKey(HttpClientPets):
         print("token", key)  # noqa: T201  # the bug
 
 
-SHOWN = (
-    FreshKeyForEachAttempt,
-    NothingForLost,
-    NoneForNoContent,
-    EmptyObjectForEmptyBody,
-    NoRowsForEmptyBody,
-    NoRowsForAnythingElse,
-    LogsRequests,
-    FalsyLeftOut,
-    RefreshesUntilItWorks,
-    ErrorsAreJson,
-    ErrorsHaveACode,
-    HeadersOfTheClass,
-    ParametersOfTheFunction,
-    ErrorsStayOpen,
-    FollowsNext,
-    RetriesEveryMethod,
-    RetriesInThePool,
-    PostsOnceMoreAfterTimeout,
-    PostsOnceMoreWhenDisconnected,
-    BodyIsSpent,
-    IdsInFourBytes,
-    PathOfTheBaseDropped,
-    ErrorsAreResults,
-    RequestInTheError,
-    EnumsByTheirName,
-    NeverGivesUp,
-    OnlySuccessEndsIt,
-    ExactContentType,
-    Latin1WithoutCharset,
-    ErrorsAreFalse,
-    OnlyTwoHundred,
-    NoneAsText,
-    HeadersByTheirCase,
-    SleepsAsLongAsTold,
-    WaitsByItsOwnClock,
-    PastIsNegative,
-    OptionalIsRequired,
-    PostBecomesGet,
-    CacheWithoutTheKey,
-    PrintsTheKey,
-)
+SHOWN = clients_of(globals())
