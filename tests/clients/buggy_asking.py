@@ -9,7 +9,15 @@ import unicodedata
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json, altered, clients_of
+from tests.clients.bugs import (
+    altered,
+    asks_again,
+    calls_again,
+    clients_of,
+    sends,
+)
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.shapes import snake_case
 
 # Sends ``limit=0`` when no limit is given.
 LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(limit or 0, status))
@@ -17,18 +25,11 @@ LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(li
 StatusNoneAsText = altered(query=lambda self, limit, status: f"?limit={limit or 20}&status={status}")
 # Passes the limit on only when there is a status as well.
 LimitForgotten = altered(query=lambda self, limit, status: self.plain.query(limit if status else None, status))
-
-
-class LimitPastTheMaximum(HttpClientPets):
-    """Asks for one more than the page, to see whether there is another."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query((limit or 20) + 1, status)
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        return super().list_pets(limit=limit, status=status)[: limit or 20]
-
-
+# Asks for one more than the page, to see whether there is another.
+LimitPastTheMaximum = altered(
+    query=lambda self, limit, status: self.plain.query((limit or 20) + 1, status),
+    list_pets=lambda self, limit=None, status=None: self.plain.list_pets(limit=limit, status=status)[: limit or 20],
+)
 # Calls the status filter ``state``.
 ParameterMisnamed = altered(
     query=lambda self, limit, status: self.plain.query(limit, status).replace("status=", "state=")
@@ -40,53 +41,25 @@ StatusInUpperCase = altered(
 # Always names every status, separated by commas, when none is asked for.
 StatusJoined = altered(query=lambda self, limit, status: self.plain.query(limit, status or "available,pending,sold"))
 # Sends ``"status": null`` when it is left out.
-StatusNullInBody = altered(
-    body=lambda self, name, category_id, status: {"name": name, "categoryId": category_id, "status": status}
-)
+StatusNullInBody = sends(lambda body: {"status": None, **body})
 # Makes up a status when none is given.
-StatusDefaulted = altered(
-    body=lambda self, name, category_id, status: self.plain.body(name, category_id, status or "available")
-)
-
-
-class FieldInSnakeCase(HttpClientPets):
-    """Sends the Python name of the field."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        body = super().body(name, category_id, status)
-        body["category_id"] = body.pop("categoryId")
-        return body
-
-
+StatusDefaulted = sends(lambda body: {"status": "available", **body})
+# Sends the Python name of the field.
+FieldInSnakeCase = sends(snake_case)
 # Sends every value as text, as a form would.
-CategoryAsText = altered(
-    body=lambda self, name, category_id, status: {
-        **self.plain.body(name, category_id, status),
-        "categoryId": str(category_id),
-    }
-)
+CategoryAsText = sends(lambda body: {**body, "categoryId": str(body["categoryId"])})
 # Has one type of number, and loses what a float can't hold.
 CategoryAsFloat = altered(
     encode=lambda self, body: json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
 )
-
-
-class FalsyCategoryLeftOut(HttpClientPets):
-    """Takes category 0 for none."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        body = super().body(name, category_id, status)
-        return {field: value for field, value in body.items() if field != "categoryId" or value}
-
-
-# Takes an empty name for none.
-EmptyNameLeftOut = altered(
-    body=lambda self, name, category_id, status: {
-        field: value for field, value in self.plain.body(name, category_id, status).items() if value != ""
-    }
+# Takes category 0 for none.
+FalsyCategoryLeftOut = sends(
+    lambda body: {field: value for field, value in body.items() if field != "categoryId" or value}
 )
+# Takes an empty name for none.
+EmptyNameLeftOut = sends(lambda body: {field: value for field, value in body.items() if value != ""})
 # Tidies names up.
-NameStripped = altered(body=lambda self, name, category_id, status: self.plain.body(name.strip(), category_id, status))
+NameStripped = sends(lambda body: {**body, "name": body["name"].strip()})
 
 
 class NameUnescaped(HttpClientPets):
@@ -100,7 +73,7 @@ class NameUnescaped(HttpClientPets):
 # Encodes as Latin-1.
 NameInLatin1 = altered(encode=lambda self, body: json.dumps(body, ensure_ascii=False).encode("latin-1", "replace"))
 # Cuts names to what its own database column holds.
-NameCut = altered(body=lambda self, name, category_id, status: self.plain.body(name[:100], category_id, status))
+NameCut = sends(lambda body: {**body, "name": body["name"][:100]})
 
 
 class LengthInCharacters(HttpClientPets):
@@ -218,11 +191,7 @@ class NameInHeader(HttpClientPets):
 
 
 # Sends names in Unicode's composed form.
-NameNormalised = altered(
-    body=lambda self, name, category_id, status: HttpClientPets.body(
-        self, unicodedata.normalize("NFC", name), category_id, status
-    )
-)
+NameNormalised = sends(lambda body: {**body, "name": unicodedata.normalize("NFC", body["name"])})
 # Names the host alone in Host.
 HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": self.host})
 # Accepts what another interface answers.
@@ -252,22 +221,10 @@ class CreatesAgainAfterLooking(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class CreatesAgainWhenUnreadable(HttpClientPets):
-    """Makes the whole call again when there is a ValueError, which no readable JSON is too."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        try:
-            return super().create_pet(name=name, category_id=category_id, status=status)
-        except ValueError:
-            return super().create_pet(name=name, category_id=category_id, status=status)
-
-
-class RetryAfterOn429Only(HttpClientPets):
-    """Asks again at once after 503, which tells to wait too."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if method == "GET" and answer.status == 503 else answer
+# Makes the whole call again when there is a ValueError, which no readable JSON is too.
+CreatesAgainWhenUnreadable = calls_again("create_pet", ValueError)
+# Asks again at once after 503, which tells to wait too.
+RetryAfterOn429Only = asks_again(1, lambda method, status: method == "GET" and status == 503)
 
 
 class RedirectedInACircle(HttpClientPets):

@@ -15,37 +15,21 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from tests.clients.correct import (
-    TIMEOUT,
-    Answer,
-    ApiError,
-    HttpClientPets,
-    Json,
-    RequestsPets,
-    Urllib3Pets,
+from tests.clients.bugs import (
+    FAILURES,
+    FOR_EVER,
     altered,
+    asks_again,
+    calls_again,
     clients_of,
+    swallows,
 )
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
 
-FAILURES = (OSError, http.client.HTTPException)
-
-
-class CreatesAgain(HttpClientPets):
-    """Asks once more whenever an answer is lost, also to create."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        try:
-            return self.send(method, path, body)
-        except FAILURES:
-            return self.send(method, path, body)
-
-
-class CreatesAgainAfterServerError(HttpClientPets):
-    """Asks once more after any 5xx, also to create."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if answer.status >= 500 else answer
+# Asks once more whenever an answer is lost, also to create.
+CreatesAgain = calls_again("ask", FAILURES)
+# Asks once more after any 5xx, also to create.
+CreatesAgainAfterServerError = asks_again(1, lambda method, status: status >= 500)
 
 
 class RetriesEverythingByPolicy(RequestsPets):
@@ -56,24 +40,10 @@ class RetriesEverythingByPolicy(RequestsPets):
         self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None)))
 
 
-class RetriesWithoutEnd(HttpClientPets):
-    """Asks until the service has recovered."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        while True:
-            answer = self.send(method, path, body)
-            if method == "POST" or answer.status < 500:
-                return answer
-
-
-class RenewsKeyWithoutEnd(HttpClientPets):
-    """Takes every 401 for a key that has just been rotated, and asks again."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        while True:
-            answer = self.send(method, path, body)
-            if answer.status != 401:
-                return answer
+# Asks until the service has recovered.
+RetriesWithoutEnd = asks_again(FOR_EVER, lambda method, status: method != "POST" and status >= 500)
+# Takes every 401 for a key that has just been rotated, and asks again.
+RenewsKeyWithoutEnd = asks_again(FOR_EVER, lambda method, status: status == 401)
 
 
 class WaitsForTheAnimal(HttpClientPets):
@@ -89,12 +59,8 @@ class WaitsForTheAnimal(HttpClientPets):
         raise ApiError(404)
 
 
-class DeafToRetryAfter(HttpClientPets):
-    """Asks again at once when it is told to wait."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if answer.status == 429 else answer
+# Asks again at once when it is told to wait.
+DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
 
 
 class RetryAfterAsNumber(HttpClientPets):
@@ -106,14 +72,8 @@ class RetryAfterAsNumber(HttpClientPets):
         return super().checked(answer, success)
 
 
-class FailureSwallowed(HttpClientPets):
-    """Shows an empty list when the service can't be reached."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        try:
-            return super().list_pets(limit=limit, status=status)
-        except FAILURES:
-            return []
+# Shows an empty list when the service can't be reached.
+FailureSwallowed = swallows("list_pets", FAILURES, list)
 
 
 class FailureTakenForMissing(HttpClientPets):

@@ -14,75 +14,43 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, altered, clients_of
+from tests.clients.bugs import (
+    altered,
+    clients_of,
+    reads,
+    swallows,
+)
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets
 
 if TYPE_CHECKING:
     import http.client
     from collections.abc import Callable
 
 
-class StatusTakenForGranted(HttpClientPets):
-    """Reads ``status`` of every animal."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["status"] = pet["status"].lower()
-        return document
-
-
-class StatusMadeUp(HttpClientPets):
-    """Shows an animal without a status as available."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet.setdefault("status", "available")
-        return document
-
-
+# Reads ``status`` of every animal.
+StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})
+# Shows an animal without a status as available.
+StatusMadeUp = reads(lambda pet: {"status": "available", **pet})
 # Reads every number as a float.
 IdAsNumberOfJavaScript = altered(
     read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text)))
 )
+# Keeps ids as text, for safety.
+IdAsText = reads(lambda pet: {**pet, "id": str(pet["id"])})
 
 
-class IdAsText(HttpClientPets):
-    """Keeps ids as text, for safety."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["id"] = str(pet["id"])
-        return document
+@dataclass
+class StrictPet:
+    id: int
+    name: str
+    categoryId: int  # noqa: N815  # the interface's name
+    status: str | None = None
 
 
-class StrictFields(HttpClientPets):
-    """Has a class with exactly the fields that it knows."""
-
-    @dataclass
-    class Pet:
-        id: int
-        name: str
-        categoryId: int  # noqa: N815  # the interface's name
-        status: str | None = None
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        if isinstance(document, list):
-            return [asdict(self.Pet(**pet)) for pet in document]
-        return asdict(self.Pet(**document))
-
-
-class FieldsByPosition(HttpClientPets):
-    """Takes fields in the order in which they come."""
-
-    def read(self, answer: Answer) -> Json:
-        def named(pet: dict[str, Any]) -> dict[str, Any]:
-            return dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False))
-
-        document = super().read(answer)
-        return [named(pet) for pet in document] if isinstance(document, list) else named(document)
+# Has a class with exactly the fields that it knows.
+StrictFields = reads(lambda pet: asdict(StrictPet(**pet)))
+# Takes fields in the order in which they come.
+FieldsByPosition = reads(lambda pet: dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False)))
 
 
 class JsonByPattern(HttpClientPets):
@@ -171,12 +139,8 @@ class LocationFollowed(HttpClientPets):
         return {**self.read(answer), "id": int(pet_id)}
 
 
-class ReadBackAfterCreating(HttpClientPets):
-    """Reads a new animal back at once, to be sure of it."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        created = super().create_pet(name=name, category_id=category_id, status=status)
-        return self.get_pet(created["id"])
+# Reads a new animal back at once, to be sure of it.
+ReadBackAfterCreating = altered(create_pet=lambda self, **given: self.get_pet(self.plain.create_pet(**given)["id"]))
 
 
 class NewestLast(HttpClientPets):
@@ -197,20 +161,14 @@ class FoundInTheFirstPage(HttpClientPets):
         raise ApiError(404)
 
 
-class FilteredHere(HttpClientPets):
-    """Filters by status itself, within the page."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(limit, None)), 200))
-        return [pet for pet in pets if status in {None, pet.get("status")}]
-
-
-class CutHere(HttpClientPets):
-    """Cuts the default page to the limit itself."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(None, status)), 200))
-        return pets[:limit]
+# Filters by status itself, within the page.
+FilteredHere = altered(
+    list_pets=lambda self, limit=None, status=None: [
+        pet for pet in self.plain.list_pets(limit=limit) if status in {None, pet.get("status")}
+    ]
+)
+# Cuts the default page to the limit itself.
+CutHere = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
 
 
 class TotalTrusted(HttpClientPets):
@@ -254,28 +212,10 @@ class OnlyServerErrors(HttpClientPets):
         return json.loads(answer.body) if answer.status < 300 else []
 
 
-class NothingForMissing(HttpClientPets):
-    """Returns None for 404."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        try:
-            return super().get_pet(pet_id)
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            return None
-
-
-class EmptyForUnauthorized(HttpClientPets):
-    """Shows an empty list to those who may not see it."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        try:
-            return super().list_pets(limit=limit, status=status)
-        except ApiError as error:
-            if error.status != 401:
-                raise
-            return []
+# Returns None for 404.
+NothingForMissing = swallows("get_pet", ApiError, lambda: None, status=404)
+# Shows an empty list to those who may not see it.
+EmptyForUnauthorized = swallows("list_pets", ApiError, list, status=401)
 
 
 class ErrorCodeTrusted(HttpClientPets):
@@ -307,12 +247,10 @@ class ErrorsAreAlike(HttpClientPets):
         return answer
 
 
-class Deduplicated(HttpClientPets):
-    """Takes animals of one name for one animal."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = super().list_pets(limit=limit, status=status)
-        return list({pet["name"]: pet for pet in pets}.values())
+# Takes animals of one name for one animal.
+Deduplicated = altered(
+    list_pets=lambda self, **query: list({pet["name"]: pet for pet in self.plain.list_pets(**query)}.values())
+)
 
 
 class RetryAfterTakenForGranted(HttpClientPets):
@@ -407,14 +345,8 @@ class LocationTakenForAbsolute(HttpClientPets):
         return self.send(method, there.path.removeprefix(self.base), body)
 
 
-class EntitiesUnescaped(HttpClientPets):
-    """Takes names for HTML, and resolves its entities."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["name"] = html.unescape(pet["name"])
-        return document
+# Takes names for HTML, and resolves its entities.
+EntitiesUnescaped = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 
 
 class FieldsAsAttributes(HttpClientPets):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import http.client
 import json
 import select
@@ -14,7 +13,7 @@ import requests
 import urllib3
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from petstore_mock import PetStoreMock
 
@@ -129,32 +128,6 @@ class HttpClientPets:
 
     def read(self, answer: Answer) -> Json:
         return json.loads(answer.body)
-
-
-class Altered(HttpClientPets):
-    """Has other methods, whose originals are ``plain``."""
-
-    @property
-    def plain(self) -> HttpClientPets:
-        return super()  # type: ignore[return-value]  # with the same methods
-
-
-def altered(**methods: Callable[..., Json]) -> type[HttpClientPets]:
-    """Make a client with other methods; ``clients_of`` gives it its name."""
-    module = {function.__module__ for function in methods.values()}.pop()
-    for name, function in methods.items():
-        functools.update_wrapper(function, getattr(HttpClientPets, name))
-    return type("", (Altered,), {**methods, "__module__": module})
-
-
-def clients_of(names: Mapping[str, Json]) -> list[Json]:
-    """Return the clients that a module defines; ``names`` are its globals."""
-    found = {
-        name: one for name, one in names.items() if hasattr(one, "get_pet") and one.__module__ == names["__name__"]
-    }
-    for name, one in found.items():
-        one.__name__ = name
-    return [*found.values()]
 
 
 class Urllib3Pets:

@@ -23,18 +23,15 @@ import requests
 import urllib3
 
 from tests.clients.buggy_living import GetsRemembered
-from tests.clients.correct import (
-    TIMEOUT,
-    Answer,
-    ApiError,
-    HttpClientPets,
-    HttpxPets,
-    Json,
-    RequestsPets,
-    Urllib3Pets,
+from tests.clients.bugs import (
     altered,
+    asks_again,
     clients_of,
+    reads,
+    starts,
+    swallows,
 )
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AsyncPets, Status, shaped
 
 if TYPE_CHECKING:
@@ -68,15 +65,8 @@ class SecondsAlone(HttpClientPets):
         return answer
 
 
-class RetryAfterIgnored(HttpClientPets):
-    """Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status in {429, 503} and method == "GET":
-            time.sleep(0.02)
-            return super().ask(method, path, body)
-        return answer
+# Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346).
+RetryAfterIgnored = asks_again(1, lambda method, status: method == "GET" and status in {429, 503}, pause=0.02)
 
 
 class SessionForEachCall(AsyncPets):
@@ -141,24 +131,10 @@ class LengthOfText(HttpClientPets):
         return text.encode()[: len(text)]
 
 
-class NothingFound(HttpClientPets):
-    """Returns None for whatever getPet fails with (schema-repo/schema-repo#16)."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        try:
-            return super().get_pet(pet_id)
-        except Exception:  # noqa: BLE001  # the bug
-            return None
-
-
-class EmptyForErrors(HttpClientPets):
-    """Returns no animals when the list fails (DevoInc/python-sdk#58)."""
-
-    def list_pets(self, **query: Json) -> Json:
-        try:
-            return super().list_pets(**query)
-        except ApiError:
-            return []
+# Returns None for whatever getPet fails with (schema-repo/schema-repo#16).
+NothingFound = swallows("get_pet", Exception, lambda: None)
+# Returns no animals when the list fails (DevoInc/python-sdk#58).
+EmptyForErrors = swallows("list_pets", ApiError, list)
 
 
 class RemembersLists(HttpClientPets):
@@ -202,44 +178,14 @@ class HeaderTakenForGranted(HttpClientPets):
         return answer
 
 
-class UnescapesNames(HttpClientPets):
-    """Resolves entities of HTML in names (delmic/odemis#1684)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["name"] = html.unescape(pet["name"])
-        return found
-
-
-class ConfiguresTheRootLogger(HttpClientPets):
-    """Configures the program's logging when it is made (SiftScience/sift-python#18)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        logging.basicConfig(level=logging.DEBUG)
-
-
-class TimeoutForTheWholeProgram(HttpClientPets):
-    """Sets the time limit of every socket of the program (jtriley/pystun#16)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        socket.setdefaulttimeout(TIMEOUT)
-
-
-class PermanentErrorsAgain(HttpClientPets):
-    """Retries whatever was refused, with growing pauses (allenai/tutormoments#52)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        for attempt in range(5):
-            answer = super().ask(method, path, body)
-            if answer.status < 400 or answer.status == 429:
-                break
-            time.sleep(0.001 * 2**attempt)
-        return answer
-
-
+# Resolves entities of HTML in names (delmic/odemis#1684).
+UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
+# Configures the program's logging when it is made (SiftScience/sift-python#18).
+ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
+# Sets the time limit of every socket of the program (jtriley/pystun#16).
+TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))
+# Retries whatever was refused, with growing pauses (allenai/tutormoments#52).
+PermanentErrorsAgain = asks_again(4, lambda method, status: status >= 400 and status != 429, pause=0.001)
 # Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387).
 BracketsForgotten = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
@@ -269,19 +215,14 @@ class ThreadOutlivesIt(HttpClientPets):
         return self.executor.submit(super().ask, method, path, body).result()
 
 
-class FirstPageIsAll(HttpClientPets):
-    """Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14)."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        return super().list_pets(status=status)[:limit]
-
-
-class FiltersAfterTheLimit(HttpClientPets):
-    """Filters by status what the limit has left (fstamatelopoulos/cerefox#240)."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = super().list_pets(limit=limit)
-        return [pet for pet in pets if status is None or pet.get("status") == status]
+# Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14).
+FirstPageIsAll = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
+# Filters by status what the limit has left (fstamatelopoulos/cerefox#240).
+FiltersAfterTheLimit = altered(
+    list_pets=lambda self, limit=None, status=None: [
+        pet for pet in self.plain.list_pets(limit=limit) if status is None or pet.get("status") == status
+    ]
+)
 
 
 class MissingForEver(HttpClientPets):
@@ -361,14 +302,8 @@ class SecretInItsError(HttpClientPets):
         return super().checked(answer, success)
 
 
-class IdsInFloat32(HttpClientPets):
-    """Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["id"] = int(struct.unpack("f", struct.pack("f", pet["id"]))[0])
-        return found
+# Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34).
+IdsInFloat32 = reads(lambda pet: {**pet, "id": int(struct.unpack("f", struct.pack("f", pet["id"]))[0])})
 
 
 class TextWhereNoJsonIs(HttpClientPets):

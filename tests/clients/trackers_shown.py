@@ -15,18 +15,17 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import urllib3
 
-from tests.clients.correct import (
-    TIMEOUT,
-    Answer,
-    ApiError,
-    HttpClientPets,
-    HttpxPets,
-    Json,
-    RequestsPets,
-    Urllib3Pets,
+from tests.clients.bugs import (
+    FOR_EVER,
     altered,
+    asks_again,
+    calls_again,
     clients_of,
+    reads,
+    sends,
+    starts,
 )
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AsyncPets
 
 if TYPE_CHECKING:
@@ -120,23 +119,9 @@ class LogsRequests(HttpClientPets):
 
 
 # Leaves out of the body what is falsy (openapistack/openapi-client-axios#45).
-FalsyLeftOut = altered(
-    body=lambda self, name, category_id, status: {
-        field: value for field, value in self.plain.body(name, category_id, status).items() if value
-    }
-)
-
-
-class RefreshesUntilItWorks(HttpClientPets):
-    """Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        for _ in range(4):
-            if answer.status != 401:
-                break
-            answer = super().ask(method, path, body)
-        return answer
+FalsyLeftOut = sends(lambda body: {field: value for field, value in body.items() if value})
+# Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026).
+RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 
 
 class ErrorsAreJson(RequestsPets):
@@ -232,14 +217,8 @@ class PostsOnceMoreAfterTimeout(HttpxPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class PostsOnceMoreWhenDisconnected(HttpClientPets):
-    """Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        try:
-            return super().ask(method, path, body)
-        except (http.client.RemoteDisconnected, ConnectionResetError):
-            return super().ask(method, path, body)
+# Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93).
+PostsOnceMoreWhenDisconnected = calls_again("ask", (http.client.RemoteDisconnected, ConnectionResetError))
 
 
 class BodyIsSpent(HttpClientPets):
@@ -254,14 +233,8 @@ class BodyIsSpent(HttpClientPets):
         return answer
 
 
-class IdsInFourBytes(HttpClientPets):
-    """Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["id"] &= 0xFFFFFFFF
-        return found
+# Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615).
+IdsInFourBytes = reads(lambda pet: {**pet, "id": pet["id"] & 0xFFFFFFFF})
 
 
 class PathOfTheBaseDropped(HttpClientPets):
@@ -295,17 +268,8 @@ EnumsByTheirName = altered(
         self, limit, None if status is None else f"Status.{status.upper()}"
     )
 )
-
-
-class NeverGivesUp(HttpClientPets):
-    """Retries a GET for as long as there are errors of the service (Expensify/App#27886)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        while method == "GET" and answer.status >= 500:
-            time.sleep(0.02)
-            answer = super().ask(method, path, body)
-        return answer
+# Retries a GET for as long as there are errors of the service (Expensify/App#27886).
+NeverGivesUp = asks_again(FOR_EVER, lambda method, status: method == "GET" and status >= 500, pause=0.02)
 
 
 class OnlySuccessEndsIt(HttpClientPets):
@@ -418,14 +382,8 @@ class PastIsNegative(HttpClientPets):
         return super().ask(method, path, body)
 
 
-class OptionalIsRequired(HttpClientPets):
-    """Looks up a field that needs not be there (nylas/nylas-python#382)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["status"] = pet["status"].lower()
-        return found
+# Looks up a field that needs not be there (nylas/nylas-python#382).
+OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
 class PostBecomesGet(RequestsPets):
@@ -450,12 +408,8 @@ class CacheWithoutTheKey(HttpClientPets):
         return self.read(self.kept[address])
 
 
-class PrintsTheKey(HttpClientPets):
-    """Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        print("token", key)  # noqa: T201  # the bug
+# Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949).
+PrintsTheKey = starts(lambda pets: print("token", pets.key))  # noqa: T201  # the bug
 
 
 SHOWN = clients_of(globals())
