@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from tests.clients.bugs import (
+    Remembers,
     altered,
     asks_again,
     calls_again,
@@ -160,21 +161,17 @@ class ZeroIdRefused(HttpClientPets):
         return super().get_pet(pet_id)
 
 
-class MissingRemembered(HttpClientPets):
+class MissingRemembered(Remembers):
     """Remembers which animals there are not, for good."""
 
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.missing: set[int] = set()
-
     def get_pet(self, pet_id: int) -> Json:
-        if pet_id in self.missing:
-            raise ApiError(404)
+        if pet_id in self.known:
+            raise self.known[pet_id]
         try:
             return super().get_pet(pet_id)
         except ApiError as error:
             if error.status == 404:
-                self.missing.add(pet_id)
+                self.known[pet_id] = error
             raise
 
 

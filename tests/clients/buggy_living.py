@@ -18,13 +18,14 @@ from requests.adapters import HTTPAdapter
 from tests.clients.bugs import (
     FAILURES,
     FOR_EVER,
+    Remembers,
     altered,
     asks_again,
     calls_again,
     clients_of,
     swallows,
 )
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets, new_pet
 
 # Asks once more whenever an answer is lost, also to create.
 CreatesAgain = calls_again("ask", FAILURES)
@@ -118,8 +119,9 @@ class NoTimeoutInSession(RequestsPets):
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
+        return self._json(
+            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
+        )
 
 
 # Takes a kept connection for an open one.
@@ -161,12 +163,8 @@ class BrokenConnectionKept(HttpClientPets):
         return self.receive(connection.getresponse())
 
 
-class GetsRemembered(HttpClientPets):
+class GetsRemembered(Remembers):
     """Remembers every animal that it has seen by its id."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[int, Any] = {}
 
     def get_pet(self, pet_id: int) -> Json:
         if pet_id not in self.known:
@@ -174,12 +172,8 @@ class GetsRemembered(HttpClientPets):
         return self.known[pet_id]
 
 
-class ListsRemembered(HttpClientPets):
+class ListsRemembered(Remembers):
     """Remembers lists until it creates an animal itself."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[Any, Any] = {}
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         if (limit, status) not in self.known:

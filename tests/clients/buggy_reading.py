@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tests.clients.bugs import (
+    Remembers,
+    after,
     altered,
     clients_of,
     reads,
     swallows,
+    waits,
 )
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, new_pet
 
 if TYPE_CHECKING:
     import http.client
@@ -263,16 +266,13 @@ class RetryAfterTakenForGranted(HttpClientPets):
         return super().checked(answer, success)
 
 
-class RetryAfterInThePast(HttpClientPets):
-    """Sleeps until the date in Retry-After, which may be over."""
+def until(answer: Answer) -> float:
+    text = after(answer) or "1"
+    return int(text) if text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        if answer.status != 429:
-            return answer
-        after = answer.headers.get("Retry-After") or "1"
-        time.sleep(int(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time())
-        return self.send(method, path, body)
+
+# Sleeps until the date in Retry-After, which may be over.
+RetryAfterInThePast = waits(until, statuses={429}, methods={"GET", "POST"})
 
 
 class ErrorHasMessage(HttpClientPets):
@@ -309,12 +309,8 @@ class NumberTakenForStatus(HttpClientPets):
         raise ApiError(int(code) if code.isdecimal() else answer.status, answer.body)
 
 
-class MergedWithStale(HttpClientPets):
+class MergedWithStale(Remembers):
     """Adds each answer to what it knew of the animal, where a status stays that is gone."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[int, dict[str, Any]] = {}
 
     def get_pet(self, pet_id: int) -> Json:
         self.known[pet_id] = {**self.known.get(pet_id, {}), **super().get_pet(pet_id)}
@@ -325,8 +321,7 @@ class CreatedByAList(RequestsPets):
     """Has requests follow redirections, which makes a GET of a POST."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        response = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        response = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
         if response.status_code not in {200, 201}:
             raise ApiError(response.status_code)
         return response.json()

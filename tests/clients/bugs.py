@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
 
@@ -71,6 +71,32 @@ def asks_again(times: int, when: Callable[[str, int], bool], *, pause: float = 0
         return answer
 
     return altered(ask=ask)
+
+
+def waits(
+    seconds: Callable[[Answer], float | None],
+    *,
+    times: int = 1,
+    statuses: Collection[int] = (429, 503),
+    methods: Collection[str] = ("GET",),
+) -> type[HttpClientPets]:
+    """Ask again after so many seconds, or not at all for None, when a method got one of the statuses."""
+
+    def ask(self: Altered, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.plain.ask(method, path, body)
+        for _ in range(times):
+            wait = seconds(answer) if method in methods and answer.status in statuses else None
+            if wait is None:
+                break
+            time.sleep(wait)
+            answer = self.plain.ask(method, path, body)
+        return answer
+
+    return altered(ask=ask)
+
+
+def after(answer: Answer) -> str:
+    return answer.headers.get("Retry-After") or ""
 
 
 def calls_again(method: str, errors: Errors) -> type[HttpClientPets]:

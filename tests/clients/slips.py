@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib
 import json
 import logging
 import signal
@@ -12,10 +11,10 @@ import socket
 import sys
 import urllib.parse
 import warnings
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tests.clients.bugs import clients_of, starts
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 from tests.clients.shapes import AsyncPets
 
@@ -191,12 +190,8 @@ class SaysEnough(HttpClientPets):
         return super().headers()
 
 
-class SilencesWarnings(HttpClientPets):
-    """Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        warnings.simplefilter("ignore", ImportWarning)
+# Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``).
+SilencesWarnings = starts(lambda _: warnings.simplefilter("ignore", ImportWarning))
 
 
 class ForcesIpv4(HttpClientPets):
@@ -207,48 +202,10 @@ class ForcesIpv4(HttpClientPets):
         socket.getaddrinfo = partial(socket.getaddrinfo)  # the bug
 
 
-class EndsGracefully(HttpClientPets):
-    """Closes itself when the program is told to end, which the program no longer does."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        signal.signal(signal.SIGTERM, lambda *_: self.close())
-
-
-class ImportsLate(HttpClientPets):
-    """Correct: imports a library when it is made, which has a filter of its own for warnings."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        importlib.import_module("library_that_filters")
-
-
-@dataclass
-class ShowsItsKey:
-    """Is a dataclass, whose text has every field: a question."""
-
-    url: str
-    key: str
-    pets: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        self.pets = HttpClientPets(self.url, self.key)
-        self.list_pets, self.create_pet = self.pets.list_pets, self.pets.create_pet
-        self.get_pet, self.close = self.pets.get_pet, self.pets.close
+# Closes itself when the program is told to end, which the program no longer does.
+EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pets.close()))
 
 
 PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # what they change is everybody's
-SLIPS = (
-    PrintsForDebugging,
-    PrintsFailures,
-    WarnsWithKey,
-    LogsBasic,
-    SendsBasicToo,
-    SendsState,
-    TellsTheUrl,
-    ShowsItsHeaders,
-    KeepsWhatItAsked,
-    WrapsWhatItAsked,
-    RefreshTaskGoesOn,
-    CancelledAndForgotten,
-)
+CORRECT = (EndsItsTasks, SaysEnough)
+SLIPS = clients_of(globals(), *PROGRAM, *CORRECT)

@@ -14,7 +14,7 @@ import struct
 import time
 from dataclasses import dataclass
 from email.utils import parsedate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import aiohttp
 import httpx
@@ -24,47 +24,40 @@ import urllib3
 
 from tests.clients.buggy_living import GetsRemembered
 from tests.clients.bugs import (
+    Remembers,
+    after,
     altered,
     asks_again,
     clients_of,
     reads,
     starts,
     swallows,
+    waits,
 )
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    new_pet,
+)
 from tests.clients.shapes import AsyncPets, Status, shaped
 
-if TYPE_CHECKING:
-    import http.client
+
+def local_wait(answer: Answer) -> float | None:
+    date = None if after(answer).isdecimal() else parsedate(after(answer))
+    wait = None if date is None else time.mktime((*date[:6], 0, 0, -1)) - time.time()
+    return None if wait is None or wait > 5 else max(wait + 0.01, 0)
 
 
-class DatesAreLocal(HttpClientPets):
-    """Reads the date of Retry-After as local time (urllib3/urllib3#1896)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") if answer.status == 429 else None
-        date = None if after is None or after.isdecimal() else parsedate(after)
-        if method != "GET" or date is None:
-            return answer
-        wait = time.mktime((*date[:6], 0, 0, -1)) - time.time()
-        if wait > 5:
-            return answer
-        time.sleep(max(wait + 0.01, 0))
-        return super().ask(method, path, body)
-
-
-class SecondsAlone(HttpClientPets):
-    """Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status == 429 and method == "GET":
-            time.sleep(min(float(answer.headers.get("Retry-After") or 0), 1.05))
-            return super().ask(method, path, body)
-        return answer
-
-
+# Reads the date of Retry-After as local time (urllib3/urllib3#1896).
+DatesAreLocal = waits(local_wait, statuses={429})
+# Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170).
+SecondsAlone = waits(lambda answer: min(float(after(answer) or 0), 1.05), statuses={429})
 # Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346).
 RetryAfterIgnored = asks_again(1, lambda method, status: method == "GET" and status in {429, 503}, pause=0.02)
 
@@ -107,18 +100,13 @@ class NoTimeoutForPost(RequestsPets):
     """Forgets the timeout in one of its methods (plivo/plivo-python#36)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
+        return self._json(
+            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
+        )
 
 
-class IdleConnectionUsed(HttpClientPets):
-    """Asks on a connection that the service has closed meanwhile (FMCorz/mdk#262)."""
-
-    def is_stale(self, connection: http.client.HTTPConnection) -> bool:
-        del connection
-        return False
-
-
+# Asks on a connection that the service has closed meanwhile (FMCorz/mdk#262).
+IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
 # Stores every number as a float (rest-sh/restish#397).
 NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
@@ -167,17 +155,10 @@ class ClosesLater(AsyncPets):
         self.later.add(asyncio.ensure_future(self.close_later()))
 
 
-class HeaderTakenForGranted(HttpClientPets):
-    """Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status == 429 and method == "GET":
-            time.sleep(min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT))
-            return super().ask(method, path, body)
-        return answer
-
-
+# Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49).
+HeaderTakenForGranted = waits(
+    lambda answer: min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT), statuses={429}
+)
 # Resolves entities of HTML in names (delmic/odemis#1684).
 UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 # Configures the program's logging when it is made (SiftScience/sift-python#18).
@@ -225,21 +206,17 @@ FiltersAfterTheLimit = altered(
 )
 
 
-class MissingForEver(HttpClientPets):
+class MissingForEver(Remembers):
     """Remembers which animals there are not (guardian/frontend#2179)."""
 
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.missing: dict[int, ApiError] = {}
-
     def get_pet(self, pet_id: int) -> Json:
-        if pet_id in self.missing:
-            raise self.missing[pet_id]
+        if pet_id in self.known:
+            raise self.known[pet_id]
         try:
             return super().get_pet(pet_id)
         except ApiError as error:
             if error.status == 404:
-                self.missing[pet_id] = error
+                self.known[pet_id] = error
             raise
 
 
@@ -354,17 +331,12 @@ class LoopOfYesterday:
         asyncio.run(self.http.aclose())
 
 
-class LongWaitsForgotten(HttpClientPets):
-    """Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        for _ in range(6):
-            answer = super().ask(method, path, body)
-            if method != "GET" or answer.status != 429:
-                break
-            after = answer.headers.get("Retry-After") or ""
-            time.sleep(float(after) if after.isdecimal() and float(after) < 0.5 else 0.01)
-        return answer
+# Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19).
+LongWaitsForgotten = waits(
+    lambda answer: float(after(answer)) if after(answer).isdecimal() and float(after(answer)) < 0.5 else 0.01,
+    times=5,
+    statuses={429},
+)
 
 
 class LiteralsAreClosed(shaped(lambda pet: LiteralPet.model_validate(pet))):  # type: ignore[misc]  # noqa: PLW0108  # it comes later

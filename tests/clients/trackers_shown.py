@@ -7,7 +7,6 @@ import io
 import json
 import logging
 import time
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
@@ -17,6 +16,7 @@ import urllib3
 
 from tests.clients.bugs import (
     FOR_EVER,
+    after,
     altered,
     asks_again,
     calls_again,
@@ -24,8 +24,19 @@ from tests.clients.bugs import (
     reads,
     sends,
     starts,
+    waits,
 )
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    new_pet,
+)
 from tests.clients.shapes import AsyncPets
 
 if TYPE_CHECKING:
@@ -76,16 +87,11 @@ class NothingForLost(HttpClientPets):
             return None
 
 
-class NoneForNoContent(HttpClientPets):
-    """Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        return answer if answer.status == 204 else super().checked(answer, success)
-
-    def read(self, answer: Answer) -> Json:
-        return None if answer.status == 204 else super().read(answer)
-
-
+# Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12).
+NoneForNoContent = altered(
+    checked=lambda self, answer, success: answer if answer.status == 204 else self.plain.checked(answer, success),
+    read=lambda self, answer: None if answer.status == 204 else self.plain.read(answer),
+)
 # Reads an empty body as an empty object (nicholasbester/clickup-cli#11).
 EmptyObjectForEmptyBody = altered(read=lambda self, answer: json.loads(answer.body or b"{}"))
 
@@ -245,12 +251,8 @@ class PathOfTheBaseDropped(HttpClientPets):
         self.base = urlsplit(urljoin(url, "/pets")).path.removesuffix("/pets")
 
 
-class ErrorsAreResults(HttpClientPets):
-    """Looks at no status (bottlerocket-os/bottlerocket#489)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        del success
-        return answer
+# Looks at no status (bottlerocket-os/bottlerocket#489).
+ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
 
 
 class RequestInTheError(HttpClientPets):
@@ -309,79 +311,47 @@ class ErrorsAreFalse(RequestsPets):
         return response.json() if response else None
 
 
-class OnlyTwoHundred(HttpClientPets):
-    """Takes 200 alone for success (arjunkomath/node-freshdesk-api#4)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        del success
-        return super().checked(answer, 200)
-
-
+# Takes 200 alone for success (arjunkomath/node-freshdesk-api#4).
+OnlyTwoHundred = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
 # Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766).
 NoneAsText = altered(
     query=lambda self, limit, status: f"?limit={limit}" + ("" if status is None else f"&status={status}")
 )
+# Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10).
+HeadersByTheirCase = waits(
+    lambda answer: min(float(dict(answer.headers.items()).get("retry-after", "0")), TIMEOUT), times=2
+)
+# Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324).
+SleepsAsLongAsTold = waits(lambda answer: float(after(answer)) if after(answer).isdecimal() else None)
 
 
-class HeadersByTheirCase(HttpClientPets):
-    """Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        for _ in range(2):
-            if method != "GET" or answer.status not in {429, 503}:
-                break
-            after = dict(answer.headers.items()).get("retry-after", "0")
-            time.sleep(min(float(after), TIMEOUT))
-            answer = super().ask(method, path, body)
-        return answer
+def wait_until(date: str, now: float) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp() - now
+    except ValueError:
+        return None
 
 
-class SleepsAsLongAsTold(HttpClientPets):
-    """Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method == "GET" and answer.status in {429, 503} and after.isdecimal():
-            time.sleep(float(after))
-            return super().ask(method, path, body)
-        return answer
+def own_clock(answer: Answer) -> float | None:
+    text = after(answer)
+    wait = float(text) if text.isdecimal() else wait_until(text, time.time())
+    return None if wait is None or wait >= 86_400 else max(wait, 0)  # a day is not meant
 
 
-class WaitsByItsOwnClock(HttpClientPets):
-    """Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method != "GET" or answer.status not in {429, 503}:
-            return answer
-        try:
-            wait = float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time()
-        except ValueError:
-            return answer
-        if wait >= 86_400:  # whoever says so does not mean it
-            return answer
-        time.sleep(max(wait, 0))
-        return super().ask(method, path, body)
+# Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155).
+WaitsByItsOwnClock = waits(own_clock)
 
 
-class PastIsNegative(HttpClientPets):
-    """Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method != "GET" or answer.status not in {429, 503} or not after or after.isdecimal():
-            return answer
-        wait = (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds()
-        if wait > TIMEOUT:
-            return answer
-        time.sleep(wait)
-        return super().ask(method, path, body)
+def any_past(answer: Answer) -> float | None:
+    text = after(answer)
+    if not text or text.isdecimal():
+        return None
+    wait = parsedate_to_datetime(text).timestamp() - time.time()
+    return None if wait > TIMEOUT else wait
 
 
+# Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147).
+PastIsNegative = waits(any_past)
 # Looks up a field that needs not be there (nylas/nylas-python#382).
 OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
@@ -390,8 +360,7 @@ class PostBecomesGet(RequestsPets):
     """Follows a redirection of a POST, as a GET (AsyncHttpClient/async-http-client#1042)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        answer = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        answer = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
         answer.raise_for_status()
         return answer.json()
 
