@@ -145,12 +145,8 @@ class LockNotReleased(HttpClientPets):
         return answer
 
 
-class UnreadError(HttpClientPets):
-    """Does not read the body of an error, and uses the connection again."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        body = response.read() if response.status < 400 else b""
-        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
+# Does not read the body of an error, and uses the connection again.
+UnreadError = altered(content=lambda self, response: response.read() if response.status < 400 else b"")
 
 
 class BrokenConnectionKept(HttpClientPets):

@@ -19,6 +19,7 @@ from tests.clients.bugs import (
     after,
     altered,
     clients_of,
+    fails,
     reads,
     swallows,
     waits,
@@ -97,31 +98,16 @@ class HeaderNamesCompared(HttpClientPets):
         return Answer(response.status, headers, response.read())
 
 
-class LengthTakenForGranted(HttpClientPets):
-    """Reads as many bytes as Content-Length says, and it must say."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        length = int(response.headers["Content-Length"])
-        return Answer(response.status, response.headers, response.read(length))  # type: ignore[arg-type]
-
-
-class OneReadOnly(HttpClientPets):
-    """Reads once, up to 64 KiB, and takes that for the answer."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        body = response.read(65536)
-        response.read()
-        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
-
-
-class BlocksDecoded(HttpClientPets):
-    """Decodes block by block, where a character may lie across two."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        parts = []
-        while block := response.read(1024):
-            parts.append(block.decode(errors="replace"))
-        return Answer(response.status, response.headers, "".join(parts).encode())  # type: ignore[arg-type]
+# Reads as many bytes as Content-Length says, and it must say.
+LengthTakenForGranted = altered(content=lambda self, response: response.read(int(response.headers["Content-Length"])))
+# Reads once, up to 64 KiB, and takes that for the answer.
+OneReadOnly = altered(content=lambda self, response: response.read()[:65536])
+# Decodes block by block, where a character may lie across two.
+BlocksDecoded = altered(
+    content=lambda self, response: b"".join(
+        block.decode(errors="replace").encode() for block in iter(lambda: response.read(1024), b"")
+    )
+)
 
 
 class SunsetTakenForGranted(HttpClientPets):
@@ -232,22 +218,12 @@ class ErrorCodeTrusted(HttpClientPets):
         return super().checked(answer, success)
 
 
-class ErrorBodyTrusted(HttpClientPets):
-    """Reads the status from the error's body, which may be a proxy's page."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(json.loads(answer.body)["status"])
-        return answer
+# Reads the status from the error's body, which may be a proxy's page.
+ErrorBodyTrusted = fails(lambda self, answer: ApiError(json.loads(answer.body)["status"]))
 
 
-class ErrorsAreAlike(HttpClientPets):
-    """Says that something went wrong, and not what."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise RuntimeError("the pet store failed")
-        return answer
+# Says that something went wrong, and not what.
+ErrorsAreAlike = fails(lambda self, answer: RuntimeError("the pet store failed"))
 
 
 # Takes animals of one name for one animal.
@@ -288,13 +264,8 @@ class ErrorHasMessage(HttpClientPets):
         raise ApiError(answer.status, error["message"].encode())
 
 
-class ErrorInUtf8(HttpClientPets):
-    """Takes every error for text in UTF-8."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(answer.status, answer.body.decode().strip().encode())
-        return answer
+# Takes every error for text in UTF-8.
+ErrorInUtf8 = fails(lambda self, answer: ApiError(answer.status, answer.body.decode().strip().encode()))
 
 
 class NumberTakenForStatus(HttpClientPets):

@@ -99,6 +99,17 @@ def after(answer: Answer) -> str:
     return answer.headers.get("Retry-After") or ""
 
 
+def fails(error: Callable[[HttpClientPets, Answer], Exception]) -> type[HttpClientPets]:
+    """Raise an error of one's own for each status that is no success."""
+
+    def checked(self: Altered, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise error(self, answer)
+        return answer
+
+    return altered(checked=checked)
+
+
 def calls_again(method: str, errors: Errors) -> type[HttpClientPets]:
     """Call a method once more when it raised an error."""
 

@@ -119,7 +119,10 @@ class HttpClientPets:
         return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
-        return Answer(response.status, response.headers, response.read())  # type: ignore[arg-type]
+        return Answer(response.status, response.headers, self.content(response))  # type: ignore[arg-type]
+
+    def content(self, response: http.client.HTTPResponse) -> bytes:
+        return response.read()
 
     # Reading
 

@@ -7,7 +7,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -171,10 +171,3 @@ BUGGY = {
     DateInTheLocale: "locale",
     NumbersForPeople: "locale",
 }
-
-
-def make_surrounded(client: Any) -> Json:  # noqa: ANN401  # a class of these
-    """Return what makes a client of these, for the machine."""
-    if issubclass(client, AiohttpBlock):
-        return lambda petstore: client(petstore)  # noqa: PLW0108  # no class, which a test would import
-    return lambda petstore: client(petstore.url, petstore.api_key)

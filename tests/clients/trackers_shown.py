@@ -21,6 +21,7 @@ from tests.clients.bugs import (
     asks_again,
     calls_again,
     clients_of,
+    fails,
     reads,
     sends,
     starts,
@@ -253,15 +254,8 @@ class PathOfTheBaseDropped(HttpClientPets):
 
 # Looks at no status (bottlerocket-os/bottlerocket#489).
 ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
-
-
-class RequestInTheError(HttpClientPets):
-    """Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(answer.status, f"request_headers {self.headers()}".encode())
-        return answer
+# Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766).
+RequestInTheError = fails(lambda self, answer: ApiError(answer.status, f"request_headers {self.headers()}".encode()))
 
 
 # Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
