@@ -14,16 +14,29 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
-from petstore_mock.control.problems import ProblemError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from petstore_mock.http.request import ApiRequest
+    from collections.abc import Sequence
 
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.violations import Violation
+
+PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 _FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
+
+
+class ProblemError(PetStoreMockError):
+    """A refusal with its status, the broken rules, and the header fields that HTTP demands for the status."""
+
+    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.violations = violations
+        self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
 
 
 def is_loopback(address: str) -> bool:
@@ -76,29 +89,25 @@ class Admission:
                     f"expected no Origin, or {self.scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}: a page of "
                     "another origin may not steer the stub, unless --allowed-origin names it",
                 )
-        is_allowed = bool(origins) and all(origin in self.allowed_origins for origin in origins)
-        if request.header("Sec-Fetch-Site") in _FOREIGN_SITES and not is_allowed:
-            navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
-            if not (to_page and navigates):
-                raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")
+        navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
+        may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
+        if request.header("Sec-Fetch-Site") in _FOREIGN_SITES and not may_come:
+            raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the token or with another; compared in constant time."""
-        given = request.values(TOKEN_HEADER)
-        if self.token is None:
+        given = request.header(TOKEN_HEADER) or ""
+        if self.token is None or hmac.compare_digest(given.encode(), self.token.encode()):
             return
-        if len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8"), self.token.encode()):
-            return
-        came = "none" if not given else "another token" if len(given) == 1 else f"{len(given)} tokens"
         raise ProblemError(
             401,
             f"expected the header {TOKEN_HEADER} with the token of --control-token, or the one that the greeting of "
-            f"serve shows; got {came}",
+            f"serve shows; got {'another token' if given else 'none'}",
             WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
         )
 
     def _is_own_host(self, host: str) -> bool:
-        suffixes = [f":{self.port}", *([""] if self.port == _DEFAULT_PORTS[self.scheme] else [])]
+        suffixes = [f":{self.port}", *([""] if self.port in {80, 443} else [])]
         if host in {f"{name}{suffix}" for name in _LOOPBACK_HOSTS for suffix in suffixes}:
             return True
         return any(allowed.lower() in {host, host.rpartition(":")[0]} for allowed in self.allowed_hosts)

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Final
 
 _DIRECTORY: Final = Path(__file__).with_name("page")
-_INDEX: Final = "index.html"
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_ADDRESSES: Final = frozenset({"/", "/latest"})
-
-Page = tuple[int, bytes, tuple[tuple[str, str], ...]]  # status, body, header fields
+_PAGE: Final = "index.html"
+_NAMES: Final = {"/": _PAGE, "/latest": _PAGE, f"/{_PAGE}": ""}  # of a path that is not that of its file
 
 
 @cache
@@ -25,22 +23,20 @@ def _files() -> dict[str, tuple[bytes, str]]:
     }
 
 
-def console_page(path: str) -> Page | None:
-    """Return the page or one of its files; ``path`` is what follows ``/__petstore``."""
+def console_page(path: str) -> tuple[int, bytes, dict[str, str]] | None:
+    """Return status, body and header fields of the page or one of its files, at what follows ``/__petstore``."""
     if not path:
-        return 308, b"", (("Location", "__petstore/"),)  # so that relative links lead to its files
-    if path in _ADDRESSES:
-        return _page()
-    found = _files().get(path[1:]) if path != f"/{_INDEX}" else None
-    return None if found is None else (200, found[0], (("Content-Type", found[1]),))
-
-
-def _page() -> Page:
-    content, media_type = _files()[_INDEX]
-    nonce = secrets.token_urlsafe(16)
-    policy = (
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    fields = (("Content-Type", media_type), ("Content-Security-Policy", policy))
-    return 200, content.replace(b"{nonce}", nonce.encode()), fields
+        return 308, b"", {"Location": "__petstore/"}  # so that relative links lead to its files
+    name = _NAMES.get(path, path[1:])
+    if name not in _files():
+        return None
+    content, media_type = _files()[name]
+    fields = {"Content-Type": media_type}
+    if name == _PAGE:
+        nonce = secrets.token_urlsafe(16)
+        content = content.replace(b"{nonce}", nonce.encode())
+        fields["Content-Security-Policy"] = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
+            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+    return 200, content, fields

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
@@ -16,11 +16,9 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
-from petstore_mock.control.admission import Admission, is_loopback
+from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError, is_loopback
 from petstore_mock.control.console import console_page
-from petstore_mock.control.openapi import door_document
-from petstore_mock.control.problems import ProblemError, invalid, problem_of
-from petstore_mock.control.schemas import Schema, in_place, shape_of
+from petstore_mock.control.schemas import Schema, door_document, in_place, shape_of
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -30,18 +28,19 @@ from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface import schemas
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
-from petstore_mock.interface.violations import Violation
-from petstore_mock.verbs import VERBS, Verb, requests, state, worlds
-from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
+from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
 
-_ROOMS: Final = (requests, state, worlds)  # their import fills the table of verbs
+_LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
+_SHOWN: Final = 20  # violations
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
+_ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # in an escaped path
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
 _READING: Final = frozenset({"GET", "HEAD"})
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
@@ -83,21 +82,19 @@ class Door:
         self._is_open = is_open
         self._service = service
         self._started = monotonic()
-        self._verbs = [
-            Verb(self.health, "GET", "health", 200, of="worlds", root_only=True),
-            Verb(self.openapi, "GET", "openapi.json", 200, of="worlds", root_only=True),
-            *VERBS,
+        self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
+        self._routes = [
+            (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
         ]
         worlds.host.has_door |= is_open
 
-    def health(self, _: Worlds, __: Nothing) -> HealthData:
+    def health(self, _: Worlds) -> HealthData:
         """Say that the stub serves."""
-        uptime = round(monotonic() - self._started, 3)
-        return {"status": "ok", "version": __version__, "uptime": uptime}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._started, 3)}
 
-    def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
+    def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), __version__)
+        return door_document(self._verbs, origin, __version__)
 
     @property
     def _admission(self) -> Admission:
@@ -134,8 +131,7 @@ class Door:
         return None
 
     def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
-        kind = "a method of HTTP" if condition == "unknown_method" else "a request that HTTP allows"
-        return _refused(ProblemError(CONDITIONS[condition].status, f"expected {kind}; got {detail}"))
+        return _refused(ProblemError(CONDITIONS[condition].status, f"expected what HTTP allows; got {detail}"))
 
     def failed(self, error: BaseException, _: ApiRequest) -> Response:
         _log.error("the control door failed", exc_info=error)
@@ -162,54 +158,39 @@ class Door:
             if target == "/" and request.method in _READING:
                 return _response(303, fields={"Location": f"{DOOR_PATH}/"})
             raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
-        name = None if match["name"] is None else unquote(match["name"])
         path: str = match["rest"] or ""
-        verbs, given = self._route(path)
+        name = None if match["name"] is None else unquote(match["name"])
+        verbs, given = self._route(path[1:])
         if path == "/health" and name is None and request.method in _READING:
             return self._done(request, verbs["GET"], name, given)
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
-        page = console_page(path)
-        self._admission.check_source(request, to_page=page is not None)
-        _check_method(request.method, dict.fromkeys(["GET"]) if page else verbs)
-        if page is None:
-            self._admission.check_token(request)
         if name == DEFAULT_WORLD:
-            if request.method == "PUT":
-                check_name(name)  # which refuses it, as any that no world can have
-            raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
+            check_name(name)  # which refuses it: the default world has no address but the root
+        page = console_page(path)
+        allowed = sorted({*verbs, "OPTIONS"} | ({"GET", "HEAD"} if page or "GET" in verbs else set[str]()))
+        self._admission.check_source(request, to_page=page is not None)
+        _check_method(request.method, allowed)
         if page is not None:
             self._worlds.find(name or DEFAULT_WORLD)
-            return _response(page[0], page[1], dict(page[2]))
-        return self._told(request, path, name, verbs, given)
-
-    def _told(
-        self, request: ApiRequest, path: str, name: str | None, verbs: dict[str, Verb], given: dict[str, str]
-    ) -> Response | Stream:
-        """Respond to a request that may come in."""
+            return _response(*page)
+        self._admission.check_token(request)
         if not verbs:
-            known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
+            known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
             raise ProblemError(404, f"expected a path of the door; got {came}")
         if request.method == "OPTIONS":
-            return _response(204, fields={"Allow": _allowed(verbs)})
+            return _response(204, fields={"Allow": ", ".join(allowed)})
         verb = verbs["GET" if request.method == "HEAD" else request.method]
-        if verb.root_only and name is not None:
+        if shape_of(verb).root_only and name is not None:
             raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
         return self._done(request, verb, name, given)
 
     def _route(self, path: str) -> tuple[dict[str, Verb], dict[str, str]]:
         """Return the verbs of a path by method, and the arguments in it."""
-        segments = path.split("/")[1:]
-        found: dict[str, Verb] = {}
-        given: dict[str, str] = {}
-        for verb in self._verbs:
-            pairs = list(zip(verb.path.split("/"), segments, strict=False))
-            fits = len(pairs) == len(segments) == verb.path.count("/") + 1
-            if fits and all(part == segment or part[0] == "{" for part, segment in pairs):
-                found[verb.method] = verb
-                given |= {part[1:-1]: unquote(segment) for part, segment in pairs if part[0] == "{"}
-        return found, given
+        found = {verb.method: (verb, match) for pattern, verb in self._routes if (match := pattern.fullmatch(path))}
+        given = {name: unquote(text) for _, match in found.values() for name, text in match.groupdict().items()}
+        return {method: verb for method, (verb, _) in found.items()}, given
 
     # Doing
 
@@ -221,54 +202,52 @@ class Door:
             body = _body(request, shape.body)
             arguments |= {verb.body: body} if verb.body else body
         if "origin" in shape.carried:
-            arguments["origin"] = Origin(self._origin(request))
+            arguments["origin"] = self._origin(request)
         if "name" in shape.carried and name is not None:
             arguments["name"] = name
         fields = {"Content-Type": verb.media_type}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
                 return _response(200, fields=fields)
-            return Stream(_head(200, fields), _now(), self._events(verb(self._worlds, arguments), name))
-        result = self._result(verb, name, arguments)
+            return Stream(_head(200, fields), _now(), verb(self._worlds, arguments))
+        if shape.concerns_all:
+            result = verb(self._worlds, arguments)
+        else:
+            world = self._worlds.find(name or DEFAULT_WORLD)
+            with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
+                result = verb(world, arguments)
         if verb.status == 204:
             return _response(204)
         content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
-        status = verb.replaced if verb.replaced and "previous" in result else verb.status  # RFC 9110 §9.3.4
+        status = 200 if verb.method == "PUT" and "previous" in result else verb.status  # RFC 9110 §9.3.4
         return _response(status, content, fields)
-
-    def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        if verb.of == "worlds":
-            return verb(self._worlds, arguments)
-        world = self._worlds.find(name or DEFAULT_WORLD)
-        with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
-            return verb(world, arguments)
 
     def _origin(self, request: ApiRequest) -> str:
         """Return the address of the service, as the client names this machine."""
         host = request.header("Host") or "localhost"
-        if self._service is None:
-            return f"{self._admission.scheme}://{host}"
-        bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-        return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
+        if self._service is not None:
+            bare = host if host.endswith("]") else host.rpartition(":")[0] or host
+            host = f"{bare}:{self._service().port}"
+        return f"http{'s' if self._worlds.host.tls else ''}://{host}"
 
-    def _events(self, events: Any, name: str | None) -> Iterator[bytes]:  # noqa: ANN401  # what follow_events returns
-        with closing(events), nullcontext() if name is None else self._worlds.visiting(self._worlds.find(name)):
-            yield b": the events of petstore-mock\n\n"
-            for event in events:
-                told = ": still here" if event is None else f"event: {event[0]}\ndata: {json.dumps(event[1])}"
-                yield f"{told}\n\n".encode()
+
+def _check_method(method: str, allowed: list[str]) -> None:
+    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
+        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
+    if allowed != ["OPTIONS"] and method not in allowed:
+        names = ", ".join(allowed)
+        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
 
 
 # Arguments
 
 
 def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an object
+    """Decode and judge the query; the judge refuses the list that a repeated parameter becomes."""
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
-    for name, given in texts.items():
-        if len(given) > 1:
-            raise invalid([Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)])
-    return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
+    value = {name: _typed(given[0], known.get(name, {})) if len(given) == 1 else given for name, given in texts.items()}
+    return _judged(value, rules, "query")
 
 
 def _typed(text: str, rules: Schema) -> object:
@@ -298,32 +277,19 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
     return _judged(value, rules, "body")
 
 
-@cache
-def _judge(rules: str) -> tuple[Schema, Callable[[Any], bool]]:
-    found: Schema = in_place(json.loads(rules))
-    return found, schemas.quick(found)
-
-
 def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    whole, is_valid = _judge(json.dumps(rules))
-    if not is_valid(value) and (found := schemas.violations(whole, value, location)):
-        raise invalid(found, found.omitted)
+    """Return a value that its schema allows. An empty object with no required members asks no judge."""
+    if value == {} and not rules.get("required", True):
+        return value
+    found = schemas.violations(in_place(rules), value, location)
+    if found:
+        more = len(found[_SHOWN:]) + found.omitted
+        words = "; ".join(map(str, found[:_SHOWN]))
+        raise ProblemError(422, f"{words}{f'; and {more} more' if more else ''}", found)
     return value
 
 
 # Responses
-
-
-def _check_method(method: str, allowed: Mapping[str, object]) -> None:
-    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
-    if allowed and method not in {*allowed, "OPTIONS", *(["HEAD"] if "GET" in allowed else [])}:
-        names = _allowed(allowed)
-        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
-
-
-def _allowed(methods: Mapping[str, object]) -> str:
-    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
 
 
 def _now() -> bytes:
@@ -339,4 +305,16 @@ def _response(status: int, content: bytes = b"", fields: Mapping[str, str] | Non
 
 
 def _refused(error: PetStoreMockError) -> Response:
-    return _response(*problem_of(error))
+    """Return a problem document (RFC 9457)."""
+    status: int = getattr(error, "status", 422)
+    broken: Sequence[Violation] = getattr(error, "violations", ())
+    document: dict[str, Any] = {
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": cut(str(error), _LONGEST_DETAIL),
+    }
+    if broken:
+        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode("utf-8", "replace")  # a value may have a lone surrogate
+    return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

@@ -1,27 +1,21 @@
-"""JSON Schemas of the door: of the types that verbs have for arguments and results, and of what types can't say."""
+"""The door described: JSON Schemas of what verbs take and return, and the OpenAPI 3.1 document that is made of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import Parameter, signature
 from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.core.options import WorldOptions, options_at
+from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER
+from petstore_mock.core.options import MOST_PETS, WorldOptions, options_at
+from petstore_mock.core.registry import Worlds
+from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.faults.fault import schema_of as fault_schema
 from petstore_mock.faults.kinds import KINDS
 from petstore_mock.interface import schemas
@@ -31,25 +25,23 @@ from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.outcomes import Coverage
-from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
 
 if TYPE_CHECKING:
     from petstore_mock.verbs import Verb
+    from petstore_mock.verbs.verb import Keywords
 
 Schema = dict[str, Any]
 
-REF: Final = "#/components/schemas/"
-_PLAIN: Final[Mapping[object, str]] = {
-    NoneType: "null",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
+_REF: Final = "#/components/schemas/"
+_PLAIN: Final[Mapping[object, Schema]] = {
+    NoneType: {"type": "null"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    Any: {},
 }
-_OF_TYPES: Final = frozenset({Union, UnionType, list, dict, Mapping})
-_IN_PATH: Final = re.compile(r"\{(\w+)\}")
-# Types that only a type checker imports.
-_UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
+_NOT_TOLD: Final = frozenset({"name", "origin", "when"})  # the carrier adds the first two; a function can't travel
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
@@ -57,87 +49,88 @@ _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are bett
 class Shape:
     """What a request for a verb may say, and what it gets."""
 
+    concerns_all: bool  # the verb takes all worlds, not one
+    root_only: bool
+    carried: frozenset[str]  # the arguments that the carrier adds
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
-    carried: frozenset[str]  # the arguments that the carrier adds
     result: Schema
 
 
 @cache
 def shape_of(verb: Verb) -> Shape:
-    """Return the shape of a verb, from the annotations of its function."""
-    hints = get_type_hints(verb.function, include_extras=True)
-    result = hints.pop("return")
-    arguments: Any = [*hints.values()][-1]
-    members, said = _members(arguments)
-    optional = said | arguments.__optional_keys__
-    carried = frozenset(name for name, hint in members.items() if hint in {Origin, WorldName})
-    told = {name: schema(hint) for name, hint in members.items() if name not in carried and not _is_function(hint)}
-    path = {name: told.pop(name) for name in _IN_PATH.findall(verb.path)}
+    """Return the shape of a verb, from the signature of its function."""
+    hints = hints_of(verb.function, include_extras=True)
+    target, *parameters = signature(verb.function).parameters.values()
+    told: dict[str, Schema] = {}
+    for one in parameters:
+        if one.kind is Parameter.VAR_KEYWORD:
+            told |= _members(get_args(hints[one.name])[0])[0]
+        elif one.name not in _NOT_TOLD:
+            told[one.name] = schema(hints[one.name])
+    path = {name: told.pop(name) for name in re.findall(r"\{(\w+)\}", verb.path)}
     body = told.pop(verb.body) if verb.body else None
-    if body is None and verb.method not in {"GET", "DELETE"} and arguments is not Nothing:
-        body, told = _object(told, optional, closed=True), {}
-    return Shape(path, _object(told, optional, closed=True), body, carried, schema(result, closed=False))
+    required = [one.name for one in parameters if one.name in told and one.default is Parameter.empty]
+    if body is None and told and verb.method not in {"GET", "DELETE"}:
+        body, told = _closed(told, required), {}
+    # A query has no null: a parameter is there or not.
+    query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in told.items()}
+    carried = _NOT_TOLD & {one.name for one in parameters}
+    concerns_all = hints[target.name] is Worlds
+    result = schema(hints["return"] if verb.media_type == "application/json" else str)
+    return Shape(
+        concerns_all=concerns_all,
+        root_only=concerns_all and "name" not in carried,
+        carried=carried,
+        path=path,
+        query=_closed(query),
+        body=body,
+        result=_object({verb.member: result}, [verb.member]) if verb.member else result,
+    )
 
 
-def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a TypedDict
-    """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
-    hints: dict[str, Any] = get_type_hints(kind, localns=_UNTOLD, include_extras=True)
-    if hints.keys() >= WorldOptions.__annotations__.keys():
-        hints |= {
-            name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()
-        }
-    said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
-    members = {name: get_args(hint)[0] if name in said else hint for name, hint in hints.items()}
-    return members, said
+def _members(kind: Any) -> tuple[dict[str, Schema], list[str]]:  # noqa: ANN401  # a TypedDict
+    """Return the schemas of the members of a TypedDict, and the names of those that are required."""
+    if kind is WorldOptions:
+        return {name: dict(option.schema or {}) for name, option in options_at("door").items()}, []
+    hints = hints_of(kind, include_extras=True)
+    required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
+    return {name: schema(hint) for name, hint in hints.items()}, required
 
 
-def _is_function(hint: Any) -> bool:  # noqa: ANN401  # any type
-    return any(get_origin(part) is Callable for part in get_args(hint))
+def _object(properties: Mapping[str, Schema], required: list[str] | None = None) -> Schema:
+    return {"type": "object", "properties": dict(properties), "required": required or []}
 
 
-def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: bool) -> Schema:
-    required = [name for name in properties if name not in optional]
-    made: Schema = {"type": "object", "properties": dict(properties), "required": required}
-    return {**made, "additionalProperties": False} if closed else made
+def _closed(properties: Mapping[str, Schema], required: list[str] | None = None) -> Schema:
+    return {**_object(properties, required), "additionalProperties": False}
 
 
-def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
-    """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
-    if hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
+def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
+    """Return the JSON Schema of a type; a TypedDict becomes a component."""
     origin, parts = get_origin(hint), get_args(hint)
-    inner = [schema(part, closed=closed) for part in parts] if origin in _OF_TYPES else []
-    made: Schema = {}
-    if origin is Annotated:
+    if hint in _PLAIN:
+        made = _PLAIN[hint]
+    elif origin is Annotated:
         more: Keywords = parts[1]
-        component = {"$ref": REF + more.component} if more.component else {}
-        made = component or {**schema(parts[0], closed=closed), **more.keywords}
+        made = {"$ref": _REF + more.component} if more.component else {**schema(parts[0]), **more.keywords}
     elif origin is Literal:
         made = {"type": "string", "enum": list(parts)}
     elif origin in {Union, UnionType}:
-        made = {"anyOf": inner}
+        made = {"anyOf": [schema(part) for part in parts]}
     elif origin is list:
-        made = {"type": "array", "items": inner[0]}
+        made = {"type": "array", "items": schema(parts[0])}
     elif origin in {dict, Mapping}:
-        made = {"type": "object", "additionalProperties": inner[1]}
-    elif origin is Iterator:
-        made = {"type": "string"}
-    elif hint is not Any:
-        made = _component(hint, closed=closed)
+        made = {"type": "object", "additionalProperties": schema(parts[1])}
+    elif origin is NotRequired:
+        made = schema(parts[0])
+    else:
+        name: str = hint.__name__.removesuffix("Data")
+        made = {"$ref": _REF + name}
+        if name not in _COMPONENTS:
+            _COMPONENTS[name] = _object(*_members(hint))
     return made
-
-
-def _component(kind: Any, *, closed: bool) -> Schema:  # noqa: ANN401  # a TypedDict
-    """Add a TypedDict to the components. A result has all members of the arguments that its type builds on."""
-    name: str = kind.__name__.removesuffix("Data")
-    if name not in COMPONENTS:
-        members, optional = _members(kind)
-        optional |= kind.__optional_keys__ if closed else set()
-        properties = {one: schema(hint, closed=closed) for one, hint in members.items()}
-        COMPONENTS[name] = _object(properties, optional, closed=closed)
-    return {"$ref": REF + name}
 
 
 def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
@@ -147,65 +140,128 @@ def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
     if not is_object(node):
         return node
     if "$ref" in node:
-        name = node["$ref"].removeprefix(REF)
-        return {} if name in _CHECKED_BY_CORE else in_place(COMPONENTS[name])
+        name = node["$ref"].removeprefix(_REF)
+        return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name])
     return {name: in_place(part) for name, part in node.items()}
 
 
 # What types can't say
 
 
-def _animal(*, nullable: bool = False) -> Schema:
-    shown, required = schemas.properties("Pet"), schemas.schema("Pet")["required"]
-    return {
-        name: {"anyOf": [rules, {"type": "null"}]} if nullable and name not in required else dict(rules)
-        for name, rules in shown.items()
-    }
-
-
-def _chosen() -> Schema:
-    return {name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()}
+def _changes() -> Schema:
+    """Return the schema of changes of an animal: null takes an optional field away."""
+    pet = schemas.schema("Pet")
+    nullable = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in pet["properties"].items()}
+    return _closed({**nullable, **{name: pet["properties"][name] for name in pet["required"]}})
 
 
 def _fault() -> Schema:
-    kinds = {kind: f"{REF}Fault.{kind}" for kind in KINDS}
+    kinds = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
     status = {"type": "integer", "minimum": 200, "maximum": 599, "description": "The status of the response."}
     of_kind = {"oneOf": [{"$ref": name} for name in kinds.values()]}
     return {"anyOf": [status, {**of_kind, "discriminator": {"propertyName": "kind", "mapping": kinds}}]}
 
 
 def _criteria() -> Schema:
-    arguments = [
-        name
-        for one in OPERATIONS.values()
-        for name in (*schemas.parameters(one), *schemas.properties(one.body or "Pet"))
+    sources = [
+        members
+        for operation in OPERATIONS.values()
+        for members in (schemas.parameters(operation), schemas.properties(operation.body or "Pet"))
     ]
-    return {name: {} for name in (*arguments, *GENERAL)}
+    return _closed({name: {} for members in (*sources, GENERAL) for name in members})
 
 
 def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
     """Return the schema of values that have the members of this one."""
     if is_object(value):
-        return _object({name: _like(part) for name, part in value.items()}, set(), closed=False)
+        return _object({name: _like(part) for name, part in value.items()}, [*value])
     if is_array(value):
         return {"type": "array", "items": _like(value[0]) if value else {}}
-    return {"type": _PLAIN[type(value)]}
+    return _PLAIN[type(value)]
 
 
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
-_GAPS: Final = {"type": "object", "properties": {**_chosen(), "preset": _PRESET}, "additionalProperties": False}
+_CHOSEN: Final[dict[str, Schema]] = {
+    name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
+}
+_PET: Final = schemas.schema("Pet")
+_REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"field": "", "message": ""}]}
+_UNITS: Final = ("days", "hours", "minutes", "seconds")
 
-COMPONENTS: Final[dict[str, Schema]] = {
-    "Animal": {"type": "object", "properties": _animal(), "required": list(schemas.schema("Pet")["required"])},
-    "NewAnimal": {"type": "object", "properties": _animal(), "additionalProperties": False},
-    "AnimalChanges": {"type": "object", "properties": _animal(nullable=True), "additionalProperties": False},
-    "Criteria": {"type": "object", "properties": _criteria(), "additionalProperties": False},
-    "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
-    "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
-    "GapChoices": _GAPS,
+_COMPONENTS: Final[dict[str, Schema]] = {
+    "Animal": _object(_PET["properties"], [*_PET["required"]]),
+    "NewAnimal": _closed(_PET["properties"]),
+    "AnimalChanges": _changes(),
+    "PetCount": _closed({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}, ["count"]),
+    "Amounts": _closed({unit: {"type": "number"} for unit in _UNITS}),
+    "Criteria": _criteria(),
+    "Behaviour": _object(_CHOSEN, [*GAPS]),
+    "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
+    "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),
     "Gaps": _like(gap_register()),
     "Coverage": _like(Coverage().to_data()),
     "Archive": _like(har_document([])),
+    "Refusal": {**_like(_REFUSAL), "required": [name for name in _REFUSAL if name != "violations"]},
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
+
+
+# The document
+
+_NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
+_WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
+
+
+def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
+    """Return the description of the door of a stub at ``origin``: scheme, host and port."""
+    paths: dict[str, Any] = {}
+    for verb in verbs:
+        for mount in [""] if shape_of(verb).root_only else ["", "/w/{world}"]:
+            path = paths.setdefault(f"{mount}{DOOR_PATH}/{verb.path}", {})
+            path[verb.method.lower()] = _operation(verb, mount)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "petstore-mock control door",
+            "version": version,
+            "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
+        },
+        "servers": [{"url": origin}],
+        "security": [{"token": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": _COMPONENTS,  # complete by now: each verb has added what it needs
+            "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
+        },
+    }
+
+
+def _operation(verb: Verb, mount: str) -> dict[str, Any]:
+    shape = shape_of(verb)
+    in_path = {**({"world": _NAME} if mount else {}), **shape.path}
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
+    statuses = [verb.status, *([200] if verb.method == "PUT" else [])]
+    problem = {
+        "description": "The request is refused, and has changed nothing.",
+        "content": {PROBLEM_TYPE: {"schema": {"$ref": f"{_REF}Refusal"}}},
+    }
+    operation: dict[str, Any] = {
+        "operationId": f"{verb.name}_of" if mount else verb.name,
+        "summary": (verb.function.__doc__ or "").partition("\n")[0],  # empty where Python keeps no docstrings
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()),
+            *({"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()),
+        ],
+        "responses": {
+            **{str(status): {"description": _WORDS[status], **content} for status in statuses},
+            "default": problem,
+        },
+    }
+    if shape.body is not None:
+        is_required = bool(shape.body.get("required", True))
+        content = {"application/json": {"schema": shape.body}}
+        operation["requestBody"] = {"required": is_required, "content": content}
+    if verb.name == "health":
+        operation["security"] = []
+    return operation

@@ -2,104 +2,88 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
-from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json
 from petstore_mock.interface.table import FIELDS
 from petstore_mock.interface.violations import Violation, describe, no_such_name
 
 if TYPE_CHECKING:
-    from petstore_mock.core.draws import Draws
+    from collections.abc import Callable, Iterable, Mapping
+
     from petstore_mock.core.options import Seed
     from petstore_mock.core.store import Store
 
 Pet = dict[str, Any]
 
 MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake
+_REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 
 
 class Animals:
-    """What tests do to the animals of a store. Not locked: the world's lock covers the store.
+    """What tests do to the animals of a store. Not locked: the world's lock covers it."""
 
-    ``assign`` returns a free id, as the behaviour assigns them; ``draws`` goes back where an animal is refused.
-    """
-
-    def __init__(self, store: Store, assign: Callable[[], int], draws: Draws) -> None:
+    def __init__(self, store: Store, assign: Callable[..., int]) -> None:  # as gap id_assignment says
         self._store = store
         self._assign = assign
-        self._draws = draws
 
     # Seeding
 
-    def seed(self, given: object) -> Pet:
+    def add(self, fields: object) -> Pet:
         """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
-        if not isinstance(given, Mapping):
-            refuse(f"expected an animal as a mapping; got {shown(given)}: seed_many() adds several")
-        number = self._store.seeded + 1
-        fillers = {name: sample(name, number) for name in _required() if FIELDS[name].samples}
-        assigned = {} if "id" in given else {"id": self._assign()}
-        document = in_order({**assigned, **fillers, **given})
-        check_animal(document, "seed")
-        if document["id"] in self._store:
-            raise ConflictError(f"expected an id that is free; got id={document['id']}, which is taken")
-        self._store.put(document)
-        self._store.seeded = number
-        return document
+        if not is_object(fields):
+            refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
+        return self._add(fields, _REQUIRED)
 
     def seed_count(self, count: object, name: str) -> list[Pet]:
-        """Add so many plausible animals of every status, and return them."""
-        if not is_integer(count) or not 0 <= count <= MOST_ANIMALS:
-            refuse(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown(count)}")
-        return [self._seed_sample() for _ in range(count)]
-
-    def _seed_sample(self) -> Pet:
-        store = self._store
-        number = store.seeded + 1
-        samples = {name: sample(name, number) for name, field in FIELDS.items() if field.samples}
-        document = in_order({"id": self._assign(), **samples})
-        if not schemas.is_valid("Pet")(document):
-            check_animal(document, "seed_many")
-        store.put(document)
-        store.seeded = number
-        return document
+        in_range = is_integer(count) and 0 <= count <= MOST_ANIMALS
+        require(in_range, f"a number of animals from 0 to {MOST_ANIMALS:,}", **{name: count})
+        return [self._add({}, FIELDS) for _ in range(cast("int", count))]
 
     def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
         """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
         if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
-            advice = ": put the one animal into a list" if is_object(pets) else ""
-            refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
-        before, state = self._store.snapshot(), self._draws.state()
-        added: list[Pet] = []
+            refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}")
+        store = self._store
+        last, seeded, added = store.last, store.seeded, list[Pet]()
         for index, pet in enumerate(cast("Iterable[object]", pets)):
             try:
-                added.append(self.seed(pet))
+                added.append(self.add(pet))
             except PetStoreMockError as error:
-                self._store.restore(before)
-                self._draws.restore(state)
+                for one in added:
+                    store.remove(one["id"])
+                store.last, store.seeded = last, seeded
                 error.args = (f"{where.format(index)}: {error}; none of them was added", *error.args[1:])
                 raise
         return added
 
     def fill(self, seed: Seed | None) -> None:
         """Add the animals of a starting state: how many, the animals, or a JSON file of them."""
-        if seed is None:
-            return
         if isinstance(seed, (str, PathLike)):
             self.seed_each(animals_of_file(seed), f"{seed}, item [{{}}]")
         elif isinstance(seed, int):
             self.seed_count(seed, "seed")
-        else:
+        elif seed is not None:
             self.seed_each(seed, "animal {} of seed")
+
+    def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
+        number = self._store.seeded + 1
+        fillers = {name: sample(name, number) for name in filled if FIELDS[name].samples}
+        assigned = {} if "id" in given else {"id": self._store.free_id(self._assign)}
+        document = checked_animal({**assigned, **fillers, **given}, "seed")
+        if document["id"] in self._store:
+            raise ConflictError(f"expected an id that is free; got id={document['id']}, which is taken")
+        self._store.put(document)
+        self._store.seeded = number
+        return document
 
     # Another actor's hand
 
@@ -107,26 +91,27 @@ class Animals:
         """Change an animal and return it; None takes a field away."""
         former = self._store.document(pet_id) if is_integer(pet_id) else None
         if former is None:
-            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
+            raise _no_animal(pet_id)
         for name, value in changes.items():
-            field = FIELDS.get(name)
-            if field is not None and field.assigned and value != former.get(name):
+            if name in FIELDS and FIELDS[name].assigned and value != former.get(name):
                 refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
-        document = {**former, **changes}
-        gone = [name for name in changes if document[name] is None and name in FIELDS and name not in _required()]
-        document = in_order({name: value for name, value in document.items() if name not in gone})
-        check_animal(document, "update")
+        gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
+        document = {name: value for name, value in {**former, **changes}.items() if name not in gone}
+        document = checked_animal(document, "update")
         self._store.put(document)
         return document
 
     def remove(self, pet_id: object) -> None:
         if not is_integer(pet_id) or not self._store.remove(pet_id):
-            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
+            raise _no_animal(pet_id)
+
+    def other(self, pet_id: int) -> Pet | None:
+        """Return the animal with the lowest id that is not ``pet_id``."""
+        return next((self._store.document(other) for other in self._store.ids()[:2] if other != pet_id), None)
 
 
-def _required() -> list[str]:
-    required: list[str] = schemas.schema("Pet").get("required", [])
-    return required
+def _no_animal(pet_id: object) -> NotFoundError:
+    return NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
 def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
@@ -138,59 +123,48 @@ def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
     return f"{value} {turn + 1}" if is_free_text and turn else value
 
 
-def in_order(document: Mapping[str, Any]) -> Pet:
-    return {name: document[name] for name in (*FIELDS, *document) if name in document}
-
-
-def check_animal(document: Mapping[str, Any], call: str) -> None:
-    """Refuse an animal that Pet.json does not allow, or that has a field which the interface does not show."""
+def checked_animal(given: Mapping[str, Any], call: str) -> Pet:
+    """Return an animal in the order of its fields; refuse one that Pet.json does not allow, or with other fields."""
+    document = {name: given[name] for name in (*FIELDS, *given) if name in given}
+    if schemas.is_valid("Pet")(document) and _is_utf_8(document):
+        return document
     try:
         found = schemas.violations(schemas.schema("Pet"), document, call)
     except ValueError:  # Python writes no integer of thousands of digits
         raise InvalidError("expected an animal that Pet.json allows; got a number of thousands of digits") from None
     broken = list(found)
-    if not any(one.rule == "additionalProperties" for one in broken):  # Pet.json leaves them to the behaviour
-        broken += [
-            Violation(f"{call}.{name}", "additionalProperties", no_such_name(str(name), FIELDS, "field of Pet"), value)
-            for name, value in document.items()
-            if name not in FIELDS
-        ]
+    for name, value in document.items():
+        if name not in FIELDS:  # Pet.json leaves them to the behaviour
+            words = no_such_name(str(name), FIELDS, "field of Pet")
+            broken.append(Violation(f"{call}.{name}", "additionalProperties", words, value))
+        elif not found and not _is_utf_8(value):
+            words = "must not hold a lone surrogate, which UTF-8 can't carry"
+            broken.append(Violation(f"{call}.{name}", "json", words, None))
     if not broken:
-        broken += [
-            Violation(f"{call}.{name}", "json", problem, None)
-            for name, value in document.items()
-            if (problem := _not_json(value))
-        ]
-    if broken:
-        more = len(broken) + found.omitted - _SHOWN_VIOLATIONS
-        words = [str(one) for one in broken[:_SHOWN_VIOLATIONS]] + ([f"and {more} more"] if more > 0 else [])
-        message = f"expected an animal that Pet.json allows (§2): {'; '.join(words)}"
-        raise InvalidError(message, broken[:_SHOWN_VIOLATIONS], max(more, 0))
+        return document
+    more = len(broken) + found.omitted - _SHOWN_VIOLATIONS
+    words = "; ".join([*map(str, broken[:_SHOWN_VIOLATIONS]), *([f"and {more} more"] if more > 0 else [])])
+    raise InvalidError(f"expected an animal that Pet.json allows (§2): {words}", broken[:_SHOWN_VIOLATIONS])
 
 
-def _not_json(value: object) -> str:
+def _is_utf_8(value: object) -> bool:
     try:
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        encode_json(value)
     except UnicodeEncodeError:
-        return "must not hold a lone surrogate, which UTF-8 can't carry"
-    except (TypeError, ValueError, RecursionError) as error:
-        return f"must be a JSON value; {error}"
-    return ""
+        return False
+    return True
 
 
 def animals_of_file(path: str | PathLike[str]) -> list[Any]:
     try:
         content = as_path(path, "seed").read_bytes()
-    except FileNotFoundError:
-        refuse(f"expected a number of animals, or a JSON file of them; got {path}, which does not exist")
-    except OSError as error:
-        refuse(f"expected a readable JSON file of animals in {path}; {error}")
-    try:
         animals, repeated = decode_json(content.removeprefix(b"\xef\xbb\xbf"))  # RFC 8259 §8.1: a mark may be ignored
+    except OSError as error:
+        refuse(f"expected a number of animals, or a JSON file of them; got {path}: {error.strerror}")
     except MalformedJsonError as error:
         refuse(f"expected JSON in {path}; {error}")
-    for one in repeated:
-        _, index, name = one.path.split(".", 2)
+    if repeated:
+        _, index, name = repeated[0].path.split(".", 2)
         refuse(f"{path}, item [{index}]: expected each member once; got {name!r} twice")
     if not is_array(animals):
         refuse(f"expected a JSON array of animals in {path}; got {describe(animals)}")

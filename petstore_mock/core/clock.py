@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
@@ -15,8 +15,6 @@ from petstore_mock.common.values import is_number
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
-
-_LARGEST: Final = 1e18  # seconds: as good as for ever
 
 
 def wall_clock() -> float:
@@ -30,23 +28,10 @@ def wall_clock() -> float:
 
 def moment_from(now: float, when: float | str | date | datetime, name: str) -> float:
     """Return a moment in seconds since 1970: ``when`` is a number of seconds from now, or a moment."""
-    if is_number(when) and abs(when) <= math.inf:
-        return now + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
+    if is_number(when):
+        require(abs(when) < LATEST, f"{name} as a number of seconds, or a moment", **{name: when})
+        return now + when
     return moment_of(when, name)  # type: ignore[arg-type]  # anything else is refused there
-
-
-def step_of(now: float, amounts: Mapping[str, float]) -> float:
-    """Return the seconds that a clock moves by ``amounts`` of days, hours, minutes and seconds."""
-    for name, amount in amounts.items():
-        require(is_number(amount) and not math.isnan(amount), f"a number of {name}", **{name: amount})
-    try:
-        step = timedelta(**amounts).total_seconds()
-    except OverflowError:
-        step = math.inf
-    given = ", ".join(f"{name}={shown(amount)}" for name, amount in amounts.items() if amount)
-    if not EARLIEST <= now + step <= LATEST:
-        refuse(f"expected a step that ends from 1970 to the year 9998; got {given}")
-    return step
 
 
 class Time:
@@ -65,7 +50,7 @@ class Time:
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
     def begin_request(self) -> float:
-        self.present = now = wall_clock() + self.offset if self.frozen is None else self.frozen
+        self.present = now = self.now()
         second = now // 1
         if second != self._second:
             self._second = second
@@ -75,10 +60,16 @@ class Time:
     def change(
         self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
     ) -> None:
-        """Travel to a moment, then move by a step, then stop or run on."""
+        """Travel to a moment, then move by a step of days, hours, minutes and seconds, then stop or run on."""
         now = self.now() if moment is None else moment
-        if step is not None:
-            now += step_of(now, step)
+        for name, amount in (step or {}).items():
+            require(is_number(amount) and not math.isnan(amount), f"a number of {name}", **{name: amount})
+        try:
+            now += timedelta(**(step or {})).total_seconds()
+        except OverflowError:
+            now = math.inf
+        if not EARLIEST <= now <= LATEST:
+            refuse(f"expected a step that ends from 1970 to the year 9998; got {shown(step)}")
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()
@@ -139,7 +130,8 @@ class Clock:
         Raises:
             PetStoreMockError: an amount is no number, or the step leaves the years that HTTP dates can express.
         """
-        self._change(step={"days": days, "hours": hours, "minutes": minutes, "seconds": seconds})
+        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
+        self._change(step={name: amount for name, amount in amounts.items() if amount})
 
     def freeze(self) -> None:
         """Stop the fake's time until :meth:`unfreeze` or a reset."""
@@ -149,8 +141,7 @@ class Clock:
         """Let the fake's time run on from where it stands."""
         self._change(freeze=False)
 
-    # The clock of a world elsewhere sends the change instead.
-
     def _change(self, **change: Any) -> None:  # noqa: ANN401  # those of Time.change
+        """Change the time; the clock of a world elsewhere sends the change."""
         with self._lock:
             self._time.change(**change)

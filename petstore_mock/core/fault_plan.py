@@ -1,25 +1,21 @@
-"""The fault plan of a world: which fault, if any, meets a request.
-
-Rules are asked in the order in which they were planned, and the first that fires wins. A rule that matches a request
-passes it on while ``after`` or ``probability`` says so.
-"""
+"""The fault plan of a world: which fault, if any, meets a request. The first planned that fires wins."""
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, require
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Mapping
     from random import Random
 
@@ -33,8 +29,7 @@ Point = Literal["before_commit", "after_commit", "handshake"]  # faults of hands
 
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _COMMIT_POINTS: Final = ("before_commit", "after_commit")
-_KEPT_SPENT: Final = 1_000  # as many as a stub keeps requests
-_KEPT_ERRORS: Final = 100  # a `when` may raise at each of a million requests
+_KEPT: Final = 1_000  # faults, spent ones included; as many as a stub keeps requests
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
@@ -55,46 +50,30 @@ class FaultHandle:
     As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
     has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
     verification reports it.
-
-    Attributes:
-        fault: the fault.
-        on: the operation that it meets; None for any.
-        times: how often it fires; None for every time.
-        after: how many matching requests pass first.
-        when: the function of the request that must be true, if any.
-        where: the criteria that a request must meet, if any.
-        at: before or after the commit, or in the handshake.
-        probability: the chance that a matching request meets it.
-        off_contract: whether it may leave the interface.
-        id: its number in its world, from 1.
-        hits: how often it fired.
-        since: the number of the last request before it was planned.
     """
 
-    fault: Fault
-    on: str | None = None
-    times: int | None = None
-    after: int = 0
-    when: Callable[[ApiRequest], object] | None = None
-    where: Mapping[str, Any] | None = None
-    at: Point = "before_commit"
-    probability: float = 1.0
-    off_contract: bool = False
-    id: int = 0
-    hits: int = 0
-    since: int = 0
+    fault: Fault  #: the fault
+    on: str | None = None  #: the operation that it meets; None for any
+    times: int | None = None  #: how often it fires; None for every time
+    after: int = 0  #: how many matching requests pass first
+    when: Callable[[ApiRequest], object] | None = None  #: the function of the request that must be true, if any
+    where: Mapping[str, Any] | None = None  #: the criteria that a request must meet, if any
+    at: Point = "before_commit"  #: before or after the commit, or in the handshake
+    probability: float = 1.0  #: the chance that a matching request meets it
+    off_contract: bool = False  #: whether it may leave the interface
+    id: int = 0  #: its number in its world, from 1
+    hits: int = 0  #: how often it fired
+    since: int = 0  # the number of the last request before it was planned
     sent_as: Any = None  # the JSON form in which the door got the fault
     required: bool = True  # whether it must fire; a drawn one need not
+    over: bool = False  # whether it was cancelled, its block ended, or it has fired as often as it may
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
-    _passed: int = 0  # requests under `after`
-    _preempted: int = 0  # requests that met a fault that was planned earlier
-    _missed: int = 0  # requests that `where` or `when` did not want
+    _passes: Counter[str] = field(default_factory=Counter[str])  # requests that did not meet it, by the reason
     _last_miss: str = ""
 
     def __post_init__(self) -> None:
-        self._check_counts()
-        self._check_criteria()
+        self._check_values()
         one_of(self.at, _COMMIT_POINTS, "commit point")
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
             refuse(f"expected {in_words(_COMMITTING)} with at='after_commit'; {self.on} commits nothing")
@@ -104,36 +83,30 @@ class FaultHandle:
         elif not self.off_contract:
             self._check_declared()
         if self.fault.kind == "sequence":
+            require(self.times is None, "no times with a sequence, each fault of which is used once", times=self.times)
             self.times = len(self.fault.parts)
         if self.where is not None:
             self._criteria = Criteria(self.where, self.on, before_response=True)
 
-    def _check_counts(self) -> None:
-        times, after, probability = self.times, self.after, self.probability
-        whole = times is None or (is_integer(times) and times >= 1)
-        require(whole, "times as a whole number of at least 1, or none", times=times)
-        if self.fault.kind == "sequence" and times is not None:
-            refuse("expected no times with a sequence: it is used once, a fault for each request")
+    def _check_values(self) -> None:
+        times, after, when, where = self.times, self.after, self.when, self.where
+        counts = times is None or (is_integer(times) and times >= 1)
+        require(counts, "times as a whole number of at least 1, or none", times=times)
         require(is_integer(after) and after >= 0, "after as a whole number of at least 0", after=after)
-        share = is_number(probability) and 0 < probability <= 1
-        require(share, "a probability above 0 and at most 1", probability=probability)
-
-    def _check_criteria(self) -> None:
-        require(self.when is None or callable(self.when), "when as a function of an ApiRequest", when=self.when)
-        if iscoroutinefunction(self.when):  # nothing awaits its result, which would always be true
-            refuse(f"expected when as a plain function, without async; got when={shown(self.when)}")
-        where = self.where
+        share = is_number(self.probability) and 0 < self.probability <= 1
+        require(share, "a probability above 0 and at most 1", probability=self.probability)
+        plain = when is None or callable(when)
+        require(
+            plain and not iscoroutinefunction(when), "when as a function of an ApiRequest, without async", when=when
+        )
         names = where is None or (is_object(where) and all(isinstance(name, str) for name in where))
         require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=where)
 
     def _check_handshake(self) -> None:
         given = [name for name in ("on", "when", "where") if getattr(self, name) is not None]
         given += ["at"] if self.at != "before_commit" else []
-        if given:
-            refuse(
-                f"expected no {in_words(given)} with {self.fault}: it meets connections, before any request is known; "
-                "times, after and probability count connections"
-            )
+        words = f"no on, when, where or at with {self.fault}, which meets connections before any request is known"
+        require(not given, words, given=given)
 
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares for another operation only (§7)."""
@@ -166,9 +139,9 @@ class FaultHandle:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        never_fired = bool(self.unfired)
-        self.cancel(required=never_fired and kind is not None)
-        if never_fired and kind is None:
+        is_unfired = self.is_unfired
+        self.cancel(required=is_unfired and kind is not None)
+        if is_unfired and kind is None:
             __tracebackhide__ = True
             raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
 
@@ -178,10 +151,10 @@ class FaultHandle:
         return self.times is not None and self.hits >= self.times
 
     @property
-    def unfired(self) -> str:
-        """The words for it if it has never fired; empty if it has, or if it need not fire."""
-        need_not = not self.required or self.hits > 0 or (self.times is None and self.at != "handshake")
-        return "" if need_not or self.plan is None or self not in self.plan else "never fired"
+    def is_unfired(self) -> bool:
+        """Whether it has never fired although it must."""
+        must = self.required and (self.times is not None or self.at == "handshake")
+        return must and not self.hits and self.plan is not None and self in self.plan.every
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""
@@ -189,19 +162,15 @@ class FaultHandle:
             self.plan.discard(self, required=required)
 
     def concerns(self, operation: str | None) -> bool:
-        """Return whether it is meant for this operation."""
         return self.on is None or self.on == operation
 
     def why_not(self, refused: int = 0) -> str:
         """Return why it has not fired, in words; ``refused`` requests were refused before a fault could meet them."""
         what = "connection" if self.at == "handshake" else "request"
-        reasons = [
-            f"{counted(self._preempted, what)} met a fault that was planned earlier" if self._preempted else "",
-            f"{counted(self._passed, what)} passed under after={self.after}" if self._passed else "",
-            f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
-            f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
-        ]
-        return "; ".join(filter(None, reasons)) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
+        reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
+        reasons += [f"the last because {self._last_miss}"] if self._last_miss else []
+        reasons += [f"{counted(refused, what)} got no further than a refusal"] if refused else []
+        return "; ".join(reasons) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
@@ -213,132 +182,96 @@ class FaultHandle:
             "where": None if self._criteria is None else self._criteria.shown(),
         }
 
-    # Choosing; the world's lock is held
-
-    def wants(self, exchange: Exchange) -> bool:
-        """Return whether a request, which has no response yet, is what ``where`` and ``when`` ask for."""
-        miss = "" if self._criteria is None else "; ".join(self._criteria.differences(exchange))
-        if not miss and self.when is not None and not self.when(exchange.request):
+    def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
+        """Return the fault if it meets a request, which has no response yet, or a connection; the lock is held."""
+        miss = "" if self._criteria is None or exchange is None else "; ".join(self._criteria.differences(exchange))
+        if not miss and self.when is not None and exchange is not None and not self.when(exchange.request):
             miss = "its when= returned no"
+        if self.over:  # its `when` sent a request that used it up, or cancelled it
+            return None
         if miss:
-            self._missed += 1
             self._last_miss = miss
-        return not miss
-
-    def fire(self, random: Callable[[], Random]) -> Fault | None:
-        """Return the fault if it meets a request that it concerns and wants, and count the hit."""
-        if self._passed < self.after:
-            self._passed += 1
+        passed = f"passed under after={self.after}"
+        if miss or self._passes[passed] < self.after:
+            self.pass_by("did not match" if miss else passed)
             return None
         if self.probability < 1 and random().random() >= self.probability:
             return None
         self.hits += 1
         return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
 
-    def preempt(self) -> None:
-        self._preempted += 1
+    def pass_by(self, why: str) -> None:
+        self._passes[why] += 1
 
 
 class FaultPlan:
     """The faults of one world, in the order in which they were planned.
 
     Attributes:
-        idle: whether no fault for requests is in force; every request asks.
-        unfired: faults that left force unfired, when an exception left their block, with what to say of them.
-        errors: what the ``when=`` functions of the test raised.
+        every: those that are in force or spent, by number; replaced, never changed.
+        in_force: those that may still fire.
+        idle: whether none of them is for requests; every request asks.
     """
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
         self._lock = lock  # a test cancels a fault while the listener's thread uses another
+        self._errors = errors  # gets what the ``when=`` functions of the test raise
         self.clear()
 
-    def __contains__(self, handle: FaultHandle) -> bool:
-        return handle in self._live[handle.at]
-
     def clear(self) -> None:
-        """Forget every fault. Numbers begin anew."""
-        self._live: dict[Point, list[FaultHandle]] = {"before_commit": [], "after_commit": [], "handshake": []}
-        self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
         self._planned = 0
-        self.idle = True
-        self.unfired: list[tuple[FaultHandle, str]] = []
-        self.errors: list[PetStoreMockError] = []
-
-    @property
-    def in_force(self) -> list[FaultHandle]:
-        return list(chain(*self._live.values()))
-
-    def every(self) -> list[FaultHandle]:
-        """Return the faults that are in force or spent, by number; cancelled faults are gone."""
-        with self._lock:
-            return sorted((*self.in_force, *self._spent), key=lambda handle: handle.id)
+        self._keep([])
 
     def get(self, number: object) -> FaultHandle | None:
-        return next((handle for handle in self.every() if handle.id == number), None)
+        return next((handle for handle in self.every if handle.id == number), None)
 
     def add(self, handle: FaultHandle, since: int) -> FaultHandle:
         with self._lock:
             self._planned += 1
             handle.plan, handle.id, handle.since = self, self._planned, since
-            self._set_live(handle.at, [*self._live[handle.at], handle])
+            self._keep([*(self.every if len(self.every) < _KEPT else self.in_force), handle])
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
         """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
         with self._lock:
-            words = handle.unfired if required else ""
-            self._end(handle)
-            self._spent = deque((one for one in self._spent if one is not handle), _KEPT_SPENT)
-            self.unfired = [one for one in self.unfired if one[0] is not handle]
-            if words:
-                self.unfired.append((handle, words))
+            handle.over = True
+            stays = required and handle.is_unfired
+            self._keep([one for one in self.every if one is not handle or stays])
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""
         with self._lock:
-            for handle in (*self.every(), *(handle for handle, _ in self.unfired)):
-                self.discard(handle)
-
-    def not_fired(self) -> list[tuple[FaultHandle, str]]:
-        """Return the faults that should have fired and never did, each with the words for it."""
-        return [*self.unfired, *((handle, words) for handle in self.in_force if (words := handle.unfired))]
+            for handle in self.every:
+                handle.over = True
+            self._keep([])
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
-        live = self._live[point]
         operation = None if exchange is None else exchange.operation
-        for index, handle in enumerate(live):
-            if not handle.concerns(operation) or (exchange is not None and not self._wants(handle, exchange)):
-                continue
-            if handle not in self._live[point]:  # its `when` sent a request that used the fault up, or cancelled it
-                continue
-            fault = handle.fire(random)
+        asked = [handle for handle in self.in_force if handle.at == point and handle.concerns(operation)]
+        for index, handle in enumerate(asked):
+            fault = self._met(handle, exchange, random)
             if fault is not None:
-                for later in live[index + 1 :]:
-                    if later.concerns(operation):
-                        later.preempt()
-                if handle.spent:
-                    self._end(handle)
-                    self._spent.append(handle)
+                for later in asked[index + 1 :]:
+                    later.pass_by("met a fault that was planned earlier")
+                handle.over = handle.spent
+                self._keep(self.every)
                 return fault
         return None
 
-    def _wants(self, handle: FaultHandle, exchange: Exchange) -> bool:
+    def _met(self, handle: FaultHandle, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         try:
-            return handle.wants(exchange)
+            return handle.meets(exchange, random)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
             problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
             problem.__cause__ = error
-            if len(self.errors) < _KEPT_ERRORS:
-                self.errors.append(problem)
-            return False
+            self._errors.append(problem)
+            return None
 
-    def _end(self, handle: FaultHandle) -> None:
-        self._set_live(handle.at, [one for one in self._live[handle.at] if one is not handle])
-
-    def _set_live(self, point: Point, handles: list[FaultHandle]) -> None:
-        """Replace the faults of a point; a list that :meth:`choose` walks never changes."""
-        self._live[point] = handles
-        self.idle = not (self._live["before_commit"] or self._live["after_commit"])
+    def _keep(self, handles: list[FaultHandle]) -> None:
+        self.every = handles
+        self.in_force = [handle for handle in handles if not handle.over]
+        self.idle = all(handle.at == "handshake" for handle in self.in_force)

@@ -1,46 +1,59 @@
-"""What the operations do: one executor each. All else about an operation follows from its row in the table."""
+"""What the operations do, one executor each, and how responses are made: renders JSON, refuses, responds as a fault.
+
+All else about an operation follows from its row in the table.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.core.responses import render
-from petstore_mock.core.routing import Refusal, Route
+from petstore_mock.common.masking import mask_text
+from petstore_mock.core.routing import SERVER, Refusal, ResponseFields, Route
 from petstore_mock.core.store import Body
+from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
+from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
 from petstore_mock.interface.gaps import ListPage
+from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.world import World
-    from petstore_mock.http.response import Response
+    from petstore_mock.faults.fault import Fault
+    from petstore_mock.http.deferred import Pending
+    from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
+    from petstore_mock.journal.exchange import Exchange
+
+_SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
 
-class Call(NamedTuple):
-    """A valid request."""
+@dataclass(slots=True, eq=False)
+class Call:
+    """A valid request on its way through faults, execution and rendering."""
 
     world: World  # its lock is held
     operation: Operation
     route: Route
-    base_path: str  # the part of the client's base address before the paths of the interface
     body: Body | None
-    commit: bool  # whether its effect is kept; a fault may corrupt the response of an operation that is not executed
+    exchange: Exchange
+    pending: Pending  # of the world when the request came: a reset replaces it
+    commit: bool = True  # whether its effect is kept; a fault may corrupt the response of an operation that is not
 
 
 def execute(call: Call) -> Response | Refusal:
-    removed_at = call.operation.removed_at
-    if removed_at is not None and call.world.time.present >= removed_at.timestamp():
-        condition = call.world.rules.policies.after_removal
-        if condition is not None:
-            return Refusal(condition, detail=call.operation.removal, fields=_deprecation(call))
+    removed_at, world = call.operation.removed_at, call.world
+    is_removed = removed_at is not None and world.time.present >= removed_at.timestamp()
+    condition = world.rules.policies.after_removal if is_removed else None
+    if condition is not None:
+        return Refusal(condition, detail=call.operation.removal, fields=_deprecation(call))
     return EXECUTORS[call.operation.name](call)
 
 
-def _deprecation(call: Call) -> tuple[tuple[str, str], ...]:
-    """Return the fields that signal the deprecation of an operation (§9)."""
-    fields: tuple[tuple[str, str], ...] = call.world.rules.policies.deprecation_headers(call.operation.removed_at)
-    return fields
+def _deprecation(call: Call) -> Any:  # noqa: ANN401  # header fields
+    return call.world.rules.policies.deprecation_headers(call.operation.removed_at)
 
 
 def list_pets(call: Call) -> Response:
@@ -52,10 +65,10 @@ def list_pets(call: Call) -> Response:
     if store.hidden:
         ids = [pet_id for pet_id in ids if not store.hides(pet_id)]
     most = chosen.page_fill(limit)
-    page = chosen.list_order(ids, most, store, world.random)
+    page = chosen.list_order(ids, most, store, store.random)
     fields = _deprecation(call)
     if chosen.paging_headers is not None:
-        told = ListPage(call.base_path, limit, route.filters, most, len(ids))
+        told = ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids))
         fields = (*fields, *chosen.paging_headers(told))
     return render(world, call.operation.success, store.page(page), fields)
 
@@ -68,15 +81,15 @@ def create_pet(call: Call) -> Response:
     status = chosen.status_when_omitted
     if status is not None and "status" not in body.document:
         body = Body({**body.document, "status": status})
-    pet_id = world.assign_id()
-    row = body.row(pet_id)
+    pet_id = store.free_id(chosen.id_assignment)
+    content = body.animal(pet_id)
     if call.commit:
-        store.write(pet_id, row)
+        store.write(pet_id, content, body.filters)
         if chosen.visibility:
             store.hide(pet_id, chosen.visibility)
     location = chosen.location_header
-    fields = () if location is None else location(call.base_path, pet_id)
-    return render(world, call.operation.success, row.body, (*_deprecation(call), *fields))
+    fields = () if location is None else location(call.exchange.request.base_path, pet_id)
+    return render(world, call.operation.success, content, (*_deprecation(call), *fields))
 
 
 def get_pet(call: Call) -> Response | Refusal:
@@ -93,3 +106,64 @@ EXECUTORS: Final[dict[str, Callable[[Call], Response | Refusal]]] = {
     "createPet": create_pet,
     "getPet": get_pet,
 }
+
+
+# Responses
+
+
+def render(world: World, status: int, canonical: bytes | None = None, fields: ResponseFields = ()) -> Response:
+    """Return a response with a JSON body, written as the behaviour writes it, or with none."""
+    rules, chosen, body = world.rules, world.rules.policies, b""
+    head = (SERVER, *fields)
+    if canonical is not None:
+        body = chosen.json_style(chosen.extra_response_fields(canonical))
+        head = (("Content-Type", chosen.content_type), *head)
+    return Response(_head(status, head), body, world.time.date, rules.wire_format)
+
+
+@lru_cache(maxsize=1024)
+def _head(status: int, fields: ResponseFields) -> Head:
+    return Head(status, fields)
+
+
+def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
+    exchange.condition = CONDITIONS[refusal.condition]
+    exchange.violations, exchange.omitted, exchange.detail = refusal.violations, refusal.omitted, refusal.detail
+    return refusal_response(world, refusal, exchange.request)
+
+
+def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Response:
+    """Return the response of a refusal (§7); the credentials of ``request`` are masked in it."""
+    condition = CONDITIONS[refusal.condition]
+    parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
+    more = len(refusal.violations) + refusal.omitted - len(parts)
+    if more > 0:
+        parts.append(f"and {more} more")
+    if refusal.detail:
+        parts.append(refusal.detail)
+    message = condition.message
+    if parts:  # a client may have put a key anywhere, and its log shows our message
+        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.secrets(), *request.credentials))
+    return _error(world, condition, message, refusal.fields)
+
+
+def fault_response(world: World, fault: Fault, route: Route) -> Response:
+    """Respond to a request for ``route`` as a fault says, with its own body or the interface's Error (§2)."""
+    condition = condition_of_status(fault.status or 500)
+    fields: ResponseFields = (("Allow", route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
+    if condition.status == 404 and route.operation is not None:  # as for an absent animal (§9)
+        fields = world.rules.policies.deprecation_headers(route.operation.removed_at)
+    if fault.body is not None or condition.status in BODILESS_STATUSES:
+        response = render(world, condition.status, None, (*condition.fields, *fields))
+        response.body = fault.body or b""
+    else:
+        response = _error(world, condition, f"{condition.message} (injected: {fault})", fields)
+    if fault.fields:
+        response.head = response.head.with_fields(*fault.fields)
+    return response
+
+
+def _error(world: World, condition: Condition, message: str, fields: ResponseFields) -> Response:
+    status = condition.status
+    document = error_document(world.rules.policies.error_codes(condition.code, status), message, status)
+    return render(world, status, encode_json(document), (*condition.fields, *fields))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.core.cors import cors_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -65,36 +66,16 @@ class Start(NamedTuple):
 # Checks of values from Python or JSON; each returns the value as it is used
 
 
-def _flag(name: str, value: Any) -> bool:  # noqa: ANN401  # checks take whatever a test passes
-    require(isinstance(value, bool), "True or False", **{name: value})
-    return bool(value)
-
-
-def _text(name: str, value: Any) -> str:  # noqa: ANN401
-    require(isinstance(value, str), f"{name} as text", **{name: value})
-    return str(value)
-
-
-def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses it checks it
-    return value
-
-
-def _whole(least: int, most: int, words: str) -> Callable[[str, Any], int]:
-    def check(name: str, value: Any) -> int:  # noqa: ANN401
-        require(is_integer(value) and least <= value <= most, words, **{name: value})
-        return int(value)
+def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], Any]:
+    def check(name: str, value: Any) -> Any:  # noqa: ANN401  # checks take whatever a test passes
+        require(accepts(value), words, **{name: value})
+        return value
 
     return check
 
 
-def _integer(name: str, value: Any) -> int:  # noqa: ANN401
-    require(is_integer(value), "a whole number", **{name: value})
-    return int(value)
-
-
-def _seconds(name: str, value: Any) -> float | None:  # noqa: ANN401
-    require(value is None or (is_number(value) and value > 0), "a positive number of seconds", **{name: value})
-    return None if value is None else float(value)
+def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses it checks it
+    return value
 
 
 def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
@@ -107,24 +88,12 @@ def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
     return as_behaviour(value)
 
 
-def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
-    if value is None:
-        return None
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
+def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # as above
 
-    if not isinstance(value, str) or value not in MUTANTS:
-        example = next(iter(MUTANTS))
-        refuse(
-            f"expected the name of one of {len(MUTANTS)} mutants, such as {example}; "
-            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
-        )
-    return str(value)
-
-
-def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
-    from petstore_mock.core.cors import cors_of  # noqa: PLC0415  # most mocks have none
-
-    return cors_of(value)
+    if value is not None and (not isinstance(value, str) or value not in MUTANTS):
+        refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, MUTANTS)}")
+    return value
 
 
 # Readers of text
@@ -132,18 +101,17 @@ def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
 
 def flag_of(text: str) -> bool:
     found = _FLAGS.get(text.strip().lower())
-    if found is None:
-        refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
-    return found
-
-
-def seed_of(text: str) -> int | Path:
-    return int(text) if _COUNT.fullmatch(text) else Path(text)
+    require(found is not None, FLAG_WORDS, got=text)
+    return bool(found)
 
 
 def number_of(text: str) -> int:
     require(_COUNT.fullmatch(text), "a whole number", got=text)
     return int(text)
+
+
+def seed_of(text: str) -> int | Path:
+    return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
 def seconds_of(text: str) -> float:
@@ -170,56 +138,48 @@ class Option:
 
     @property
     def is_flag(self) -> bool:
-        """Whether a command line takes it without a value."""
         return self.parse is flag_of
 
 
-_NUMBER: Final = 2**63 - 1
-_WORLDS: Final = _whole(0, _NUMBER, "a number of worlds")
-_REQUESTS: Final = _whole(1, _NUMBER, "a number of requests of at least 1")
-_PORT: Final = _whole(0, 65535, "a port from 0 to 65535")
+_FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
+_TEXT: Final = _check(lambda value: isinstance(value, str), "text")
+_WHOLE: Final = _check(is_integer, "a whole number")
+_PORT: Final = _check(lambda value: is_integer(value) and 0 <= value <= 65535, "a port from 0 to 65535")
+_WORLDS: Final = _check(lambda value: is_integer(value) and value >= 0, "a number of worlds")
+_REQUESTS: Final = _check(lambda value: is_integer(value) and value >= 1, "a number of requests of at least 1")
+_SECONDS: Final = _check(
+    lambda value: value is None or (is_number(value) and value > 0), "a positive number of seconds"
+)
+
 _TEXT_OR_NULL: Final = {"type": ["string", "null"]}
-_KEY: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
+_KEY_RULES: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
 _PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
-_SEED: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
-_BEHAVIOUR: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
+_SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
+_CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
 _SEED_WORDS: Final = "The animals of the starting state: how many, a list of them, or a JSON file"
 _BEHAVIOUR_WORDS: Final = "What the fake does where the interface shows nothing: a preset, gaps, or a TOML file"
+_STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
+_RANDOM_WORDS: Final = "The seed of ids, orders and probabilities that are drawn"
 _CORS_WORDS: Final = "The origins whose pages may use the service in a browser, or * for any"
 _TTL_WORDS: Final = "Seconds after which a world that got no request ends"
 _KEEP_WORDS: Final = "How many requests the journal of each world by address keeps"
+_OFF: Final = False
 
 _ROWS: Final = (
-    Option("host", "The address to listen on", _text, "listener serve fixture", "127.0.0.1"),
+    Option("host", "The address to listen on", _TEXT, "listener serve fixture", "127.0.0.1"),
     Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
-    Option("api_key", "A fixed valid API key", _any, "world serve fixture door", schema=_KEY),
-    Option("seed", _SEED_WORDS, _any, "world serve fixture marker door", None, seed_of, _SEED),
-    Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_BEHAVIOUR),
+    Option("api_key", "A fixed valid API key", _any, "world serve fixture door", schema=_KEY_RULES),
+    Option("seed", _SEED_WORDS, _any, "world serve fixture marker door", None, seed_of, _SEED_RULES),
+    Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_CHOICE),
     Option("at", "The fake's date at the start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
-    Option(
-        "strict",
-        "Whether a contract violation by the client fails the test",
-        _flag,
-        "world fixture marker door",
-        False,  # noqa: FBT003  # a default
-        flag_of,
-        {"type": "boolean"},
-    ),
-    Option(
-        "random_seed",
-        "The seed of ids, orders and probabilities that are drawn",
-        _integer,
-        "world fixture door",
-        0,
-        number_of,
-        {"type": "integer"},
-    ),
+    Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),
+    Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
-    Option("control", "Whether the control door is open", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
-    Option("cors", _CORS_WORDS, _cors, "listener serve"),
-    Option("tls", "Whether to listen with TLS; needs the extra tls", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
+    Option("control", "Whether the control door is open", _FLAG, "listener serve fixture", _OFF, flag_of),
+    Option("cors", _CORS_WORDS, lambda _, value: cors_of(value), "listener serve"),
+    Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
-    Option("world_ttl", _TTL_WORDS, _seconds, "serve", None, seconds_of),
+    Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
     Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )
 

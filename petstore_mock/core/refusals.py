@@ -13,32 +13,18 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(PetStoreMockError):
-    """There is no such world, animal, fault, key or snapshot."""
-
-    status = 404
+    status = 404  # there is no such world, animal, fault, key or snapshot
 
 
 class ConflictError(PetStoreMockError):
-    """The request contradicts the state of the world."""
-
-    status = 409
+    status = 409  # the request contradicts the state of the world
 
 
 class FullError(PetStoreMockError):
-    """There are as many worlds as there may be."""
-
-    status = 507
+    status = 507  # there are as many worlds as there may be
 
 
 class InvalidError(PetStoreMockError):
-    """A value breaks rules.
-
-    Attributes:
-        violations: the broken rules.
-        omitted: how many more there are.
-    """
-
-    def __init__(self, message: str, violations: Sequence[Violation] = (), omitted: int = 0) -> None:
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
         super().__init__(message)
-        self.violations = tuple(violations)
-        self.omitted = omitted
+        self.violations = tuple(violations)  # the rules that a value breaks

@@ -1,29 +1,35 @@
-"""The rules in force: one behaviour, compiled. Routes requests and validates their parameters.
+"""The rules in force: one behaviour, compiled. Routes requests, and validates their parameters and their bodies.
 
 A route depends on the method and the target alone, so the rules keep the routes of recent requests.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.masking import cut
+from petstore_mock.core.store import Body
 from petstore_mock.http.request import KNOWN_METHODS
-from petstore_mock.http.response import PLAIN, Head, WireFormat
+from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
 from petstore_mock.interface.gaps import RULES
-from petstore_mock.interface.strict_json import percent_decode, read_integer
-from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
+from petstore_mock.interface.strict_json import (
+    MalformedJsonError,
+    decode_json,
+    percent_decode,
+    read_integer,
+)
+from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
 from petstore_mock.interface.violations import Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from petstore_mock.core.store import Body, Filter
+    from petstore_mock.core.store import Filter
+    from petstore_mock.http.request import ApiRequest
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -32,13 +38,9 @@ DOOR_PATH: Final = "/__petstore"
 # The door may be open on a port of its own: the greeting says where.
 CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
-_KEPT_TARGET: Final = 512  # characters
-_KEPT_HEADS: Final = 1024
-_KEPT_BODIES: Final = 32  # a test creates the same few animals
-_SHOWN_METHOD: Final = 40  # characters
-_SHOWN_PATH: Final = 200
+_KEPT_BODIES: Final = 256  # tests create the same few animals
+_KEPT_SIZE: Final = 512  # characters of a target, bytes of a body
 _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
-_SHOWN_PART: Final = 80  # of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,131 +60,101 @@ class Route:
     invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # which animals a list has
-
-    @property
-    def pet_id(self) -> int:
-        """The identifier in the path; 0 where there is none."""
-        operation = self.operation
-        parameter = None if operation is None else operation.path_parameter
-        return 0 if parameter is None else self.arguments.get(parameter.name, 0)
+    pet_id: int = 0  # the identifier in the path
 
 
 class Rules:
-    """The policies of one behaviour, ready for use. Immutable but for what it remembers."""
+    """The policies of one behaviour, ready for use. Immutable but for the routes that it remembers."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.policies = chosen = policies(behaviour)
-        self.field_rules = [(gap, getattr(chosen, gap.name)) for gap in RULES if getattr(chosen, gap.name)]
-        self.bodies: Bounded[tuple[str, bytes], Body] = Bounded(_KEPT_BODIES)  # valid ones; see validation
-        self._routes: Bounded[tuple[str, str], Route] = Bounded(_KEPT_ROUTES)
-        self._heads: Bounded[tuple[int, ResponseFields, bool], Head] = Bounded(_KEPT_HEADS)
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
-
-    def head(self, status: int, fields: ResponseFields = (), *, json: bool = True) -> Head:
-        """Return the head of a response with a JSON body or with none; the same object for the same fields."""
-        key = (status, fields, json)
-        head = self._heads.get(key)
-        if head is None:
-            content_type = (("Content-Type", self.policies.content_type),) if json else ()
-            head = self._heads[key] = Head(status, (*content_type, SERVER, *fields))
-        return head
+        self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
     def route(self, method: str, target: str) -> Route:
         """Return where ``method`` and ``target`` lead, with validated parameters."""
-        route = self._routes.get((method, target))
-        if route is None:
-            route = self._find(method, target)
-            if len(target) <= _KEPT_TARGET and method in KNOWN_METHODS:
-                self._routes[method, target] = route
-        return route
+        is_short = len(target) <= _KEPT_SIZE and method in KNOWN_METHODS
+        return self._kept_route(method, target) if is_short else self._find(method, target)
 
     def _find(self, method: str, target: str) -> Route:
-        if method not in KNOWN_METHODS:
-            return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
-        if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
-            return Route(allow=METHODS)
-        if method == "CONNECT":  # RFC 9110 §9.3.6: its target is an authority
-            host, _, port = target.rpartition(":")
-            if not host or "/" in host or not port.isdecimal():
-                return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
-            return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
         segments = [percent_decode(segment) for segment in path[1:].split("/")]
-        problem = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)" if None in segments else ""
-        problem = problem if path.startswith("/") and "#" not in target else "send an absolute path"
-        if problem:
-            return Route(refusal=Refusal("malformed_target", detail=problem))
-        return self._find_path(method, path, [segment or "" for segment in segments], query)
-
-    def _find_path(self, method: str, path: str, segments: list[str], query: str) -> Route:
-        shown = cut(path, _SHOWN_PATH)
+        if problem := _problem_of(method, target, segments):
+            return problem
         for row in ROUTES:
-            arguments = row.match(segments)
+            arguments, operation = row.match([segment or "" for segment in segments]), row.operations.get(method)
             if arguments is None:
                 continue
-            if method == "OPTIONS":
-                return Route(allow=row.allow)
-            operation = row.operations.get(method)
-            if operation is None:
-                detail = f"{method} {shown}; the methods are {row.allow}"
-                return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=row.allow)
+            if operation is None and method != "OPTIONS":
+                detail = f"{method} {cut(path, 200)}; the methods are {row.allow}"
+                return _no_route("method_not_allowed", detail, row.allow)
             route = Route(operation, allow=row.allow)
-            self._validate(route, operation, arguments, query)
+            if operation is not None:
+                self._validate(route, operation, arguments, query)
             return route
-        if path in _BROWSER_FILES:
-            return Route(refusal=Refusal("browser_file", detail=path))
         told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
-        return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}{_path_hint(path)}"))
+        condition = "browser_file" if path in _BROWSER_FILES else self.policies.unknown_route
+        return _no_route(condition, f"{told} {cut(path, 200)}; {_path_hint(path)}")
 
     # Parameters
 
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
-        """Validate the parameters of a route's operation, and set them."""
-        name = operation.parameters_schema
         known = schemas.parameters(operation)
-        given: dict[str, Any] = {one: _value(known[one], text) for one, text in in_path.items()}
+        texts, violations = self._read_query(operation, query)
+        given: dict[str, Any] = {
+            name: read_integer(text) if known[name].get("type") == "integer" else text
+            for name, text in {**texts, **in_path}.items()
+        }
         parameter = operation.path_parameter
-        if parameter is not None and (wrong := _broken(name, given, "path", f"path.{parameter.name}")):
-            route.invalid = Refusal(_policy(self.policies, parameter), tuple(wrong))
-            return
-        violations = self._read_query(operation, query, given)
-        violations += [one for one in _broken(name, given, "query") if not self._mends(operation, one, given)]
+        if parameter is not None:
+            wrong = [one for one in _broken(operation, given, "path") if one.path == f"path.{parameter.name}"]
+            if wrong:
+                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(wrong))
+                return
+        broken = _broken(operation, given, "query")
+        violations += [one for one in broken if not self._mends(operation, one, texts, given)]
         if violations:
             route.invalid = Refusal("invalid_query", tuple(violations))
         defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
         route.arguments = {**defaults, **given}
+        route.pet_id = 0 if parameter is None else given[parameter.name]
         route.filters = tuple(
             (one.filters, given[one.name]) for one in operation.parameters if one.filters and one.name in given
         )
 
-    def _read_query(self, operation: Operation, query: str, given: dict[str, Any]) -> list[Violation]:
-        """Add the values of a query to ``given``; return what is wrong with its form and its names."""
-        known = schemas.parameters(operation)
+    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
+        """Return the texts of the parameters in a query, and what is wrong with its form and its names."""
         names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
-        values, violations = _decode_query(query, subject)
-        for name, texts in values.items():
-            if name not in names:
-                if self.policies.unknown_query:
-                    words = no_such_name(name, names, "parameter here", given=values)
-                    path = path_of([name], "query")
-                    violations.append(Violation(path, "additionalProperties", words, texts[0], subject))
-                continue
-            text = texts[0] if len(texts) == 1 else self.policies.repeated_query(texts)
-            if text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", texts))
+        texts: dict[str, str] = {}
+        values: dict[str, list[str]] = {}
+        violations: list[Violation] = []
+        for part in filter(None, query.split("&")):  # a stray separator means nothing
+            name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
+            if name is None or value is None:
+                words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
+                violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
             else:
-                given[name] = _value(known[name], text)
-        return violations
+                values.setdefault(name, []).append(value)
+        for name, given in values.items():
+            text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
+            if name in names and text is None:
+                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
+            elif name in names:
+                texts[name] = text
+            elif self.policies.unknown_query:
+                words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
+                violations.append(Violation(path, "additionalProperties", words, given[0], subject))
+        return texts, violations
 
-    def _mends(self, operation: Operation, violation: Violation, given: dict[str, Any]) -> bool:
+    def _mends(self, operation: Operation, violation: Violation, texts: dict[str, str], given: dict[str, Any]) -> bool:
         """Replace or drop an invalid value as the gap of its parameter says; return whether it is right now."""
         parameter = next((one for one in operation.parameters if f"query.{one.name}" == violation.path), None)
-        if parameter is None or parameter.gap is None or violation.rule == "required":
+        if parameter is None or parameter.gap is None or parameter.name not in given:
             return False
-        text = str(given[parameter.name])
-        instead = _policy(self.policies, parameter)(text, schemas.parameters(operation)[parameter.name])
+        rules = schemas.parameters(operation)[parameter.name]
+        instead = getattr(self.policies, parameter.gap)(texts[parameter.name], rules)
         if instead == "":  # as if the parameter had not come
             del given[parameter.name]
         elif instead is not None:
@@ -195,37 +167,28 @@ def rules_for(behaviour: Behaviour) -> Rules:
     return Rules(behaviour)
 
 
-def _policy(chosen: Any, parameter: Parameter) -> Any:  # noqa: ANN401  # a value or a function of the gap register
-    """Return what the behaviour has for an invalid value of a parameter."""
-    return getattr(chosen, parameter.gap or "")
+def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Route | None:
+    """Return where a request leads whose method or target no path could have."""
+    if method not in KNOWN_METHODS:
+        return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
+    if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
+        return Route(allow=METHODS)
+    if method == "CONNECT" and ":" in target and "/" not in target:  # RFC 9110 §9.3.6: its target is an authority
+        return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
+    if method == "CONNECT" or not target.startswith("/") or "#" in target:
+        return _no_route("malformed_target", "send an absolute path")
+    if None in segments:
+        return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")
+    return None
 
 
-def _value(schema: Mapping[str, Any], text: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the value that the text of a parameter stands for; text that stands for none is refused by its schema."""
-    return read_integer(text) if schema.get("type") == "integer" else text
+def _no_route(condition: str, detail: str, allow: str = "") -> Route:
+    return Route(refusal=Refusal(condition, detail=detail), allow=allow)
 
 
-def _broken(name: str, given: Mapping[str, Any], location: str, path: str = "") -> list[Violation]:
-    """Return the rules of a schema that parameters break, or only those at ``path``."""
-    if schemas.is_valid(name)(given):
-        return []
-    return [one for one in schemas.violations(schemas.schema(name), given, location) if path in {"", one.path}]
-
-
-def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
-    values: dict[str, list[str]] = {}
-    violations: list[Violation] = []
-    for part in query.split("&"):
-        if not part:
-            continue  # a stray separator means nothing
-        raw_name, _, raw_value = part.replace("+", " ").partition("=")
-        name, value = percent_decode(raw_name), percent_decode(raw_value)
-        if name is None or value is None:
-            words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-            violations.append(Violation("query", "percentEncoding", words, part[:_SHOWN_PART], subject))
-        else:
-            values.setdefault(name, []).append(value)
-    return values, violations
+def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
+    name = operation.parameters_schema
+    return [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
 
 
 def door_hint(path: str) -> str:
@@ -235,17 +198,84 @@ def door_hint(path: str) -> str:
 
 
 def _path_hint(path: str) -> str:
-    hint = door_hint(path)
-    if hint:
-        return f"; {hint}"
-    lowered = path.lower().rstrip("/").replace("//", "/")
-    if not f"{lowered}/".startswith(f"{BASE_PATH}/"):
-        return f"; every path begins with {BASE_PATH}/"
-    if lowered.startswith(f"{BASE_PATH}{BASE_PATH}/"):
-        return f"; the base address ends in {BASE_PATH} already"
-    if any(row.match(lowered[1:].split("/")) is not None for row in ROUTES):
-        return "; a trailing or doubled slash and letter case matter"
-    if lowered == f"{BASE_PATH}/store/orders":
-        return "; the interface only names it (§4.4)"
+    if hint := door_hint(path):
+        return hint
+    tidied = path.lower().strip("/").replace("//", "/").split("/")
+    if any(row.match(tidied) is not None for row in ROUTES):
+        return "a trailing or doubled slash and letter case matter"
+    if path == f"{BASE_PATH}/store/orders":
+        return "the interface only names it (§4.4)"
     paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
-    return f"; the paths are {in_words(paths)}"
+    return f"the paths are {in_words(paths)}"
+
+
+# Bodies
+
+
+def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
+    """Validate what a head tells of a body: its media type, and its length in bytes if it is declared."""
+    condition = rules.policies.media_type
+    if condition is not None and not request.fields.is_json:
+        given = request.header("content-type")
+        came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
+        return Refusal(condition, detail=came)
+    limit = rules.policies.body_limit
+    if request.oversized or (limit is not None and length is not None and length > limit):
+        return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
+    return None
+
+
+def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
+    """Return the valid body of a request, None where its operation takes none, or everything that is wrong."""
+    operation, invalid, content = route.operation, route.invalid, request.body
+    if operation is None or operation.body is None:
+        return invalid
+    decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
+    body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
+    if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
+        return invalid or body
+    violations = (*invalid.violations, *body.violations)
+    return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
+
+
+@lru_cache(maxsize=_KEPT_BODIES)
+def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
+    """Return a valid body with its members in the order of the schema, or every broken rule."""
+    try:
+        value, repeated = decode_json(content)
+    except MalformedJsonError as error:
+        return Refusal("malformed_json", (error.violation,))
+    document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    _let_pass(rules, document, schema)
+    violations = list(repeated) if rules.policies.duplicate_member else []
+    omitted = repeated.omitted if violations else 0
+    if not schemas.is_valid(schema)(value):
+        broken = schemas.violations(schemas.schema(schema), value, "body")
+        violations += broken
+        omitted += broken.omitted
+    wrong = {one.path for one in violations}
+    for gap in RULES:
+        path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
+        if keywords and gap.field in document and path not in wrong:
+            bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
+            choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
+            found = schemas.violations(bounds, document[gap.field], path)
+            violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
+    if violations:
+        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+    return Body({name: document[name] for name in schemas.properties(schema) if name in document})
+
+
+def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
+    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    chosen, known = rules.policies, schemas.properties(schema)
+    required = schemas.schema(schema).get("required", ())
+    for name, value in list(document.items()):
+        if name not in known:
+            if not chosen.unknown_body_field:
+                del document[name]
+        elif value is None and name not in required and not chosen.null_status:
+            del document[name]
+        elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
+            # From 2**53 on a float has lost what the client wrote: it stays, and is refused as no integer.
+            document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

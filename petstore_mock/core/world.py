@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.real import RLock
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.core import draws, store
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
-from petstore_mock.core.keys import NOBODY, Key, KeyState
+from petstore_mock.core.host import Key
 from petstore_mock.core.options import own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
-from petstore_mock.core.verification import ExpectedViolation, Problem, Verification
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.core.store import Store
+from petstore_mock.core.verification import Verification
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.deferred import Pending
 from petstore_mock.interface.mutants import MUTANTS, Mutant
 from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
     from datetime import date
 
     from petstore_mock.core.host import Host
     from petstore_mock.interface.behaviour import Behaviour
 
 _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
+_KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
 
 class Snapshot(NamedTuple):
-    """A copy of the state of a world: animals, keys, behaviour, clock and randomness."""
+    """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
 
-    store: store.Snapshot
-    keys: Mapping[str, KeyState]
-    first_key: str | None
+    store: Store
     rules: Rules
-    clock: tuple[float, float | None]
-    draws: draws.State | None
-    valid_requests: int
+    keys: Mapping[str, Key]
+    clock: tuple[float, float | None]  # how far ahead it is, and where it stands
 
 
 class World:
     """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
-    __slots__ = (
-        *("_base", "_lasting_keys", "_random_start", "_snapshot_number", "_start_keys"),
-        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant"),
-        *("name", "owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time"),
-        *("valid_requests", "verification", "visitors"),
-    )
+    store: Store
+    rules: Rules
+    key: str  # the world's own, valid from the start on
+    mutant: Mutant | None
 
     def __init__(
         self,
@@ -73,22 +69,19 @@ class World:
         self.clock = Clock(self.time, self.lock)
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(keep, self.secrets)
-        self.plan = FaultPlan(self.lock)
+        self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
+        self.plan = FaultPlan(self.lock, self.errors)
         self.pending = Pending()  # the responses that are held back; a reset replaces it
-        self.verification = Verification(self.lock, self.journal, self.plan, self.secrets)
+        self.verification = Verification(self.lock, self.journal, self.plan, self.secrets, self.errors)
         self.snapshots: dict[int, Snapshot] = {}  # that a door keeps, by number
-        self.at_end: Callable[[World], object] | None = None  # called before a reset or the end clears the world
+        self.snapshot_numbers = count(1)
         self.visitors = 0  # waits and streams
         self.generation = 0  # changes with each reset and at the end
         self.asked = 0.0  # when the last request came to its address, by perf_counter()
-        self._snapshot_number = 0
-        self._lasting_keys = keys
+        self._lasting_keys: tuple[str, ...] = keys
         self._begin(options)
         if name is None:
-            self._lasting_keys = self._base.keys
-
-    def __repr__(self) -> str:
-        return f"<World {self.name or 'at the root'}, {len(self.store)} animals>"
+            self._lasting_keys = self.start.keys
 
     # The starting state
 
@@ -96,15 +89,13 @@ class World:
         """Enter the starting state that ``options`` stand for. If they are wrong, nothing has changed."""
         start = start_of(options, self._lasting_keys)
         for number, key in enumerate(start.keys):
-            self.host.keys.check(key, self, shared=self.name is not None)
+            self.host.check_key(key, self, shared=self.name is not None)
             if key in start.keys[:number]:
                 refuse("expected each API key once; one of them came twice")
-        rules, random, animals = rules_for(start.behaviour), draws.Draws(start.random_seed), store.Store()
-        assign = rules.policies.id_assignment
-        Animals(animals, lambda: animals.free_id(assign, random), random).fill(start.seed)
-        animals.mark_start()
+        store, rules = Store(start.random_seed), rules_for(start.behaviour)
+        Animals(store, rules.policies.id_assignment).fill(start.seed)
         self._base = self.start = start
-        self.store, self.random, self._random_start = animals, random, random.state()
+        self._origin = Snapshot(store, rules, {}, (0.0, None))
         self._give_keys()
         self._go_back()
 
@@ -118,13 +109,9 @@ class World:
         """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         with self.lock:
-            former, self.start = self.start, start
-            try:
-                self._give_keys()
-                self._go_back()
-            except PetStoreMockError:
-                self.start = former
-                raise
+            self.start = start
+            self._give_keys()
+            self._go_back()
             self.owner = owner
             self._begin_test()
 
@@ -137,30 +124,22 @@ class World:
         """Return to the starting state. Unreported problems are kept for the verification, issued keys are revoked."""
         with self.lock:  # a request that comes meanwhile meets the starting state
             self.verification.keep()
-            if self.at_end is not None:
-                self.at_end(self)
+            self.host.at_end(self)
             self._go_back()
         self.host.announce(self, "reset")
 
     def _go_back(self) -> None:
         start = self.start
         self.generation += 1
-        self.store.reset()
-        self.random.restore(self._random_start)
+        self._restore(self._origin)
         self.rules = rules_for(start.behaviour)
         self.time.restart(start.at)
         self.journal.clear()
         self.plan.clear()
-        self.verification.errors.clear()
+        self.errors.clear()
         self.verification.strict = start.strict
-        self.mutant: Mutant | None = None if start.mutant is None else MUTANTS[start.mutant]
-        self.valid_requests = 0  # gap rate_limit
-        self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
-        for name, key in self.keys.items():
-            key.restore(KeyState(revoked=name not in self._start_keys))
-        if start.added is not None:
-            self.animals.fill(start.added)
-        self.release()
+        self.mutant = None if start.mutant is None else MUTANTS[start.mutant]
+        self.animals.fill(start.added)
 
     def release(self) -> None:
         pending, self.pending = self.pending, Pending()
@@ -169,11 +148,10 @@ class World:
     def close(self) -> None:
         """End the world: its keys are retired, and its held responses go out."""
         with self.lock:
-            if self.at_end is not None:
-                self.at_end(self)
+            self.host.at_end(self)
             self.generation += 1
             for key in tuple(self.keys):
-                self._retire(key, self.owner)
+                self._retire(key)
             self.release()
         self.host.announce(self, "ended")
 
@@ -182,101 +160,68 @@ class World:
     def snapshot(self) -> Snapshot:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            return Snapshot(
-                self.store.snapshot(),
-                {name: key.state() for name, key in self.keys.items()},
-                self.first_key,
-                self.rules,
-                (self.time.offset, self.time.frozen),
-                self.random.state(),
-                self.valid_requests,
-            )
+            clock = self.time.offset, self.time.frozen
+            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), clock)
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Keys that were issued since are revoked; the world's own key is valid."""
         if not isinstance(snapshot, Snapshot):
             refuse(f"expected a snapshot, as snapshot() returns it; got {shown(snapshot)}")
         with self.lock:
-            self.store.restore(snapshot.store)
-            self.rules = snapshot.rules
-            self.time.offset, self.time.frozen = snapshot.clock
-            self.random.restore(snapshot.draws)
-            self.valid_requests, self.first_key = snapshot.valid_requests, snapshot.first_key
-            for name, key in self.keys.items():
-                key.restore(KeyState(revoked=name != self.key))
-            for name, state in snapshot.keys.items():
-                if name not in self.keys and not self._is_lost(name):
-                    self._add_key(name)
-                if name in self.keys:
-                    self.keys[name].restore(state)
-            self.release()
+            self._restore(snapshot)
 
-    def keep_snapshot(self) -> int:
-        """Keep a copy of the state for those who can't hold an object, and return its number."""
-        with self.lock:
-            self._snapshot_number += 1
-            self.snapshots[self._snapshot_number] = self.snapshot()
-            return self._snapshot_number
+    def _restore(self, snapshot: Snapshot) -> None:
+        self.store, self.rules = snapshot.store.copy(), snapshot.rules
+        self.time.offset, self.time.frozen = snapshot.clock
+        for name in self.keys:
+            former = Key(name, revoked=name not in self._start_keys)
+            self.keys[name] = snapshot.keys.get(name, former)
+        self.release()
 
     # Animals
 
     @property
     def animals(self) -> Animals:
         """What tests do to the animals. Hold the lock."""
-        return Animals(self.store, self.assign_id, self.random)
+        return Animals(self.store, self.rules.policies.id_assignment)
 
-    def assign_id(self) -> int:
-        return self.store.free_id(self.rules.policies.id_assignment, self.random)
-
-    # Keys (§5)
+    # Keys (§5); hold the lock
 
     def secrets(self) -> tuple[str, ...]:
         return tuple(self.keys)
 
     def _give_keys(self) -> None:
         """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
-        names = self.start.keys or (self.host.keys.new_key(),)
+        names = self.start.keys or (self.host.new_key(),)
         for name in [name for name in self.keys if name not in names]:
-            self._retire(name, self.owner)
+            self._retire(name)
         for name in names:
             if name not in self.keys:
                 self._add_key(name)
         self._start_keys = names
-        self.key = names[0]  # valid from the start on
+        self.key = names[0]
 
     def _add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
-        self.host.keys.hold(name, self)
+        self.host.hold(name, self)
 
-    def _retire(self, name: str, owner: str | None) -> None:
+    def _retire(self, name: str) -> None:
         del self.keys[name]
-        self.host.keys.retire(name, self, owner)
-
-    def _is_lost(self, name: str) -> bool:
-        """Say whether a key of a snapshot belongs to another world or another test by now."""
-        index = self.host.keys
-        return name in index.worlds or index.retired.get(name) not in {None, self.owner or NOBODY}
+        self.host.retire(name, self, self.owner)
 
     def issue_key(self, expires: float | str | date | None = None) -> str:
         """Return a further valid key; ``expires`` is a number of seconds from now, or a moment."""
         until = None if expires is None else moment_from(self.time.now(), expires, "expires")
-        with self.lock:
-            name = self.host.keys.new_key()
-            self._add_key(name, until)
-            if len(self.keys) > _KEPT_KEYS:
-                oldest = next((key for key in self.keys.values() if key.revoked), None)
-                if oldest is not None:
-                    self._retire(oldest.name, self.owner)
-            return name
+        name = self.host.new_key()
+        self._add_key(name, until)
+        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
+            self._retire(revoked[0])
+        return name
 
-    def revoke_key(self, name: str | None = None) -> None:
-        """Make a key invalid from now on; without a name, the world's own."""
-        with self.lock:
-            wanted = self.key if name is None else name
-            key = next((one for one in self.keys.values() if one.name == wanted), None)
-            if key is None:
-                raise NotFoundError("expected a key of this world; got one that it never had")
-            key.revoked = True
+    def revoke_key(self, name: str) -> None:
+        if name not in [*self.keys]:
+            raise NotFoundError("expected a key of this world; got one that it never had")
+        self.keys[name] = self.keys[name]._replace(revoked=True)
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
@@ -284,26 +229,23 @@ class World:
             return "revoked_key"
         if key.expires is not None and self.time.now() >= key.expires:
             return "expired_key"
-        rotates = self.rules.policies.key_rotation
-        if rotates is not None and key.name == self.first_key and rotates(key.uses + 1):
-            return "revoked_key"
-        return ""
+        rotates, store = self.rules.policies.key_rotation, self.store
+        is_worn = rotates is not None and key.name == store.first_key and rotates(store.first_key_uses + 1)
+        return "revoked_key" if is_worn else ""
 
     def use_key(self, key: Key) -> str:
         """Return the condition that refuses a key of a request; empty if it is valid. Counts the use."""
-        is_plain = not key.revoked and key.expires is None and self.rules.policies.key_rotation is None
-        problem = "" if is_plain else self.key_problem(key)
+        problem, store = self.key_problem(key), self.store
         if not problem:
-            key.uses += 1
-            if self.first_key is None:
-                self.first_key = key.name
+            store.first_key = store.first_key or key.name
+            store.first_key_uses += key.name == store.first_key
         elif problem == "revoked_key":
-            key.revoked = True  # from the first use after its rotation on
+            self.keys[key.name] = key._replace(revoked=True)  # from the first use after its rotation on
         return problem
 
-    # Faults, behaviour, verification
+    # Faults, behaviour, requests
 
-    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of Rule
+    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultHandle
         handle = FaultHandle(fault=coerce(fault), **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
@@ -330,26 +272,13 @@ class World:
 
     def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
         """Behave otherwise until the next reset: as ``behaviour``, or as now, but for ``gaps``."""
-        rules = rules_for((behaviour or self.behaviour).replace(**gaps))
-        with self.lock:
-            self.rules = rules
+        self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
 
     def clear_requests(self) -> None:
         """Forget the journal. The test still answers for its violations."""
         with self.lock:
-            if self.verification.strict:
-                self.verification.keep_violations()
+            self.verification.keep_violations()
             self.journal.clear()  # numbers begin anew
             for handle in self.plan.in_force:
                 handle.since = 0
         self.host.announce(self, "cleared")
-
-    def verify(self, *, again: bool = True) -> None:
-        __tracebackhide__ = True
-        self.verification.verify(again=again)
-
-    def problems(self) -> list[Problem]:
-        return self.verification.problems()
-
-    def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
-        return ExpectedViolation(self.lock, self.journal, pattern)

@@ -292,8 +292,8 @@ def text_of(content: bytes) -> str | None:
 
 
 def is_base_url(url: object) -> bool:
-    """Say whether ``url`` is text with a scheme of HTTP and a host."""
-    with suppress(ValueError):  # brackets without an address
+    """Say whether ``url`` is text with a scheme of HTTP, a host, and a port that can be, or none."""
+    with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
-        return parts.scheme in {"http", "https"} and bool(parts.netloc)
+        return parts.scheme in {"http", "https"} and bool(parts.netloc) and parts.port != 0
     return False

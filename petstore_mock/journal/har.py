@@ -1,4 +1,4 @@
-"""The journal as an HTTP Archive (HAR 1.2), and recorded archives as exchanges.
+"""The journal as an HTTP Archive (HAR 1.2).
 
 The format is the one of http://www.softwareishard.com/blog/har-12-spec/. Members that begin with an underscore are
 ours, as the format allows. Keys are masked; sizes are those of the wire.
@@ -7,21 +7,19 @@ ours, as the format allows. Keys are masked; sizes are those of the wire.
 from __future__ import annotations
 
 import base64
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from petstore_mock import __version__
-from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.refusing import refuse, require
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.request import ApiRequest, Fields
-from petstore_mock.http.response import Head, Response, is_field, reason_phrase
-from petstore_mock.journal.exchange import Exchange, is_base_url, text_of
+from petstore_mock.common.dates import iso
+from petstore_mock.http.response import reason_phrase
+from petstore_mock.journal.exchange import text_of
 from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from petstore_mock.journal.exchange import Exchange
 
 _UNKNOWN: Final = -1  # the format's word for an unknown size
 
@@ -104,53 +102,3 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 def _content(body: bytes, encoding: str) -> dict[str, str]:
     text = text_of(body)
     return {"text": base64.b64encode(body).decode("ascii"), encoding: "base64"} if text is None else {"text": text}
-
-
-# Reading
-
-
-def read_har(document: Any) -> list[Exchange]:  # noqa: ANN401  # a JSON value
-    """Return the exchanges of a recorded archive. A body that the recording lacks counts as ``cut_response``."""
-    found: list[Exchange] = []
-    try:
-        entries: list[Any] = list(document["log"]["entries"])
-    except (KeyError, TypeError):
-        refuse("expected an HTTP Archive: a JSON object with an array log.entries; got another value")
-    for number, entry in enumerate(entries, 1):
-        with suppress(AttributeError, KeyError, TypeError, ValueError, PetStoreMockError):  # no request over HTTP
-            found.append(_recorded(entry, number))
-    return found
-
-
-def _recorded(entry: Mapping[str, Any], number: int) -> Exchange:
-    recorded: Mapping[str, Any] = entry["request"]
-    responded: Mapping[str, Any] = entry["response"]
-    url: str = recorded["url"]
-    require(is_base_url(url), "an address of HTTP", url=url)
-    parts = urlsplit(url)
-    fields = [("Host", parts.netloc), *((name, value) for name, value in _fields(recorded) if name.lower() != "host")]
-    target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-    request = ApiRequest(recorded["method"], target, Fields.of(fields), _body(recorded.get("postData", {})) or b"")
-    exchange = Exchange(number, None, request, moment_of(entry.get("startedDateTime", "1970-01-01")))
-    exchange.secure = parts.scheme == "https"
-    if responded["status"] >= 100:  # browsers write 0 for a response that never came
-        fields = _fields(responded)
-        date = "".join(value for name, value in fields if name.lower() == "date")
-        head = Head(responded["status"], [field for field in fields if field[0].lower() != "date"])
-        body = _body(responded["content"])
-        exchange.response = Response(head, body or b"", date.encode("ascii", "replace"))
-        exchange.cut_response = responded["content"].get("size", 0) if body is None else 0
-    return exchange
-
-
-def _fields(message: Mapping[str, Any]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = [(pair["name"], pair["value"]) for pair in message["headers"]]
-    return [pair for pair in pairs if is_field(*pair)]  # browsers write pseudo fields of HTTP/2, such as :path
-
-
-def _body(content: Mapping[str, Any]) -> bytes | None:
-    if "text" not in content:
-        return None
-    is_text = "base64" not in {content.get("encoding"), content.get("_encoding")}
-    text: str = content["text"]
-    return text.encode("utf-8", "surrogatepass") if is_text else base64.b64decode(text)

@@ -188,6 +188,11 @@ class Journal:
         name = require_operation(operation).name
         return [exchange for exchange in self._all() if exchange.operation == name]
 
+    def expect(self, exchanges: list[Exchange]) -> None:
+        """Count the violations of these exchanges as expected."""
+        for exchange in exchanges:
+            exchange.expected = True
+
     # Asserting
 
     def assert_called(

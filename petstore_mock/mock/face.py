@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import require
+from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import as_behaviour
@@ -82,7 +83,7 @@ class PetStore:
             VerificationError: names all of them.
         """
         __tracebackhide__ = True
-        self.world.verify()
+        self.world.verification.verify()
 
     @property
     def api_key(self) -> str:
@@ -118,7 +119,7 @@ class PetStore:
             PetStoreMockError: ``pattern`` is no regular expression.
             VerificationError: at the end of the block, if no such violation came.
         """
-        return self.world.expect_violation(pattern)
+        return ExpectedViolation(self.world.lock, self.world.journal, pattern)
 
     # Going back
 

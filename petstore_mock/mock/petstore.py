@@ -188,7 +188,6 @@ class PetStoreMock(PetStore):
         inner = copy.copy(self)  # of a subclass too, with everything that its __init__ has set
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
-        inner.world.at_end = outer.at_end
         self.service.worlds.push(inner.world)
         return inner
 

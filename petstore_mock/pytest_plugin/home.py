@@ -42,16 +42,16 @@ class Home:
         """
         self._service.start()  # a test may have stopped it; its thread may have died; this may be the child of a fork
         self.world.renew(owner, **start)
-        self.world.at_end = at_end
+        self._service.host.at_end = at_end
         self._service.worlds.bring_forward(self.world)
         self._service.clear()
 
     def verify(self, *, again: bool) -> None:
         __tracebackhide__ = True
-        self.world.verify(again=again)
+        self.world.verification.verify(again=again)
 
     def excuse(self) -> None:
-        self.world.verification.excuse()
+        self.world.verification.report()
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many requests of finished tests there were, and those behind the first ``count``."""
@@ -63,7 +63,7 @@ class Home:
         """Return what a fixture may have set up, to compare it with a later state."""
         world = self.world
         return {
-            "animals": world.store.snapshot().rows,
+            "animals": world.store.bodies(),
             "faults": world.plan.in_force,
             "a behaviour": world.behaviour,
             "a date": (world.time.offset, world.time.frozen),

@@ -129,10 +129,10 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of 
 
 
 def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
-    from petstore_mock.remote.fixture import elsewhere  # noqa: PLC0415  # most runs do without
+    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do without
 
     file, _, folder = setting(config, "remote_ca")
     token = setting(config, "remote_token")[0] or None
-    found = elsewhere(address, options, token=token, ca_path=folder / file if file else None)
+    found = Elsewhere(address, options, token=token, ca_path=folder / file if file else None)
     config.add_cleanup(found.close)
     return cast("Home", found)  # it has the same names

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import ssl
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from contextlib import closing
+from datetime import date
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.control.admission import TOKEN_HEADER, check_token
+from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
 from petstore_mock.core.refusals import ConflictError, NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -27,10 +29,9 @@ if TYPE_CHECKING:
 
     from petstore_mock.verbs import Verb
 
-_PATIENCE: Final = 30.0  # seconds for a response, beyond those that the verb itself takes
+_PATIENCE: Final = 60.0  # seconds for a response; the door lets a request wait for 25
 _SHOWN: Final = 300  # characters of a response that no door sends
-_BY_NAME: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
-_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 _REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 409: ConflictError}
 
 
@@ -41,102 +42,77 @@ class RemoteDoor:
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
-        if not is_base_url(url) or not _has_port(url):
+        if not is_base_url(url):
             example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
             refuse(f"expected {example}; got url={shown(url)}")
         parts = urlsplit(url)
-        match = _BY_NAME.fullmatch(parts.path)
-        assert match is not None  # noqa: S101  # for the type checker: it takes any path
+        match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # it takes any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
-        self._parts = urlsplit(self.root)
-        self._token = check_token(token) if token else None
-        self._context = None
         self.ca_path = ca_path
-        if ca_path is not None:
+        self._fields = {"Connection": "close"} | ({TOKEN_HEADER: check_token(token)} if token else {})
+        self._connect = partial(HTTPConnection, parts.hostname or "", parts.port, timeout=_PATIENCE)
+        if parts.scheme == "https":
             try:
-                self._context = ssl.create_default_context(cafile=ca_path)
+                context = ssl.create_default_context(cafile=ca_path)
             except (OSError, ssl.SSLError) as error:
                 refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
+            self._connect = partial(HTTPSConnection, *self._connect.args, timeout=_PATIENCE, context=context)
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the world at the root."""
         mount = "" if world is None else f"/w/{quote(world, safe='')}"
         return f"{self.root}{mount}{DOOR_PATH}/"
 
-    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401
-        """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
+    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        """Let a world do a verb, and return the result."""
         given = dict(arguments)
-        where = given.get("where")
-        if is_object(where) and isinstance(where.get("body"), bytes):
-            given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
-        path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
+        path = re.sub(r"\{(\w+)\}", lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
-        if verb.method in {"GET", "DELETE"}:
-            path += f"?{urlencode({name: _in_query(value) for name, value in given.items()})}" if given else ""
-        else:
+        if verb.method not in {"GET", "DELETE"}:
             content = _encoded(given[verb.body] if verb.body else given)
-        status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
+        elif given:
+            path += f"?{urlencode({name: json.dumps(value) for name, value in given.items()})}"
+        status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content)
         try:
             value: Any = json.loads(body) if body else None
         except ValueError:
             value, kind = None, ""
-        if kind == "application/problem+json" and is_object(value):
+        if kind == PROBLEM_TYPE and is_object(value):
             raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
-        if status >= http.client.BAD_REQUEST or not (kind == "application/json" or not body):
+        if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
                 f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}: is the door closed, or on a port of its own?"
             )
         return value
 
-    def _exchange(self, method: str, url: str, content: bytes | None, timeout: float) -> tuple[int, str, bytes]:
-        host, port = self._parts.hostname or "", self._parts.port
-        connection = (
-            http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
-            if self._parts.scheme == "https"
-            else http.client.HTTPConnection(host, port, timeout=timeout)
-        )
-        fields = {"Connection": "close"}
-        fields |= {} if content is None else {"Content-Type": "application/json"}
-        fields |= {} if self._token is None else {TOKEN_HEADER: self._token}
+    def _exchange(self, method: str, url: str, content: bytes | None) -> tuple[int, str, bytes]:
+        target = url[url.index("/", len("https://")) :]
+        fields = self._fields if content is None else {**self._fields, "Content-Type": "application/json"}
         try:
-            connection.request(
-                method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields
-            )
-            response = connection.getresponse()
-            return response.status, response.headers.get_content_type(), response.read()
+            with closing(self._connect()) as connection:
+                connection.request(method, target, content, fields)
+                response = connection.getresponse()
+                return response.status, response.headers.get_content_type(), response.read()
         except ssl.SSLCertVerificationError as error:
             refuse(
                 f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, "
                 "which serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
             )
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, HTTPException) as error:
             refuse(
                 f"expected a stub of petstore-mock at {self.root}; {type(error).__name__}: {error}: start it with "
                 "'petstore-mock serve', and wait for it with 'petstore-mock ready'"
             )
-        finally:
-            connection.close()
-
-
-def _has_port(url: str) -> bool:
-    """Say whether an address has a port that can be, or none."""
-    try:
-        return urlsplit(url).port != 0
-    except ValueError:
-        return False
 
 
 def _in_path(name: str, value: object) -> str:
     return str(value) if name == "api_key" else _encoded(value).decode()  # "7" is no identifier
 
 
-def _in_query(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
-
-
 def _encoded(value: object) -> bytes:
+    """Return a value as JSON. What JSON can't carry is refused here alone."""
     try:
         return json.dumps(value, default=_carried, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
@@ -150,7 +126,7 @@ def _carried(value: object) -> object:
     if isinstance(value, Fault):
         data = value.to_data()
         return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria have no status
-    if isinstance(value, (date, datetime)):
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return list(cast("Any", value))

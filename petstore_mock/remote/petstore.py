@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
 from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.real import RLock
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import counted
 from petstore_mock.core.animals import animals_of_file
 from petstore_mock.core.clock import Clock
-from petstore_mock.core.options import start_of
+from petstore_mock.core.fault_plan import FaultHandle
+from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.core.verification import ExpectedViolation
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
-from petstore_mock.interface.behaviour import Behaviour, as_behaviour
+from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
-from petstore_mock.remote.journal import RemoteExpectation, RemoteJournal
+from petstore_mock.remote.journal import RemoteJournal
 from petstore_mock.verbs import Verb, requests, state, worlds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-_SAME_PROCESS: Final = {
-    "app": "give the client petstore.url, and use a PetStoreMock() of your own for WSGI",
-    "asgi": "give the client petstore.url, and use a PetStoreMock() of your own for ASGI",
-    "httpserver": "plan faults.respond(...) with where=, or use a PetStoreMock() of your own",
-    "requests_session": "give the client petstore.url",
-}
+    Do = Callable[[Verb, Mapping[str, Any]], Any]
+
+_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session"})
 
 
 def connect(
@@ -64,72 +62,55 @@ def connect(
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
-    name = world or door.name
-    return RemotePetStore(door, name)
+    return RemotePetStore(door, world or door.name)
 
 
-Do = Callable[..., Any]  # of a verb and its arguments
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteSnapshot:
+class RemoteSnapshot(NamedTuple):
     """A copy of the state of a world elsewhere, by its number there."""
 
     id: int
     world: str
 
 
-class RemoteHandle:
-    """A planned fault in a world elsewhere; see :class:`FaultHandle`. It is over when it was cancelled or reset."""
+class RemoteHandle(FaultHandle):
+    """A planned fault in a world elsewhere; see :class:`FaultHandle`."""
 
     def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
         self._do = do
-        self._plan = plan
-        self.id: int = plan["id"]
-        self.fault = coerce(plan["fault"])
-        self.is_over = False
-
-    def __repr__(self) -> str:
-        return f"<{self} hits={self.hits}>"
-
-    def __str__(self) -> str:
-        words: str = self._plan["words"]
-        return words
+        self._told = plan
+        super().__init__(fault=coerce(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
+        self.id = plan["id"]
 
     def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
-        if not self.is_over:
+        if not self.over:
             plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
-            self._plan = next((plan for plan in plans if plan["id"] == self.id), self._plan)
-        return self._plan
+            found = next((plan for plan in plans if plan["id"] == self.id), None)
+            self._told, self.over = found or self._told, found is None
+        return self._told
 
     @property
     def hits(self) -> int:
         """How often it fired."""
         return int(self.refresh()["hits"])
 
+    @hits.setter
+    def hits(self, _: int) -> None: ...  # pyright: ignore[reportIncompatibleVariableOverride]  # the base begins with 0
+
     @property
-    def spent(self) -> bool:
-        """Whether it has fired as often as it may."""
-        return bool(self.refresh()["spent"])
+    def is_unfired(self) -> bool:
+        return bool(self.refresh()["why_not"]) and not self.over
+
+    def why_not(self, refused: int = 0) -> str:  # noqa: ARG002  # the door counts
+        return str(self._told["why_not"])
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away; harmless when it is gone already."""
-        if not self.is_over:
+        if not self.over:
             self.refresh()
-            self.is_over = True
+            self.over = True
             with suppress(NotFoundError):
                 self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        __tracebackhide__ = True
-        why_not = None if self.is_over or self.hits else self._plan["why_not"]
-        self.cancel(required=bool(why_not) and kind is not None)
-        if why_not and kind is None:
-            raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
 
 class RemoteClock(Clock):
@@ -145,48 +126,63 @@ class RemoteClock(Clock):
     def frozen(self) -> bool:
         return bool(self._do(state.show_clock, {})["frozen"])
 
-    def _change(self, **change: Any) -> None:  # noqa: ANN401  # moment, step and freeze
-        names = {"moment": "travel_to", "step": "advance"}
-        told = {names.get(name, name): value for name, value in change.items()}
-        told |= {"travel_to": iso(change["moment"])} if "moment" in change else {}
-        self._do(state.change_clock, told)
+    def _change(self, **change: Any) -> None:  # noqa: ANN401  # a moment, a step, or whether to freeze
+        told = {"advance" if name == "step" else name: value for name, value in change.items()}
+        self._do(state.change_clock, {"travel_to": iso(told["moment"])} if "moment" in told else told)
 
 
 class RemotePetStore(PetStore):
-    """A world of a stub in another process; :func:`connect` makes one. Without a name it is its own, and ends."""
+    """A world of a stub in another process; :func:`connect` makes one. Without a name it is its own, and ends.
+
+    Attributes:
+        url: the base address, ending in ``/v1`` (§1).
+        at_end: called before a reset or the end clears the world; internal.
+        inner: the worlds of ``fresh()`` that are not over; internal.
+    """
+
+    url: str
 
     def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
         self._door = door
         self._is_own = name is None
-        name = f"py-{secrets.token_hex(8)}" if name is None else name
-        self._name = None if name == DEFAULT_WORLD else name
-        self._further_keys: list[str] = []
-        self._handles: list[RemoteHandle] = []
-        self._lasting = {one: value for one, value in (options or {}).items() if one in {"strict", "mutant"}}
-        world = self._adopted(options or {})
-        self._url: str = world["url"]
-        self._key: str = world["api_key"]
+        self._name = None if name == DEFAULT_WORLD else name or f"py-{secrets.token_hex(8)}"
         self._clock = RemoteClock(self._do)
-        self._journal = RemoteJournal(self._do, lambda: (self._key, *self._further_keys))
-
-    def _adopted(self, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        """Take over the world as it is; make it if it is not there."""
+        self.at_end: Callable[[Any], object] = lambda _: None
+        self.inner: list[RemotePetStore] = []
+        world = None
         if not self._is_own:
             with suppress(NotFoundError):
-                return self._do(worlds.show_world, {})
+                world = self._do(worlds.show_world, {})
+        self._begin(self._name, options or {}, world)
+
+    def _begin(self, name: str | None, options: Mapping[str, Any], world: Any = None) -> None:  # noqa: ANN401
+        """Steer the world of a name: make it anew, unless its data are given."""
+        self._name = name
+        self._shared = {one: options[one] for one in ("strict", "mutant") if one in options}
         try:
-            return self._do(worlds.make_world, carried_options(options))
+            made = world or self._do(worlds.make_world, _carried_options(options))
         except PetStoreMockError as error:
             if isinstance(seed := options.get("seed"), (str, PathLike)):
                 refuse(f"{seed}: {error}")
             raise
+        self.url = made["url"]
+        self._key: str = made["api_key"]
+        self._handles: list[RemoteHandle] = []
+        self._journal = RemoteJournal(self._do, self.secrets)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return its key, which must not show; keys that it issues are known by their shape: internal."""
+        return (self._key,)
 
     def __repr__(self) -> str:
         return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _SAME_PROCESS:
-            refuse(f"expected a stub in this process for petstore.{name}; got one elsewhere: {_SAME_PROCESS[name]}")
+            refuse(
+                f"expected a stub in this process for petstore.{name}; got one elsewhere: give the client "
+                "petstore.url, plan faults.respond(...) with where=, or use a PetStoreMock() of your own"
+            )
         message = f"{type(self).__name__!r} object has no attribute {name!r}"
         raise AttributeError(message)
 
@@ -214,11 +210,6 @@ class RemotePetStore(PetStore):
                 self._leave(error, self.url)
         finally:
             self.stop()
-
-    @property
-    def url(self) -> str:
-        """The base address, ending in ``/v1`` (§1)."""
-        return self._url
 
     @property
     def control_url(self) -> str:
@@ -249,40 +240,40 @@ class RemotePetStore(PetStore):
 
     # How the world is reached
 
-    def _do(self, verb: Verb, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401  # a JSON value
-        result = self._door.send(verb, self._name, arguments, patience)
-        if verb is state.issue_key:
-            self._further_keys.append(result["api_key"])
-        return result
+    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        return self._door.send(verb, self._name, arguments)
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         self._handles.append(RemoteHandle(self._do, plan))
         return self._handles[-1]
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
-        return type(self)(self._door, None, {**self._lasting, **options})
+        fresh = type(self)(self._door, None, {**self._shared, **options})
+        fresh.at_end, fresh.adds_notes, fresh.inner = self.at_end, self.adds_notes, self.inner
+        self.inner.append(fresh)
+        return fresh
 
     def _end_fresh(self) -> None:
+        self.at_end(self)
+        self.inner.remove(self)
         self.stop()
 
     def reset(self) -> None:
+        self.at_end(self)
         for handle in self._handles:
             handle.refresh()
-            handle.is_over = True
+            handle.over = True  # its number may be that of another fault by now
         super().reset()
         self._handles = []
 
-    def _report(self) -> list[tuple[str, str]]:
-        problems = self._do(worlds.report_problems, {})["problems"]
-        return [(problem["kind"], problem["message"]) for problem in problems]
-
     def _problems(self) -> list[str]:
-        return [words for _, words in self._report()]
+        return [problem["message"] for problem in self._do(worlds.report_problems, {})["problems"]]
 
-    def verify(self) -> None:
+    def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
-        if problems := self._report():
-            raise error_of(problems)
+        problems = self._do(worlds.report_problems, {"again": again})["problems"]
+        if problems:
+            raise error_of([(problem["kind"], problem["message"]) for problem in problems])
 
     @property
     def api_key(self) -> str:
@@ -309,19 +300,14 @@ class RemotePetStore(PetStore):
         self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        return RemoteExpectation(self._journal, pattern, self._do)
+        return ExpectedViolation(RLock(), self._journal, pattern)
 
 
-def carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a world as the door takes them: this side reads files, and moments become text."""
-    start_of(options)  # refuses here what can't be right
-    key = options.get("api_key")
-    require(key is None or isinstance(key, str), "an API key as text", type=type(key).__name__)
-    told = {name: value for name, value in options.items() if value is not None}
-    if "behaviour" in told:
-        told["behaviour"] = dict(as_behaviour(told["behaviour"]))
+def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a world, checked, as the door takes them: this side reads files."""
+    told = {name: value for name, value in checked(options, "world").items() if value is not None}
     if "at" in told:
-        told["at"] = iso(moment_of(told["at"], "at"))
+        told["at"] = iso(told["at"])
     if isinstance(told.get("seed"), (str, PathLike)):
         told["seed"] = animals_of_file(told["seed"])
     return told

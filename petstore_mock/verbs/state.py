@@ -3,58 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypedDict, Unpack, cast
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.fault_plan import FaultHandle
-from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.world import World
+from petstore_mock.core.world import Snapshot, World
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
-from petstore_mock.verbs.verb import (
-    BehaviourData,
-    Count,
-    Criteria,
-    FaultForm,
-    GapChoices,
-    GapsData,
-    Keywords,
-    NewPet,
-    Nothing,
-    OperationName,
-    Pet,
-    PetChanges,
-    Positive,
-    Share,
-    WithOrigin,
-    verb,
-)
+from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
 
+Pet = Annotated[Mapping[str, Any], Keywords("Animal")]
+NewPet = Annotated[Mapping[str, Any], Keywords("NewAnimal")]
+PetCount = Annotated[Mapping[str, int], Keywords("PetCount")]
+PetChanges = Annotated[Mapping[str, Any], Keywords("AnimalChanges")]
+FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arguments
+BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
+GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # alternatives by gap, and `preset`
+Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # of time
 
-class PetCount(TypedDict):
-    count: Annotated[int, Keywords(minimum=0, maximum=MOST_PETS)]
-
-
-class PetsData(TypedDict):
-    pets: list[Pet]
-
-
-class AddPets(TypedDict):
-    pets: NewPet | list[NewPet] | PetCount
-
-
-class ChangePet(TypedDict):
-    pet_id: int
-    changes: PetChanges
+# Animals
 
 
-class PetId(TypedDict):
-    pet_id: int
+@verb("GET", "pets", member="pets", locks=False)
+def list_pets(world: World) -> list[Pet]:
+    """Show the animals."""
+    with world.lock:  # for the copy alone
+        bodies = world.store.bodies()
+    return [json.loads(body) for body in bodies]
+
+
+@verb("POST", "pets", 201, body="pets", member="pets")
+def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
+    """Add an animal, several, or so many; all or none."""
+    if not is_object(pets):
+        return [*world.animals.seed_each(pets)]
+    return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.add(pets)]
+
+
+@verb("PATCH", "pets/{pet_id}", body="changes")
+def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
+    """Change an animal as another actor would (§3); null takes a field away."""
+    return world.animals.update(pet_id, changes)
+
+
+@verb("DELETE", "pets/{pet_id}", 204)
+def remove_pet(world: World, pet_id: int) -> None:
+    """Remove an animal as another actor would (§3)."""
+    world.animals.remove(pet_id)
+
+
+# Faults
 
 
 class Rule(TypedDict, total=False):
@@ -62,39 +65,57 @@ class Rule(TypedDict, total=False):
     times: Positive | None
     after: Count
     at: Literal["before_commit", "after_commit"]
-    probability: Share
+    probability: Annotated[float, Keywords(exclusiveMinimum=0, maximum=1)]
     off_contract: bool
     where: Criteria | None
 
 
-class PlanFault(Rule):
-    fault: FaultForm
-
-
-class PlanFaultAtHome(PlanFault, total=False):
-    when: Callable[[Any], object] | None  # only within the process
-
-
-class FaultData(Rule):
+class PlannedFault(Rule):
     id: Positive
     fault: FaultForm  # as it was sent
     hits: Count
     spent: bool
-    words: str  # the call that plans it
     why_not: str | None  # why it has not fired as often as planned
 
 
-class FaultsData(TypedDict):
-    faults: list[FaultData]
+def _planned(handle: FaultHandle) -> PlannedFault:
+    why_not = handle.why_not() if handle.is_unfired else None
+    return cast("PlannedFault", {**handle.to_data(), "why_not": why_not})
 
 
-class CancelFault(TypedDict):
-    fault_id: int
-    required: NotRequired[bool]  # whether an unfired fault stays a problem
+@verb("GET", "faults", member="faults")
+def list_faults(world: World) -> list[PlannedFault]:
+    """Show the planned faults, spent ones too."""
+    return [_planned(handle) for handle in world.plan.every]
 
 
-class ChangeBehaviour(TypedDict):
-    gaps: GapChoices
+@verb("POST", "faults", 201, locks=False)
+def plan_fault(
+    world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
+) -> PlannedFault:
+    """Plan a fault."""
+    handle = world.inject(coerce(fault), when=when, **rule)  # a `when` stays in the process
+    handle.sent_as = fault
+    return _planned(handle)
+
+
+@verb("DELETE", "faults", 204)
+def cancel_faults(world: World) -> None:
+    """Cancel every fault. None need fire any more."""
+    world.plan.cancel_all()
+
+
+@verb("DELETE", "faults/{fault_id}", 204)
+def cancel_fault(world: World, fault_id: int, *, required: bool = False) -> None:
+    """Cancel a fault."""
+    handle = world.plan.get(fault_id)
+    if handle is None:
+        ids = ", ".join(str(one.id) for one in world.plan.every[-10:]) or "none"
+        raise NotFoundError(f"expected the id of a planned fault ({ids}); got {shown(fault_id)}")
+    handle.cancel(required=required)  # one that has not fired stays a problem
+
+
+# Behaviour and time
 
 
 class ClockData(TypedDict):
@@ -102,21 +123,44 @@ class ClockData(TypedDict):
     frozen: bool
 
 
-class Amounts(TypedDict, total=False):
-    days: float
-    hours: float
-    minutes: float
-    seconds: float
+@verb("GET", "behaviour")
+def show_behaviour(world: World) -> BehaviourData:
+    """Show every gap with its choice."""
+    return dict(world.behaviour)
 
 
-class ChangeClock(TypedDict, total=False):
-    travel_to: str
-    advance: Amounts
-    freeze: bool
+@verb("PATCH", "behaviour", body="gaps")
+def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
+    """Choose alternatives for gaps, or a preset and alternatives that differ from it."""
+    chosen = dict(gaps)
+    preset = chosen.pop("preset", None)
+    world.configure(None if preset is None else Behaviour.preset(preset), chosen)
+    return dict(world.behaviour)
 
 
-class IssueKey(TypedDict, total=False):
-    expires: float | str | None
+@verb("GET", "gaps")
+def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
+    """Show the register of gaps."""
+    return gap_register()
+
+
+@verb("GET", "clock")
+def show_clock(world: World) -> ClockData:
+    """Show the fake's time."""
+    return {"now": iso(world.time.now()), "frozen": world.clock.frozen}
+
+
+@verb("PATCH", "clock")
+def change_clock(
+    world: World, travel_to: str | None = None, advance: Amounts | None = None, *, freeze: bool | None = None
+) -> ClockData:
+    """Travel to a moment, then move by a step, then stop or run on."""
+    moment = None if travel_to is None else moment_of(travel_to, "travel_to")
+    world.time.change(moment=moment, step=advance, freeze=freeze)
+    return {"now": iso(world.time.now()), "frozen": world.clock.frozen}
+
+
+# Keys and copies
 
 
 class KeyData(TypedDict):
@@ -125,151 +169,10 @@ class KeyData(TypedDict):
     revoked: bool
 
 
-class KeysData(TypedDict):
-    keys: list[KeyData]
-
-
-class IssuedKey(TypedDict):
-    api_key: str
-
-
-class RevokeKey(TypedDict):
-    api_key: str
-
-
-class SnapshotId(TypedDict):
-    id: Positive
-
-
-class SnapshotPath(WithOrigin):
-    snapshot_id: int
-
-
-# Animals
-
-
-@verb("GET", "pets", locks=False)
-def list_pets(world: World, _: Nothing) -> PetsData:
-    """Show the animals."""
-    with world.lock:  # for the copy alone
-        bodies = world.store.bodies()
-    return {"pets": [json.loads(body) for body in bodies]}
-
-
-@verb("POST", "pets", 201, body="pets")
-def add_pets(world: World, arguments: AddPets) -> PetsData:
-    """Add an animal, several, or so many; all or none."""
-    pets: Any = arguments["pets"]
-    if is_object(pets) and set(pets) == {"count"}:
-        return {"pets": [*world.animals.seed_count(pets["count"], "count")]}
-    return {"pets": [world.animals.seed(pets)] if is_object(pets) else [*world.animals.seed_each(pets)]}
-
-
-@verb("PATCH", "pets/{pet_id}", body="changes")
-def change_pet(world: World, arguments: ChangePet) -> Pet:
-    """Change an animal as another actor would (§3); null takes a field away."""
-    return world.animals.update(arguments["pet_id"], arguments["changes"])
-
-
-@verb("DELETE", "pets/{pet_id}", 204)
-def remove_pet(world: World, arguments: PetId) -> None:
-    """Remove an animal as another actor would (§3)."""
-    world.animals.remove(arguments["pet_id"])
-
-
-# Faults
-
-
-def _fault_data(handle: FaultHandle) -> FaultData:
-    unfired = handle.unfired
-    why_not = f"{unfired}: {handle.why_not()}" if unfired else None
-    return cast("FaultData", {**handle.to_data(), "words": str(handle), "why_not": why_not})
-
-
-@verb("GET", "faults")
-def list_faults(world: World, _: Nothing) -> FaultsData:
-    """Show the planned faults, spent ones too."""
-    return {"faults": [_fault_data(handle) for handle in world.plan.every()]}
-
-
-@verb("POST", "faults", 201, locks=False)
-def plan_fault(world: World, arguments: PlanFaultAtHome) -> FaultData:
-    """Plan a fault."""
-    rule: dict[str, Any] = dict(arguments)
-    handle = world.inject(coerce(rule.pop("fault")), **rule)
-    handle.sent_as = arguments["fault"]
-    return _fault_data(handle)
-
-
-@verb("DELETE", "faults", 204)
-def cancel_faults(world: World, _: Nothing) -> None:
-    """Cancel every fault. None need fire any more."""
-    world.plan.cancel_all()
-
-
-@verb("DELETE", "faults/{fault_id}", 204)
-def cancel_fault(world: World, arguments: CancelFault) -> None:
-    """Cancel a fault."""
-    handle = world.plan.get(arguments["fault_id"])
-    if handle is None:
-        ids = ", ".join(str(one.id) for one in world.plan.every()[-10:]) or "none"
-        raise NotFoundError(f"expected the id of a planned fault ({ids}); got {shown(arguments['fault_id'])}")
-    handle.cancel(required=arguments.get("required", False))
-
-
-# Behaviour and time
-
-
-@verb("GET", "behaviour")
-def show_behaviour(world: World, _: Nothing) -> BehaviourData:
-    """Show every gap with its choice."""
-    return dict(world.behaviour)
-
-
-@verb("PATCH", "behaviour", body="gaps")
-def change_behaviour(world: World, arguments: ChangeBehaviour) -> BehaviourData:
-    """Choose alternatives for gaps, or a preset and alternatives that differ from it."""
-    gaps = dict(arguments["gaps"])
-    preset = gaps.pop("preset", None)
-    world.configure(None if preset is None else Behaviour.preset(preset), gaps)
-    return dict(world.behaviour)
-
-
-@verb("GET", "gaps")
-def list_gaps(_: World, __: Nothing) -> GapsData:
-    """Show the register of gaps."""
-    return gap_register()
-
-
-def _clock_data(world: World) -> ClockData:
-    return {"now": iso(world.time.now()), "frozen": world.clock.frozen}
-
-
-@verb("GET", "clock")
-def show_clock(world: World, _: Nothing) -> ClockData:
-    """Show the fake's time."""
-    return _clock_data(world)
-
-
-@verb("PATCH", "clock")
-def change_clock(world: World, arguments: ChangeClock) -> ClockData:
-    """Travel to a moment, then move by a step, then stop or run on."""
-    moment = arguments.get("travel_to")
-    world.time.change(
-        moment=None if moment is None else moment_of(moment, "travel_to"),
-        step=arguments.get("advance"),  # type: ignore[arg-type]  # a TypedDict of floats is a mapping of them
-        freeze=arguments.get("freeze"),
-    )
-    return _clock_data(world)
-
-
-# Keys and copies
-
-
-@verb("GET", "keys")
-def list_keys(world: World, _: Nothing) -> KeysData:
+@verb("GET", "keys", member="keys")
+def list_keys(world: World) -> list[KeyData]:
     """Show the API keys."""
-    keys: list[KeyData] = [
+    return [
         {
             "api_key": key.name,
             "expires": None if key.expires is None else iso(key.expires),
@@ -277,42 +180,44 @@ def list_keys(world: World, _: Nothing) -> KeysData:
         }
         for key in world.keys.values()
     ]
-    return {"keys": keys}
 
 
-@verb("POST", "keys", 201)
-def issue_key(world: World, arguments: IssueKey) -> IssuedKey:
+@verb("POST", "keys", 201, member="api_key")
+def issue_key(world: World, expires: float | str | None = None) -> str:
     """Issue a further API key; it expires after so many seconds, at a moment, or never."""
-    return {"api_key": world.issue_key(arguments.get("expires"))}
+    return world.issue_key(expires)
 
 
 @verb("DELETE", "keys/{api_key}", 204)
-def revoke_key(world: World, arguments: RevokeKey) -> None:
+def revoke_key(world: World, api_key: str) -> None:
     """Revoke an API key."""
-    world.revoke_key(arguments["api_key"])
+    world.revoke_key(api_key)
 
 
-@verb("POST", "snapshots", 201)
-def take_snapshot(world: World, _: Nothing) -> SnapshotId:
+@verb("POST", "snapshots", 201, member="id")
+def take_snapshot(world: World) -> Positive:
     """Keep a copy of the state."""
-    return {"id": world.keep_snapshot()}
+    number = next(world.snapshot_numbers)
+    world.snapshots[number] = world.snapshot()
+    return number
 
 
 @verb("POST", "snapshots/{snapshot_id}/restore")
-def restore_snapshot(world: World, arguments: SnapshotPath) -> WorldData:
+def restore_snapshot(world: World, snapshot_id: int, origin: str = "") -> WorldData:
     """Return to a copy of the state."""
-    world.restore(world.snapshots[_snapshot(world, arguments)])
-    return world_data(world, arguments.get("origin", ""))
+    world.restore(_snapshot(world, snapshot_id))
+    return world_data(world, origin)
 
 
 @verb("DELETE", "snapshots/{snapshot_id}", 204)
-def drop_snapshot(world: World, arguments: SnapshotPath) -> None:
+def drop_snapshot(world: World, snapshot_id: int) -> None:
     """Forget a copy of the state."""
-    del world.snapshots[_snapshot(world, arguments)]
+    _snapshot(world, snapshot_id)
+    del world.snapshots[snapshot_id]
 
 
-def _snapshot(world: World, arguments: SnapshotPath) -> int:
-    number = arguments["snapshot_id"]
-    if number not in world.snapshots:
+def _snapshot(world: World, number: int) -> Snapshot:
+    found = world.snapshots.get(number)
+    if found is None:
         raise NotFoundError(f"expected the id of a snapshot of this world; got {shown(number)}")
-    return number
+    return found

@@ -1,18 +1,20 @@
-"""Verbs about worlds: make, show, reset, verify and end them."""
+"""Verbs about worlds: make, show, reset, verify and end them.
+
+The carrier adds the arguments ``name``, the world in the address, and ``origin``, with which it begins each ``url``.
+A verb of all worlds without a ``name`` stands at the root alone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from collections.abc import Iterable
+from typing import Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.core.options import WorldOptions
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
 from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
 from petstore_mock.interface.table import BASE_PATH
-from petstore_mock.verbs.verb import Count, Nothing, Origin, WithOrigin, WorldName, verb
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from petstore_mock.verbs.verb import Count, verb
 
 
 class ProblemData(TypedDict):
@@ -38,10 +40,6 @@ class WorldData(TypedDict):
     previous: NotRequired[VerificationData]
 
 
-class WorldsData(TypedDict):
-    worlds: list[WorldData]
-
-
 class EndedData(TypedDict):
     ended: Count
     problems: list[ProblemData]
@@ -59,21 +57,7 @@ class LeaksData(TypedDict):
     total: Count
 
 
-class MakeWorld(WorldOptions, total=False):
-    name: WorldName
-    origin: Origin
-
-
-class EndWorld(TypedDict, total=False):
-    name: WorldName
-
-
-class Report(TypedDict, total=False):
-    again: bool  # whether problems that were reported before come again; true by default
-    excuse: bool  # whether all problems so far count as reported
-
-
-def world_data(world: World, origin: str = "") -> WorldData:
+def world_data(world: World, origin: str) -> WorldData:
     """Return a world as the door shows it."""
     mount = "" if world.name is None else f"/w/{world.name}"
     with world.lock:
@@ -91,84 +75,80 @@ def world_data(world: World, origin: str = "") -> WorldData:
     return data
 
 
-def _problems(problems: Sequence[Problem]) -> list[ProblemData]:
+def _problems(problems: Iterable[Problem]) -> list[ProblemData]:
     return [{"kind": problem.kind, "message": problem.text} for problem in problems]
 
 
-def _verification(problems: Sequence[Problem]) -> VerificationData:
+def _verification(problems: list[Problem]) -> VerificationData:
     return {"passed": not problems, "problems": _problems(problems)}
 
 
-@verb("PUT", "world", 201, of="worlds", locks=False, replaced=200)
-def make_world(worlds: Worlds, arguments: MakeWorld) -> WorldData:
+@verb("PUT", "world", 201)
+def make_world(
+    worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", **options: Unpack[WorldOptions]
+) -> WorldData:
     """Make the world, or make it anew for another test."""
-    options: dict[str, Any] = dict(arguments)
-    name, origin = options.pop("name", DEFAULT_WORLD), options.pop("origin", "")
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
-    previous = None if former is None else _verification(former.problems())
-    world, _ = worlds.make(name, options)
-    data = world_data(world, origin)
+    previous = None if former is None else _verification(former.verification.problems())
+    worlds.make(name, options)
+    data = world_data(worlds.find(name), origin)
     if previous is not None:
         data["previous"] = previous
     return data
 
 
 @verb("GET", "world")
-def show_world(world: World, arguments: WithOrigin) -> WorldData:
+def show_world(world: World, origin: str = "") -> WorldData:
     """Show the world."""
-    return world_data(world, arguments.get("origin", ""))
+    return world_data(world, origin)
 
 
 @verb("POST", "world/reset")
-def reset_world(world: World, arguments: WithOrigin) -> WorldData:
+def reset_world(world: World, origin: str = "") -> WorldData:
     """Return to the starting state. The verification keeps the problems so far."""
     world.reset()
-    return world_data(world, arguments.get("origin", ""))
+    return world_data(world, origin)
 
 
 @verb("GET", "world/verification")
-def verify_world(world: World, _: Nothing) -> VerificationData:
+def verify_world(world: World) -> VerificationData:
     """Show what would fail a test."""
-    return _verification(world.problems())
+    return _verification(world.verification.problems())
 
 
 @verb("POST", "world/verification")
-def report_problems(world: World, arguments: Report) -> VerificationData:
+def report_problems(world: World, *, again: bool = True) -> VerificationData:
     """Show what would fail a test, and count it as reported."""
-    if arguments.get("excuse", False):
-        world.verification.excuse()
-        return _verification([])
-    return _verification(world.verification.report(again=arguments.get("again", True)))
+    return _verification(world.verification.report(again=again))  # else only what was not reported before
 
 
-@verb("DELETE", "world", of="worlds", locks=False)
-def end_world(worlds: Worlds, arguments: EndWorld) -> VerificationData:
+@verb("DELETE", "world")
+def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
     """End the world, and show what would fail its test."""
-    world = worlds.find(arguments.get("name", DEFAULT_WORLD))
-    verification = _verification(world.problems())
+    world = worlds.find(name)
+    verification = _verification(world.verification.problems())
     worlds.end(world)
     return verification
 
 
-@verb("GET", "worlds", of="worlds", root_only=True, locks=False)
-def list_worlds(worlds: Worlds, arguments: WithOrigin) -> WorldsData:
+@verb("GET", "worlds", member="worlds")
+def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
     """Show every world."""
-    origin = arguments.get("origin", "")
-    return {"worlds": [{**world_data(world, origin), "passed": not world.problems()} for world in worlds]}
+    return [{**world_data(world, origin), "passed": not world.verification.problems()} for world in worlds]
 
 
-@verb("DELETE", "worlds", of="worlds", root_only=True, locks=False)
-def end_worlds(worlds: Worlds, _: Nothing) -> EndedData:
+@verb("DELETE", "worlds")
+def end_worlds(worlds: Worlds) -> EndedData:
     """End every world but the default one, and show what would fail their tests."""
     ended = list(worlds.named.values())
-    problems = [problem for world in ended for problem in world.problems()]
+    problems = [problem for world in ended for problem in world.verification.problems()]
     for world in ended:
         worlds.end(world)
     return {"ended": len(ended), "problems": _problems(problems)}
 
 
-@verb("GET", "leaks", of="worlds", root_only=True, locks=False)
-def list_leaks(worlds: Worlds, _: Nothing) -> LeaksData:
+@verb("GET", "leaks")
+def list_leaks(worlds: Worlds) -> LeaksData:
     """Show the newest requests to worlds that are over, and count all."""
     leaks: list[LeakData] = [
         {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.by_key}
@@ -177,7 +157,7 @@ def list_leaks(worlds: Worlds, _: Nothing) -> LeaksData:
     return {"leaks": leaks, "total": worlds.leak_count}
 
 
-@verb("DELETE", "leaks", 204, of="worlds", root_only=True, locks=False)
-def clear_leaks(worlds: Worlds, _: Nothing) -> None:
+@verb("DELETE", "leaks", 204)
+def clear_leaks(worlds: Worlds) -> None:
     """Forget the leaks."""
     worlds.clear_leaks()

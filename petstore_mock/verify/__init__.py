@@ -1,34 +1,30 @@
 """Does a service keep the contract, and which choices does it make where the interface shows nothing?
 
-A base address and a key come in, or a recording; a :class:`Verdict` or a :class:`Learned` behaviour comes out. Nothing
-here knows whether the fake or the real service responds.
+A base address and a key come in; a :class:`Verdict` or a :class:`Learned` behaviour comes out. Nothing here knows
+whether the fake or the real service responds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.verify.evidence import Finding
-from petstore_mock.verify.guest import Guest, Limits
-from petstore_mock.verify.judging import reach_verdict
-from petstore_mock.verify.learned import Learned, learned_from, learned_from_har, recorded_choices
-from petstore_mock.verify.run import Run
-from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
+from petstore_mock.verify.guest import Guest
+from petstore_mock.verify.verdict import ClauseResult, Drift, Learned, Verdict, reach_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
-    from petstore_mock.interface.behaviour import Behaviour
-
 __all__ = ["ClauseResult", "Drift", "Finding", "Learned", "Verdict", "learn", "verify"]
-
-_FASTEST: Final = 1_000_000.0  # requests a second
 
 
 def verify(
@@ -62,38 +58,24 @@ def verify(
         PetStoreMockError: an argument can't be right.
     """
     keys = _keys(api_key)
-    recorded = recorded_choices(behaviour)
-    numbers = {"allow_create": allow_create, "rate": rate, "max_requests": max_requests}
-    limits = _limits({**numbers, "timeout": timeout, "deadline": deadline})
+    recorded = _recorded(behaviour)
+    counts = {"allow_create": allow_create, "max_requests": max_requests}
+    for name, count in counts.items():
+        least = 0 if name == "allow_create" else 1
+        require(is_integer(count) and count >= least, f"{name} to be a number from {least} up", **{name: count})
+    numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
+    for name, number in numbers.items():  # a billion seconds are thirty years: no system's clock waits longer
+        is_right = is_number(number) and 1e-9 <= number < 1e9
+        require(is_right, f"{name} to be more than 0 and less than a billion", **{name: number})
     date = iso(time())
-    run = Run(Guest(url, keys, limits, receipt, progress or (lambda _: None)))
-    run.go()
-    return reach_verdict(run, url.rstrip("/"), date, keys, recorded)
+    guest = Guest(url, keys, {**counts, **numbers}, receipt, progress or (lambda _: None))
+    guest.go()
+    return reach_verdict(guest, url.rstrip("/"), date, keys, recorded)
 
 
-def learn(
-    url: str | None = None,
-    *,
-    api_key: str | Sequence[str] | None = None,
-    har: str | PathLike[str] | None = None,
-    **options: Any,  # noqa: ANN401  # those of verify
-) -> Learned:
-    """Find out which choices a service makes: by asking it, or from recorded traffic (``har``), asking nobody.
-
-    Args:
-        url: its base address; with ``har`` the one of the recording, if it can't be told from it.
-        api_key: as for :func:`verify`.
-        har: a HAR file of a browser, a proxy or ``--petstore-har``.
-        options: further arguments of :func:`verify`.
-
-    Raises:
-        PetStoreMockError: an argument can't be right, or the recording can't be read.
-    """
-    if har is not None:
-        return learned_from_har(har, url, iso(time()))
-    if url is None or api_key is None:
-        refuse("expected a service to learn from: pass url and api_key, or a recording as har")
-    return learned_from(verify(url, api_key=api_key, **options))
+def learn(url: str, *, api_key: str | Sequence[str], **options: Any) -> Learned:  # noqa: ANN401  # those of verify
+    """Find out which choices a service makes; arguments and errors are as for :func:`verify`."""
+    return Learned(verify(url, api_key=api_key, **options))
 
 
 def _keys(api_key: object) -> tuple[str, ...]:
@@ -105,12 +87,13 @@ def _keys(api_key: object) -> tuple[str, ...]:
     return keys
 
 
-def _limits(given: dict[str, Any]) -> Limits:
-    for name, least in (("allow_create", 0), ("max_requests", 1)):
-        value = given[name]
-        require(is_integer(value) and value >= least, f"{name} to be a number from {least} up", **{name: value})
-    for name in ("rate", "timeout", "deadline"):
-        # A billion seconds are thirty years: no system's clock waits longer.
-        is_right = is_number(given[name]) and 1e-9 <= given[name] < 1e9
-        require(is_right, f"{name} to be more than 0 and less than a billion", **{name: given[name]})
-    return Limits(**{**given, "rate": min(given["rate"], _FASTEST)})
+def _recorded(behaviour: Behaviour | str | PathLike[str] | None) -> dict[str, str]:
+    """Return the choices that a service is to make still: of a file those that it names, of a ``Behaviour`` all."""
+    if behaviour is None:
+        return {}
+    chosen: Mapping[str, str] = as_behaviour(behaviour)
+    named: Mapping[str, object] = chosen
+    if not isinstance(behaviour, Behaviour) and Path(behaviour).is_file():
+        named = tomllib.loads(Path(behaviour).read_text(encoding="utf-8-sig"))
+    require(named, "a behaviour with at least one gap", behaviour=behaviour)
+    return {name: choice for name, choice in chosen.items() if name in named or "preset" in named}

@@ -7,22 +7,18 @@ import socket
 import ssl
 import zlib
 from select import select
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import httptools
 
 from petstore_mock.common.masking import printable
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import refuse
 from petstore_mock.http.response import Head, Response, is_field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from urllib.parse import SplitResult
-
-# ``silence`` is a timeout. ``frame``: other bytes than HTTP/1, or than the head announces.
-FailureKind = Literal["connect", "silence", "cut", "frame"]
+    from petstore_mock.http.request import ApiRequest
 
 _MOST_HEAD: Final = 64 * 1024
 _MOST_BODY: Final = 8 * 1024 * 1024
@@ -30,13 +26,15 @@ _BLOCK: Final = 64 * 1024
 
 
 class FailedError(Exception):
-    """No whole response came; ``response`` is what came of one whose head is readable."""
+    """No whole response came; ``response`` is what came of one whose head is readable.
 
-    def __init__(self, kind: FailureKind, words: str, response: Response | None = None) -> None:
+    Its kind is ``connect``, ``cut``, ``silence`` for a timeout, or ``frame`` for other bytes than HTTP/1 or than the
+    head announces.
+    """
+
+    def __init__(self, kind: str, words: str, response: Response | None = None) -> None:
         super().__init__(words)
-        self.kind = kind
-        self.words = words
-        self.response = response
+        self.kind, self.response = kind, response
 
 
 class _Reading:
@@ -90,17 +88,21 @@ class _Reading:
         return None
 
     def _end(self) -> None:
+        self.is_whole = self.status > 0 and not self._value("content-length") + self._value("transfer-encoding")
+        if not self.is_whole:
+            raise self.failed("cut", f"the connection ended: {self.came}")
+
+    @property
+    def came(self) -> str:
         length = self._value("content-length")
-        if not self.status or length or self._value("transfer-encoding"):
-            of_length = f" of {length}" if length else ""
-            came = f"{len(self.body)}{of_length} bytes of the body" if self.status else f"{self._size} bytes of a head"
-            raise self.failed("cut", f"the connection ended after {came}")
-        self.is_whole = True
+        of_length = f" of {length}" if length else ""
+        return f"{len(self.body)}{of_length} bytes of the body came" if self.status else "no whole head came"
 
     def _value(self, name: str) -> str:
         return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
 
-    def failed(self, kind: FailureKind, words: str) -> FailedError:
+    def failed(self, kind: str, words: str) -> FailedError:
+        self.closes = True
         return FailedError(kind, words, self._response(bytes(self.body)) if self.status else None)
 
     def response(self) -> Response:
@@ -115,31 +117,20 @@ class _Reading:
 
     def _response(self, body: bytes) -> Response:
         fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
-        date = next((value for name, value in self._fields if name.lower() == "date"), "")
-        return Response(Head(self.status, fields), body, date.encode("ascii", "replace"))
-
-
-def _address(url: object) -> SplitResult:
-    if not isinstance(url, str):
-        refuse(f"expected a base address; got url={url!r} ({type(url).__name__})")
-    if "@" in url.partition("//")[2].partition("/")[0]:  # other messages show the address: none may show a password
-        refuse("expected a base address without a user; pass the key as api_key")
-    is_plain = url.isascii() and url.isprintable() and " " not in url
-    require(is_plain, "an address in ASCII, its path percent-encoded and its host as xn--...", url=url)
-    try:
-        parts = urlsplit(url)
-        is_right = parts.scheme in {"http", "https"} and parts.hostname and not parts.query and parts.port != 0
-    except ValueError:  # a port beyond 65535
-        is_right, parts = False, urlsplit("")
-    require(is_right, "a base address such as http://127.0.0.1:8080/v1", url=url)
-    return parts
+        return Response(Head(self.status, fields), body, self._value("date").encode("ascii", "replace"))
 
 
 class Connection:
     """At most one connection to the service at ``url``, kept as long as the service keeps it."""
 
-    def __init__(self, url: object) -> None:
-        parts = _address(url)
+    def __init__(self, url: str) -> None:
+        parts = urlsplit("")
+        with contextlib.suppress(ValueError):  # a port beyond 65535
+            found = urlsplit(url)
+            is_right = found.scheme in {"http", "https"} and found.hostname and not found.query and found.port != 0
+            parts = found if is_right and "@" not in found.netloc else parts
+        if not parts.netloc or not url.isascii() or not url.isprintable() or " " in url:  # it may hold a password
+            refuse("expected a base address such as http://127.0.0.1:8080/v1, in ASCII and without a user; got another")
         self.host, self.base = parts.netloc, parts.path.rstrip("/")
         self.is_tls = parts.scheme == "https"
         self._peer = parts.hostname or "", parts.port or (443 if self.is_tls else 80)
@@ -150,37 +141,31 @@ class Connection:
             self._socket.close()
             self._socket = None
 
-    def send(
-        self, method: str, target: str, fields: Sequence[tuple[str, str]], body: bytes, *, timeout: float
-    ) -> Response:
+    def send(self, request: ApiRequest, *, timeout: float) -> Response:
         """Send a request and return the response, which must be whole within ``timeout`` seconds."""
         deadline = monotonic() + timeout
-        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields), "", ""]
+        fields = b"".join(name + b": " + value + b"\r\n" for name, value in request.fields)
+        head = f"{request.method} {request.target} HTTP/1.1\r\n".encode("latin-1") + fields + b"\r\n"
         reading = _Reading()
         try:
-            connection = self._open(timeout, anew=method != "GET")  # a create must not meet a connection that closes
+            # A create must not meet a connection that closes.
+            connection = self._open(timeout, anew=request.method != "GET")
             connection.settimeout(timeout)
             with contextlib.suppress(ConnectionError):  # a response may be there all the same
-                connection.sendall("\r\n".join(lines).encode("latin-1") + body)
+                connection.sendall(head + request.body)
             while not reading.is_whole:
                 connection.settimeout(max(deadline - monotonic(), 0.001))
                 reading.feed(connection.recv(_BLOCK))
                 if monotonic() > deadline and not reading.is_whole:
                     raise TimeoutError  # noqa: TRY301  # a body that drips
-            response = reading.response()
+            return reading.response()
         except TimeoutError:
-            self.close()
-            came = f"{len(reading.body)} bytes of the body came" if reading.status else "no whole head came"
-            raise reading.failed("silence", f"{came} within {timeout:.3g} s") from None
+            raise reading.failed("silence", f"{reading.came} within {timeout:.3g} s") from None
         except OSError as error:
-            self.close()
             raise reading.failed("cut", f"the connection broke: {_words(error)}") from None
-        except BaseException:
-            self.close()
-            raise
-        if reading.closes:
-            self.close()
-        return response
+        finally:
+            if reading.closes or not reading.is_whole:
+                self.close()
 
     def _open(self, timeout: float, *, anew: bool) -> socket.socket:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):

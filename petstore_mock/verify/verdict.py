@@ -1,21 +1,27 @@
-"""What a run found, and its forms for people and programs: text, JSON, JUnit's XML."""
+"""What a run found, clause by clause, and its forms for people and programs: text, JSON, JUnit's XML, TOML."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 from xml.etree import ElementTree as ET
 
+from petstore_mock.common.masking import cut
 from petstore_mock.common.values import counted
-from petstore_mock.interface.table import BASE_PATH, OPERATIONS
+from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.journal.curl import curl_line
+from petstore_mock.verify.clauses import CLAUSES, looks
+from petstore_mock.verify.evidence import Finding, findings
+from petstore_mock.verify.seen import History, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from petstore_mock.verify.evidence import Finding
+    from petstore_mock.verify.clauses import Clause, Look
+    from petstore_mock.verify.guest import Guest
+    from petstore_mock.verify.seen import Seen
 
 Result = Literal["holds", "broken", "not_observable", "could_not_check"]
 
@@ -26,40 +32,23 @@ COULD_NOT_CHECK: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ClauseResult:
-    """What is known of a clause.
+    """What is known of a clause."""
 
-    Attributes:
-        id: the clause's.
-        section: the section of the interface.
-        words: what it says.
-        result: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``.
-        detail: what showed it, what broke it, or why it could not be seen; keys are left out.
-        request: the request that broke it, and the response.
-        curl: a shell line that sends that request again; the key stands in ``$PETSTORE_KEY``.
-    """
-
-    id: str
-    section: str
-    words: str
-    result: Result
-    detail: str
-    request: str = ""
-    curl: str = ""
+    id: str  #: the clause's
+    section: str  #: the section of the interface
+    words: str  #: what it says
+    result: Result  #: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``
+    detail: str  #: what showed it, what broke it, or why it could not be seen; keys are left out
+    curl: str = ""  #: a shell line that sends the request that broke it again; the key stands in ``$PETSTORE_KEY``
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A choice that the service no longer makes as it was recorded.
+    """A choice that the service no longer makes as it was recorded."""
 
-    Attributes:
-        gap: the gap's name.
-        expected: the recorded alternative.
-        came: what the service does now.
-    """
-
-    gap: str
-    expected: str
-    came: str
+    gap: str  #: the gap's name
+    expected: str  #: the recorded alternative
+    came: str  #: what the service does now
 
     def __str__(self) -> str:
         return f"{self.gap}: recorded is {self.expected}; came {self.came}"
@@ -67,29 +56,18 @@ class Drift:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run found.
+    """What a run found."""
 
-    Attributes:
-        url: the base address.
-        began: when, in ISO 8601.
-        clauses: what is known of every clause, in the interface's order.
-        gaps: what is known of every gap, by name.
-        drift: the gaps that are no longer as recorded.
-        requests: how many were sent.
-        left: the animals that were, or may have been, left behind: id (None if its response was lost) and name.
-        stopped: why it ended early, or None.
-        notes: what else the run noticed; none of it breaks the contract.
-    """
-
-    url: str
-    began: str
-    clauses: tuple[ClauseResult, ...]
-    gaps: Mapping[str, Finding]
-    drift: tuple[Drift, ...]
-    requests: int
+    url: str  #: the base address
+    began: str  #: when, in ISO 8601
+    clauses: tuple[ClauseResult, ...]  #: what is known of every clause, in the interface's order
+    gaps: Mapping[str, Finding]  #: what is known of every gap, by name
+    drift: tuple[Drift, ...]  #: the gaps that are no longer as recorded
+    requests: int  #: how many were sent
+    #: the animals that were, or may have been, left behind: id (None if its response was lost) and name
     left: tuple[tuple[int | None, str], ...]
-    stopped: str | None
-    notes: tuple[str, ...]
+    stopped: str | None  #: why it ended early, or None
+    notes: tuple[str, ...]  #: what else the run noticed; none of it breaks the contract
 
     @property
     def created(self) -> int:
@@ -119,99 +97,145 @@ class Verdict:
         return as_text(self)
 
 
-_MARKS: Final[Mapping[str, str]] = {
-    "broken": "BROKEN",
-    "could_not_check": "could not check",
-    "not_observable": "not observable",
-    "holds": "holds",
-}
-_SECTIONS: Final[Mapping[str, str]] = {
-    "1": "What the service does",
-    "2": "Resources and their fields",
-    **{operation.section: operation.summary for operation in OPERATIONS.values()},
-    "5": "Authentication",
-    "7": "Errors",
-}
+@dataclass(frozen=True)
+class Learned:
+    """The choices that a run has shown."""
+
+    verdict: Verdict  #: the run's
+
+    @property
+    def gaps(self) -> Mapping[str, Finding]:
+        """What is known of every gap."""
+        return self.verdict.gaps
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The gaps that could be told, with their alternatives."""
+        return {name: finding.choice for name, finding in self.gaps.items() if finding.choice is not None}
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """The choices as a ``Behaviour``; what could not be told stays at its default."""
+        return Behaviour().replace(self.choices)
+
+    def to_toml(self) -> str:
+        """Return a file for ``behaviour=`` and ``serve --behaviour``: a line a gap, with what showed it."""
+        verdict = self.verdict
+        lines = [f"# Learned from {verdict.url}, {verdict.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
+        lines += [f"# It ended early: {verdict.stopped}"] if verdict.stopped else []
+        lines += ["", *(f'{name} = "{value}"  # {self.gaps[name].evidence}' for name, value in self.choices.items())]
+        lines += ["", "# What can't be told stays at its default:"]
+        lines += [f"# {name}: {finding.evidence}" for name, finding in self.gaps.items() if finding.choice is None]
+        return "\n".join(lines) + "\n"
+
+
+# Judging
+
+
+def reach_verdict(guest: Guest, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
+    """Hold a run against every clause, and against the recorded choices."""
+    history = History(guest.seen)
+    gaps = findings(History([]) if guest.never_served else history, keys)
+    return Verdict(
+        url=shown(url, keys),
+        began=date,
+        clauses=tuple(_clauses(guest, history, keys)),
+        gaps=gaps,
+        drift=tuple(_drift(gaps, recorded)),
+        requests=len(guest.seen),
+        left=tuple((pet_id, shown(name, keys)) for pet_id, name in guest.left),
+        stopped=shown(guest.stopped, keys) or None,
+        notes=tuple(shown(note, keys) for note in _notes(guest)),
+    )
+
+
+def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
+    for name, expected in recorded.items():
+        finding = gaps[name]
+        if finding.kind not in {"not_observable", "not_looked_at"} and finding.choice != expected:
+            yield Drift(name, expected, finding.evidence)
+
+
+def _notes(guest: Guest) -> Iterator[str]:
+    for coding in {coding for seen in guest.seen if (coding := seen.header("Content-Encoding"))} - {"identity"}:
+        yield f"responses came with Content-Encoding: {coding} although identity was asked for"
+    for seen in guest.seen:
+        if seen.has_failed and seen.effect == "creates":
+            yield f"{seen.line} had no usable response ({seen.came}): a create is never sent again"
+        if seen.probe.is_last_resort:
+            yield f"the plain animals of this tool were refused; the plainest one: {seen.line} -> {seen.came}"
+
+
+def _clauses(guest: Guest, history: History, keys: tuple[str, ...]) -> Iterator[ClauseResult]:
+    """Yield what is known of each clause; of breaches with one cause, the first is the finding."""
+    found: dict[str, list[tuple[Look, Seen]]] = defaultdict(list)
+    for seen in guest.checked if not guest.never_served else ():
+        for look in looks(seen, history):
+            found[look.clause].append((look, seen))
+    first: dict[str, str] = {}
+    for clause in CLAUSES:
+        result: Result = "holds" if found[clause.id] else "not_observable"
+        detail, curl = counted(len(found[clause.id]), "time") if found[clause.id] else _why_unseen(clause, guest), ""
+        for look, seen in [one for one in found[clause.id] if not one[0].holds][:1]:
+            result, curl = "broken", curl_line(seen.exchange)
+            detail = f"{seen.line}: expected {look.expected or clause.words}; came {seen.came}"
+            if look.cause and first.setdefault(look.cause, clause.id) != clause.id:
+                result, curl, detail = "not_observable", "", f"not checked, because of {first[look.cause]}"
+        if result == "not_observable" and detail == guest.stopped:
+            result = "could_not_check"
+        yield ClauseResult(clause.id, clause.section, clause.words, result, shown(detail, keys), shown(curl, keys))
+
+
+def _why_unseen(clause: Clause, guest: Guest) -> str:
+    if guest.never_served:
+        return guest.stopped
+    for seen in guest.checked:
+        if clause.is_shown_by(seen.probe):
+            came = f"no response shows it, such as {seen.line} -> {cut(seen.came, 60)}"
+            return f"it takes {clause.needs}" if clause.needs else came
+    skipped = [why for probe, why in guest.skipped if clause.is_shown_by(probe)]
+    return (*skipped, guest.stopped or "no request that shows it was sent")[0]
+
+
+# The forms
+
 _MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # the first part of the section
-_INDENT: Final = " " * 16
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
     """Return the findings, most serious first, then the summary; ``verbose`` adds every clause and gap."""
-    lines = [f"{verdict.url}, {verdict.began}"]
-    for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
-        lines += _clause(clause)
-    lines += [f"{'DRIFT':<15} {drift}" for drift in verdict.drift]
-    lines += [f"{'note':<15} {note}" for note in verdict.notes]
-    lines += _not_seen(verdict)
-    if verbose:
-        for section, clauses in groupby(verdict.clauses, key=lambda clause: clause.section):
-            lines += ["", f"§{section} {_SECTIONS.get(section, '')}"]
-            lines += [line for clause in clauses if clause.result != "broken" for line in _clause(clause)]
-        lines += ["", "Where the interface shows nothing"]
-        lines += [f"{name}: {_choice(finding)}" for name, finding in verdict.gaps.items()]
-    lines += [*_left(verdict), _summary(verdict)]
-    if verdict.broken and not verdict.url.endswith(BASE_PATH):
-        lines.append(f"The interface's base address ends in {BASE_PATH}, and this one does not: is it the right one?")
-    return "\n".join(lines) + "\n"
-
-
-def _clause(clause: ClauseResult) -> list[str]:
-    further = [clause.detail, clause.curl] if clause.result != "holds" else []
-    return [f"{_MARKS[clause.result]:<15} {clause.id}: {clause.words}", *(_INDENT + line for line in further if line)]
-
-
-def _not_seen(verdict: Verdict) -> Iterator[str]:
-    """Yield the clauses that were not seen, by the reason."""
-    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
+    by_weight = sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0]))
+    parts = [("BROKEN", f"{clause.id}: {clause.words}", clause.detail, clause.curl) for clause in by_weight]
+    parts += [("DRIFT", str(drift), "", "") for drift in verdict.drift]
+    parts += [("note", note, "", "") for note in verdict.notes]
+    unseen: dict[tuple[str, str], list[str]] = defaultdict(list)
     for clause in verdict.clauses:
         if clause.result in {"could_not_check", "not_observable"} and clause.detail != verdict.stopped:
-            reasons[clause.result, clause.detail].append(clause.id)
-    for (result, reason), clauses in reasons.items():
-        yield f"{_MARKS[result]:<15} {', '.join(clauses)}"
-        yield _INDENT + reason
-
-
-def _choice(finding: Finding) -> str:
-    return finding.evidence if finding.choice is None else f"{finding.choice} ({finding.evidence})"
-
-
-def _left(verdict: Verdict) -> list[str]:
-    if not verdict.left:
-        return []
-    ids = [str(pet_id) for pet_id, _ in verdict.left if pet_id is not None]
-    starts = {name[: len("Verify") + 6] for _, name in verdict.left if name.startswith("Verify")}
-    names = f"their names begin with {', '.join(sorted(starts))}" if starts else "none has a name of this tool"
-    count = counted(len(verdict.left), "animal")
-    return [f"{'left behind':<15} at most {count}: {names}; their ids are {', '.join(ids) or 'lost'}"]
-
-
-def _summary(verdict: Verdict) -> str:
-    results: Counter[str] = Counter(clause.result for clause in verdict.clauses)
-    parts = [f"{results[result]} {words.lower()}" for result, words in _MARKS.items() if results[result]]
-    parts += [f"{len(verdict.drift)} drifted"] if verdict.drift else []
+            unseen[clause.result.replace("_", " "), clause.detail].append(clause.id)
+    parts += [(result, ", ".join(names), reason, "") for (result, reason), names in unseen.items()]
+    if verbose:
+        held = [clause for clause in verdict.clauses if clause.result == "holds"]
+        parts += [("holds", f"{clause.id}: {clause.words}", "", "") for clause in held]
+        parts += [("gap", f"{name}: {finding.evidence}", "", "") for name, finding in verdict.gaps.items()]
+    if verdict.left:
+        animals = ", ".join(f"{name} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
+        parts.append(("left behind", f"at most {counted(verdict.created, 'animal')}: {animals}", "", ""))
+    lines = [f"{verdict.url}, {verdict.began}"]
+    for mark, first, *further in parts:
+        lines += [f"{mark:<15} {first}", *(f"{'':<15} {line}" for line in further if line)]
+    counts = Counter(clause.result.replace("_", " ") for clause in verdict.clauses)
+    summary = ", ".join(
+        f"{count} {words}" for words, count in {**counts, "drifted": len(verdict.drift)}.items() if count
+    )
     stopped = f"; stopped: {verdict.stopped}" if verdict.stopped else ""
-    return f"{', '.join(parts)}; {counted(verdict.requests, 'request')}{stopped}"
+    return "\n".join([*lines, f"{summary}; {counted(verdict.requests, 'request')}{stopped}"]) + "\n"
 
 
 def json_text(verdict: Verdict) -> str:
     """Return the record that programs read."""
-    clauses = [{name: value for name, value in asdict(clause).items() if value != ""} for clause in verdict.clauses]
-    gaps = {name: {"choice": one.choice, "evidence": one.evidence} for name, one in verdict.gaps.items()}
-    record = {
-        "url": verdict.url,
-        "date": verdict.began,
-        "exit_code": verdict.exit_code,
-        "requests": verdict.requests,
-        "created": verdict.created,
-        "left": [{"id": pet_id, "name": name} for pet_id, name in verdict.left],
-        "stopped": verdict.stopped,
-        "notes": verdict.notes,
-        "clauses": clauses,
-        "gaps": gaps,
-        "drift": [asdict(drift) for drift in verdict.drift],
-    }
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    left = [{"id": pet_id, "name": name} for pet_id, name in verdict.left]
+    further = {"date": verdict.began, "exit_code": verdict.exit_code, "created": verdict.created, "left": left}
+    return json.dumps({**asdict(verdict), **further}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_junit(verdict: Verdict) -> str:
@@ -219,15 +243,14 @@ def as_junit(verdict: Verdict) -> str:
     suite = ET.Element("testsuite", name="petstore-mock verify", timestamp=verdict.began[:19], hostname=verdict.url)
     cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
     cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
-    tags: Counter[str] = Counter(tests=len(cases), failures=0, errors=0, skipped=0)
-    marks = {"broken": "failures", "could_not_check": "errors", "not_observable": "skipped"}
+    tags = {"broken": "failure", "could_not_check": "error", "not_observable": "skipped"}
     for kind, name, result, detail in cases:
         case = ET.SubElement(suite, "testcase", classname=f"petstore.{kind}", name=name, time="0")
-        if result in marks:
-            ET.SubElement(case, marks[result].removesuffix("s"), message=detail)
-            tags[marks[result]] += 1
-    for tag, count in tags.items():
-        suite.set(tag, str(count))
+        if result in tags:
+            ET.SubElement(case, tags[result], message=detail)
+    counted_as = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error"}
+    for attribute, path in {**counted_as, "skipped": "testcase/skipped"}.items():
+        suite.set(attribute, str(len(suite.findall(path))))
     root = ET.Element("testsuites")
     root.append(suite)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

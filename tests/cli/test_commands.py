@@ -47,7 +47,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--set", "list_ordr=by_name"), "did you mean 'list_order'?"),
     (("serve", "--behaviour", "hostil"), "did you mean 'hostile'?"),
     (("serve", "--at", "soon"), "2030-12-06"),
-    (("serve", "--seed", "nowhere.json"), "does not exist"),
+    (("serve", "--seed", "nowhere.json"), "No such file"),
     (("serve", "--api-key", "a b"), "RFC 6750"),
     (("serve", "--log-format", "xml"), "text, json"),
     (("serve", "--cors", "shop"), "--cors"),

@@ -49,7 +49,7 @@ ROUTES: tuple[tuple[str, str, int, str | None], ...] = (
     ("HEAD", "events", 200, None),
     ("GET", "/w/nowhere/__petstore/world", 404, None),
     ("GET", "/w/nowhere/__petstore/", 404, None),
-    ("GET", "/w/default/__petstore/world", 404, None),
+    ("GET", "/w/default/__petstore/world", 422, None),
     ("GET", "/__petstore", 308, None),
 )
 

@@ -375,6 +375,9 @@ def test_the_description_names_every_member_that_a_response_has(door: Door) -> N
         schema = operations["get"]["responses"]["200"]["content"].get("application/json", {}).get("schema")
         if schema is not None:
             _hold(door("GET", path.replace("/w/{world}/__petstore/", ""), world="a").json, schema, components, path)
+    for body in (7, {"nam": "Rex"}):
+        refusal = document["paths"]["/__petstore/pets"]["post"]["responses"]["default"]["content"]
+        _hold(door("POST", "pets", body).json, refusal["application/problem+json"]["schema"], components, "refusal")
 
 
 def _hold(value: Any, schema: Any, components: Any, where: str) -> None:  # noqa: ANN401

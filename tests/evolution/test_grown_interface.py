@@ -60,7 +60,7 @@ def delete_pet(call: Call) -> Response | Refusal:
         return Refusal("absent_pet", detail=f"petId {pet_id}")
     if call.commit:
         store.remove(pet_id)
-    return bare(call.world, call.world.rules.head(call.operation.success, json=False))
+    return render(call.world, call.operation.success)
 
 
 '''
@@ -84,7 +84,6 @@ def grow(folder: Path) -> None:
     insert(table, '        ),\n        response="Pets",', PARAMETER)
     insert(table, ")\n\nFIELDS: Final", OPERATION)
     operations = folder / "petstore_mock" / "core" / "operations.py"
-    insert(operations, "from petstore_mock.core.routing import", "from petstore_mock.core.responses import bare\n")
     insert(operations, "EXECUTORS: Final", EXECUTOR)
     insert(operations, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
 

@@ -343,6 +343,12 @@ def test_a_fault_whose_block_ends_with_an_error_is_reported_later(petstore: Face
     petstore.cancel_faults()
 
 
+def test_a_fault_that_was_cancelled_within_its_block_need_not_fire(petstore: Face) -> None:
+    with petstore.inject(503, times=1) as handle:
+        petstore.cancel_faults()
+    assert handle.hits == 0
+
+
 def test_a_handle_of_before_a_reset_touches_nothing_that_came_after(petstore: Face, client: Client) -> None:
     old = petstore.inject(503, on="listPets")
     assert client.status() == 503

@@ -143,14 +143,12 @@ def test_a_violation_like_a_reported_one_is_a_problem_of_its_own(petstore: Face)
         assert len(problems(strict)) == 1
 
 
-def test_of_many_problems_the_first_are_reported_and_the_rest_counted(petstore: Face) -> None:
+def test_of_many_problems_the_first_are_reported(petstore: Face) -> None:
     with petstore.fresh(strict=True) as strict, Client(strict) as client:
         for _ in range(120):
             client.list("?limit=1000")
             strict.reset()
-        reported = problems(strict)
-        assert len(reported) == 101
-        assert "20" in reported[-1]
+        assert len(problems(strict)) == 100
 
 
 def test_a_failure_in_a_block_gets_the_journal_as_a_note(petstore: Face) -> None:

@@ -20,6 +20,11 @@ def status_of(name: str, status: int, *only: int) -> Callable[[Turn], None]:
     return change
 
 
+def redirected(turn: Turn) -> None:
+    if turn.query == "limit=4" and turn.status == 200:
+        turn.status = 302
+
+
 def error_page(turn: Turn) -> None:
     if turn.status >= 400:
         turn.media_type, turn.body = "text/html", b"<h1>No</h1>"
@@ -56,6 +61,11 @@ def page_of_150(turn: Turn) -> None:
 
 
 ONE_CAUSE: dict[str, tuple[str, Callable[[Turn], object]]] = {
+    "a plain list is refused": (
+        "4.1-list",
+        lambda turn: turn.refuse(400) if (turn.name, turn.query, turn.status) == ("list", "", 200) else None,
+    ),
+    "a list leads elsewhere": ("4.1-list", redirected),
     "a list is 206": ("4.1-list", status_of("list", 206, 200)),
     "a create is 200": ("4.2-created", status_of("create", 200, 201)),
     "lists are not there": ("1-base-address", lambda turn: turn.refuse(404) if turn.name == "list" else None),
@@ -111,6 +121,19 @@ def test_a_rule_that_the_interface_does_not_show_breaks_nothing(refuses: Callabl
     if refuses is long_name:
         assert result_of(verdict, "2-status-sold") == "not_observable"
         assert any("the plainest one: POST /pets -> 201" in note for note in verdict.notes)
+
+
+def null_where_omitted(turn: Turn) -> None:
+    for pet in turn.pets if turn.name == "create" else ():
+        pet.setdefault("status", None)
+
+
+def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
+    with changed(null_where_omitted) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    finding = verdict.gaps["status_when_omitted"]
+    assert (finding.choice, finding.kind) == (None, "neither")
+    assert '"status": null' in finding.evidence
 
 
 def test_findings_come_first_most_serious_first_with_their_details() -> None:

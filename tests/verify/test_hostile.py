@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock import PetStoreMock, faults
-from tests.verify.services import ENOUGH, KEY, Anything, ask, broken, listening, result_of, served
+from tests.verify.services import ENOUGH, KEY, Anything, Turn, ask, broken, changed, listening, result_of, served
 
 if TYPE_CHECKING:
     import socket
@@ -124,6 +124,17 @@ def test_a_hanging_operation_costs_three_timeouts_and_is_one_finding() -> None:
     assert time.monotonic() - began < 4
     assert broken(verdict).keys() == {"4.3-get"}
     assert "did not respond in time" in str(verdict)
+
+
+def late_for_odd_bodies(turn: Turn) -> None:
+    if turn.name == "create" and turn.status == 400 and turn.sent is None:
+        time.sleep(0.9)
+
+
+def test_a_refusal_that_does_not_come_in_time_breaks_the_clause_of_its_request() -> None:
+    with changed(late_for_odd_bodies) as (petstore, url):
+        verdict = ask(url, petstore.api_key, timeout=0.6, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.2-body-object", "4.2-body-json", "4.2-body-required"}
 
 
 @pytest.mark.parametrize("operation", ["listPets", "getPet", "createPet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 import pytest
@@ -10,12 +11,12 @@ import pytest
 from petstore_mock.common.real import RLock
 from petstore_mock.core import options
 from petstore_mock.core.clock import Time, moment_from, wall_clock
-from petstore_mock.core.draws import Draws
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan, operations_of
-from petstore_mock.core.keys import NOBODY, KeyIndex
+from petstore_mock.core.host import NOBODY, Host
 from petstore_mock.core.operations import EXECUTORS
 from petstore_mock.core.registry import check_name
 from petstore_mock.core.routing import rules_for
+from petstore_mock.core.store import Store
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour
@@ -74,35 +75,35 @@ def test_moment_is_relative_or_absolute() -> None:
 
 
 def test_key_leads_to_its_world_until_it_is_retired() -> None:
-    index, world = KeyIndex(), object()
-    key = index.new_key()
-    index.hold(key, world)
-    assert (index.worlds[key], index.retired.get(key)) == ([world], None)
-    index.retire(key, world, None)
-    assert (index.worlds.get(key), index.retired[key]) == (None, NOBODY)
-    index.hold(key, world)
-    assert key not in index.retired
+    host, world = Host(), object()
+    key = host.new_key()
+    host.hold(key, world)
+    assert (host.by_key[key], host.retired.get(key)) == ([world], None)
+    host.retire(key, world, None)
+    assert (host.by_key.get(key), host.retired[key]) == (None, NOBODY)
+    host.hold(key, world)
+    assert key not in host.retired
 
 
 def test_shared_key_stays_with_the_other_world() -> None:
-    index, one, other = KeyIndex(), object(), object()
-    index.hold("k", one)
-    index.hold("k", other)
-    index.retire("k", one, "one")
-    assert (index.worlds["k"], "k" in index.retired) == ([other], False)
+    host, one, other = Host(), object(), object()
+    host.hold("k", one)
+    host.hold("k", other)
+    host.retire("k", one, "one")
+    assert (host.by_key["k"], "k" in host.retired) == ([other], False)
 
 
 @pytest.mark.parametrize("key", ["", "a b", "ä", "=a", None, 5])
 def test_key_that_no_client_can_send_is_refused_unseen(key: object) -> None:
     with pytest.raises(PetStoreMockError, match="expected an API key"):
-        KeyIndex().check(key, None, shared=False)
+        Host().check_key(key, None, shared=False)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "default", "a/b", "a b", "x" * 101])
 def test_name_of_a_world_is_one_segment(name: str) -> None:
     with pytest.raises(PetStoreMockError):
         check_name(name)
-    assert check_name("a.B_c~d-1") == "a.B_c~d-1"
+    check_name("a.B_c~d-1")
 
 
 # Options
@@ -149,7 +150,7 @@ def test_own_options_of_a_test_win_over_those_of_the_session() -> None:
 
 
 def plan(**rule: Any) -> tuple[FaultPlan, FaultHandle]:  # noqa: ANN401  # the arguments of inject()
-    plan = FaultPlan(RLock())
+    plan = FaultPlan(RLock(), deque())
     return plan, plan.add(FaultHandle(fault=coerce(rule.pop("fault", 503)), **rule), 0)
 
 
@@ -182,28 +183,24 @@ def test_rule_that_can_t_be_right_is_refused(rule: dict[str, Any]) -> None:
 
 def test_fault_that_never_fired_is_unfired() -> None:
     faults, handle = plan(times=2)
-    assert handle.unfired == "never fired"
-    assert faults.choose("before_commit", None, Draws(0)) is handle.fault
-    assert (handle.unfired, handle.spent) == ("", False)
-    assert faults.choose("before_commit", None, Draws(0)) is handle.fault
-    assert (handle.unfired, handle.spent, faults.idle, faults.every()) == ("", True, True, [handle])
+    assert handle.is_unfired
+    assert faults.choose("before_commit", None, Store().random) is handle.fault
+    assert (handle.is_unfired, handle.spent) == (False, False)
+    assert faults.choose("before_commit", None, Store().random) is handle.fault
+    assert (handle.is_unfired, handle.spent, faults.idle, faults.every) == (False, True, True, [handle])
     handle.cancel()
-    assert faults.every() == []
+    assert faults.every == []
 
 
 # Randomness and rules
 
 
-def test_draws_repeat_from_their_state_on() -> None:
-    draws = Draws(7)
-    assert draws.state() is None
-    first = draws().random()
-    state = draws.state()
-    second = draws().random()
-    draws.restore(state)
-    assert draws().random() == second
-    draws.restore(None)
-    assert (draws().random(), draws.drawn) == (first, 4)
+def test_draws_repeat_from_a_copy_on() -> None:
+    store = Store(7)
+    store.random().random()
+    copy = store.copy()
+    assert store.random().random() == copy.random().random() != Store(7).random().random()
+    assert (store.drawn, copy.drawn) == (2, 2)
 
 
 def test_each_operation_has_an_executor() -> None:
