@@ -7,16 +7,14 @@ The machine, pasted tests and people's own tests use the same checks: ``checks.n
 from __future__ import annotations
 
 from petstore_mock.checks.adapting import PetClient
-from petstore_mock.checks.check import Broken, Check, Finding, check
-from petstore_mock.checks.classify import Kind, UnknownErrorError, classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process
+from petstore_mock.checks.check import Broken, Call, Check, Finding, Kept, Observation, Outcome, Process, check
 from petstore_mock.checks.process import (
     connections_are_closed,
     key_not_in_output,
     nothing_runs_on,
     program_unchanged,
 )
-from petstore_mock.checks.reading import read_pet
+from petstore_mock.checks.reading import Kind, UnknownErrorError, classify_exception, read_pet
 from petstore_mock.checks.requests import (
     certificate_is_verified,
     key_only_in_authorization,

@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import threading
 from concurrent.futures import Future, wait
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from math import ceil
 from queue import SimpleQueue
@@ -16,7 +17,7 @@ from petstore_mock.checks.requests import seconds_told
 from petstore_mock.common.real import perf_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
@@ -36,50 +37,41 @@ class Limits:
     patience: float = 2.0  # for a response that never comes
     longest_wait: float | None = None  # that the client grants a Retry-After
     standstill: float = STANDSTILL  # without a request, and without a response that is due
+    # What is known of the client meanwhile.
+    sends_by_itself: bool = False  # whether it sends requests that no call asked for
+    lasting_threads: int = 0  # how often its threads outlasted their call
 
 
 class UnderWay:
     """A call that is under way."""
 
-    def __init__(
-        self, journal: Journal, limits: Limits, release: Callable[[], object] | None = None, *, handshake: bool = False
-    ) -> None:
+    def __init__(self, journal: Journal, limits: Limits, *, handshake: bool = False) -> None:
         self.ended: Literal["hung", "stood still", "ran away"] | None = None
         self.waited = 0.0  # since the latest request
-        self._journal, self._limits, self._release, self._handshake = journal, limits, release, handshake
+        self._journal, self._limits, self._handshake = journal, limits, handshake
         self._before, self._at = len(journal), 0
 
-    def look(self, tick: float) -> bool:
-        """Note that ``tick`` seconds went by; end a hang; return whether the call is lost."""
+    def is_lost(self, tick: float) -> bool:
+        """Note that ``tick`` seconds went by; return whether the call has to be left behind."""
         requests = len(self._journal) - self._before
         last = self._journal.last if requests else None
         self.waited = 0.0 if requests != self._at else self.waited + tick
         self._at = requests
         if requests > _RUNAWAY:
             self.ended = "ran away"
-        elif self._hangs(last):
-            if self.waited >= self._limits.patience and self.ended is None:
-                self.ended = "hung"
-                if self._release is None:
-                    return True
-                self.waited = 0.0
-                self._release()
+        elif self._handshake if last is None else last.outcome == "hang":
+            self.ended = "hung" if self.waited >= self._limits.patience else None
         elif last is not None and last.in_flight:
             self.waited = 0.0
         elif self.waited >= self._longest(last):
             self.ended = "stood still"
-        return self.ended in {"ran away", "stood still"}
-
-    def _hangs(self, last: Exchange | None) -> bool:
-        return self.ended is None and (self._handshake if last is None else last.outcome == "hang")
+        return self.ended is not None
 
     def _longest(self, last: Exchange | None) -> float:
-        limit = self._limits.longest_wait
-        told = None if last is None or limit is None else seconds_told(last)
-        if told is None or limit is None or max(told) <= limit:
+        longest, told = self._limits.longest_wait, None if last is None else seconds_told(last)
+        if longest is None or told is None or max(told) <= longest:
             return max(self._limits.standstill, 1.5 * self._limits.patience)
-        by_service = ceil(told[0]) if 0 < told[0] <= limit else 0  # dates have whole seconds
-        return by_service + limit
+        return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)  # dates have whole seconds
 
 
 def client_threads() -> int:
@@ -94,8 +86,8 @@ class RunawayError(BaseException):
 class Player:
     """A thread that does one thing after the other for another one, which can't wait for ever."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
+        self.is_lost = False  # in a call that never ended
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
         self._thread.start()
@@ -115,60 +107,39 @@ class Player:
         """End the thread once it is done."""
         self._work.put(None)
 
-    def interrupt(self, future: Future[Any]) -> None:
-        """End the Python code that the thread runs, if it does run code."""
-        for _ in range(_INTERRUPTS):
-            if future.done():
-                return
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+    def attend(self, work: Callable[[], Any], under_way: UnderWay) -> Any:  # noqa: ANN401
+        """Return the result of ``work``, in which a call is under way; None if it has to be left behind."""
+        future, before = self.play(work), perf_counter()
+        while not future.done():
             wait([future], timeout=_TICK)
+            now = perf_counter()
+            tick, before = min(now - before, _LONGEST_TICK), now
+            if not future.done() and under_way.is_lost(tick):
+                self.is_lost = True
+                if under_way.ended == "ran away":
+                    self._interrupt(future)
+                self.end()
+                return None
+        return future.result()
+
+    def _interrupt(self, future: Future[Any]) -> None:
+        """End the Python code that it runs."""
+        for _ in range(_INTERRUPTS):
+            if not future.done():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+                wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        if self._loop is not None:
-            asyncio.set_event_loop(self._loop)
-        try:
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may come late
+            asyncio.set_event_loop(loop)  # for clients that ask for it
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
                 del todo  # it holds the result
-        except RunawayError:  # it came late
-            pass
-        finally:
-            if self._loop is not None:
-                self._loop.close()
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
     try:
-        result = work()
+        future.set_result(work())
     except BaseException as error:  # noqa: BLE001  # for the thread that waits
         future.set_exception(error)
-    else:
-        future.set_result(result)
     del future  # the error's traceback holds this frame
-
-
-class Job:
-    """Something that a player does, in which calls are under way."""
-
-    def __init__(self, player: Player) -> None:
-        self.player = player
-        self.future: Future[Any] = Future()
-        self.under_way: UnderWay | None = None
-        self.lost: UnderWay | None = None
-
-
-def attend(jobs: Sequence[Job]) -> None:
-    """Wait until each job is done or lost."""
-    waiting, before = list(jobs), perf_counter()
-    while waiting:
-        wait([job.future for job in waiting], timeout=_TICK)
-        now = perf_counter()
-        tick, before = min(now - before, _LONGEST_TICK), now
-        for job in waiting:
-            under_way = job.under_way
-            if under_way is not None and not job.future.done() and under_way.look(tick):
-                job.lost = under_way
-                if under_way.ended == "ran away":
-                    job.player.interrupt(job.future)
-                job.player.end()
-        waiting = [job for job in waiting if job.lost is None and not job.future.done()]

@@ -15,17 +15,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.adapting import LOOP_THREAD
-from petstore_mock.checks.check import check
-from petstore_mock.checks.keys import key_in, without_keys
-from petstore_mock.checks.observation import Process
-from petstore_mock.checks.wording import shortened, text_of
+from petstore_mock.checks.attending import PLAYER_THREAD
+from petstore_mock.checks.check import Process, check
+from petstore_mock.checks.wording import key_in, shortened, text_of, without_keys
 from petstore_mock.common.real import Lock, monotonic, sleep
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from petstore_mock.checks.observation import Observation
+    from petstore_mock.checks.check import Observation
 
 MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
 _MOST_THREADS: Final = 8  # of a pool, which may end with the program
@@ -36,7 +35,6 @@ _PAUSE: Final = 0.002  # seconds between two looks
 
 @check(section="5", words="everybody who reads a log or sees a client could send its key", needs=("process",))
 def key_not_in_output(seen: Observation) -> str | None:
-    """Find the API key in a log, in printed text, in a warning, or in the ``repr`` or ``str`` of the client."""
     process = seen.process or Process()
     client = [("has the repr", text_of(repr, process.client)), ("has the str", text_of(str, process.client))]
     for verb, text in (*process.shown, *client):
@@ -48,7 +46,6 @@ def key_not_in_output(seen: Observation) -> str | None:
 
 @check(section="RFC 9112 §9.6", words="a client closes the connections that it does not use", needs=("process",))
 def connections_are_closed(seen: Observation) -> str | None:
-    """Find connections that a client left open: after a call more than a few, after its close any."""
     process = seen.process or Process()
     leaks = process.connections > process.allowed_connections
     return f"left {counted(process.connections, 'connection')} open" if leaks else None
@@ -56,25 +53,23 @@ def connections_are_closed(seen: Observation) -> str | None:
 
 @check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
-    """Find threads and tasks of a client that run on after its close."""
     process = seen.process or Process()
     if process.tasks:
         return f"left {counted(len(process.tasks), 'task')} running: {', '.join(process.tasks[:3])}"
     return f"left {counted(process.threads, 'thread')} running" if process.threads else None
 
 
-@check(
-    section="1",
-    words="others in the program go by its settings: a client sets its own logger, connections and contexts",
-    needs=("process",),
-)
+@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
-    """Find changes of root logger, socket timeout, resolver, signals, environment or warning filters."""
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None
 
 
 # The observer
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}  # the fake sets it
 
 
 def _set_environment(values: dict[str, str]) -> None:
@@ -83,33 +78,23 @@ def _set_environment(values: dict[str, str]) -> None:
     os.environ.update(values)
 
 
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}  # the fake sets it
+def _set_filters(values: list[Any]) -> None:
+    filters: Any = warnings.filters  # a list, whose type in typeshed can't be changed
+    filters[:] = values
 
 
-def _filters() -> Any:  # noqa: ANN401  # a list, whose type in typeshed can't be changed
-    return warnings.filters
-
-
-_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGPIPE", "SIGCHLD")
+# What reads a setting, and what restores it.
 _SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
     "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
     "logging.root.handlers": (
-        lambda: list(logging.root.handlers),
+        lambda: logging.root.handlers[:],
         partial(logging.root.handlers.__setitem__, slice(None)),
     ),
     "socket.getdefaulttimeout()": (socket.getdefaulttimeout, socket.setdefaulttimeout),
+    "socket.getaddrinfo": (lambda: socket.getaddrinfo, partial(setattr, socket, "getaddrinfo")),
     "os.environ": (_environment, _set_environment),
-    "warnings.filters": (lambda: list(_filters()), lambda value: _filters().__setitem__(slice(None), value)),
-    **{
-        f"socket.{name}": (partial(getattr, socket, name), partial(setattr, socket, name))
-        for name in ("getaddrinfo", "create_connection", "socket")
-    },
-    **{
-        f"signal.{name}": (partial(signal.getsignal, number), partial(signal.signal, number))
-        for name in _SIGNALS
-        if (number := getattr(signal, name, None)) is not None
-    },
+    "warnings.filters": (lambda: warnings.filters[:], _set_filters),
+    **{f"signal.{one.name}": (partial(signal.getsignal, one), partial(signal.signal, one)) for one in signal.Signals},
 }
 _BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries change them when they are imported
 _one_at_a_time: Final = Lock()
@@ -120,35 +105,32 @@ class Watch:
 
     Handlers of the root logger get no records meanwhile: ``basicConfig()`` does nothing where there is one, and the
     deliberate failures of a run would fill reports. While one is open, another observes threads only.
-
-    Args:
-        ours: the names of threads that do not belong to the client.
     """
 
-    def __init__(self, ours: Iterable[str] = ()) -> None:
+    def __init__(self) -> None:
         self._texts: list[tuple[str, str]] = []
         self._replaced: list[tuple[Any, str, Any, Any]] = []
-        self._ours = {LOOP_THREAD, *ours}
         self._threads = set(threading.enumerate())
         self._modules = len(sys.modules)
-        self._former = {name: read() for name, (read, _) in _SETTINGS.items()}
+        self._former = _settings()
         self._is_open = _one_at_a_time.acquire(blocking=False)
         if self._is_open:
-            self._hook()
-        self._before = {name: read() for name, (read, _) in _SETTINGS.items()}
-
-    def _hook(self) -> None:
-        logging.root.handlers[:] = []
-        logging.root.setLevel(1)
-        self._replace(logging.root.manager, "disable", logging.NOTSET)
-        self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
-        self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
-        for name in ("stdout", "stderr"):
-            self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
+            logging.root.handlers[:] = []
+            logging.root.setLevel(1)
+            self._replace(logging.root.manager, "disable", logging.NOTSET)
+            self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
+            self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
+            for name in ("stdout", "stderr"):
+                self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
+        self._before = _settings()
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
         self._replaced.append((owner, name, getattr(owner, name), value))
         setattr(owner, name, value)
+
+    def excuse_environment(self) -> None:
+        """Take the variables as they are now for the test's own."""
+        self._before["os.environ"] = _environment()
 
     def take(self) -> list[tuple[str, str]]:
         """Return the texts since the last look, each behind its verb."""
@@ -164,9 +146,8 @@ class Watch:
             if getattr(owner, name) is value:
                 setattr(owner, name, former)
         imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
-        changed = [
-            name for name, (read, _) in _SETTINGS.items() if name not in imported and read() != self._before[name]
-        ]
+        now = _settings()
+        changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
             with suppress(Exception):  # a signal may belong to another language, or this is not the main thread
                 _SETTINGS[name][1](self._former[name])
@@ -177,9 +158,7 @@ class Watch:
     def threads_left(self, forget: Callable[[], object], *, closed: bool) -> int:
         """Return how many threads a client leaves behind: those that end once it is forgotten, or more than a pool has.
 
-        Args:
-            forget: drops the last references to the client.
-            closed: whether the client was closed; one without ``close()`` only has to be forgotten.
+        ``forget`` drops the last references to the client. One without ``close()`` only has to be forgotten.
         """
         settled(lambda: not self._running(), _MOMENT)
         count = self._running()
@@ -189,7 +168,12 @@ class Watch:
         return count - rest if closed and rest < count else rest if rest > _MOST_THREADS else 0
 
     def _running(self) -> int:
-        return sum(thread.name not in self._ours for thread in set(threading.enumerate()) - self._threads)
+        new = set(threading.enumerate()) - self._threads
+        return sum(thread.name not in {LOOP_THREAD, PLAYER_THREAD} for thread in new)
+
+
+def _settings() -> dict[str, Any]:
+    return {name: read() for name, (read, _) in _SETTINGS.items()}
 
 
 class _Records(logging.Handler):
@@ -208,8 +192,7 @@ class _Stream:
     """A stream that keeps what is printed."""
 
     def __init__(self, stream: Any, texts: list[tuple[str, str]]) -> None:  # noqa: ANN401
-        self._stream = stream
-        self._texts = texts
+        self._stream, self._texts = stream, texts
 
     def write(self, text: str) -> Any:  # noqa: ANN401
         self._texts.append(("printed", text))
@@ -229,9 +212,7 @@ def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
 
     A cycle may hold a connection. The young cycles are collected first, which is quick, and all before the last wait.
     """
-    for generation, patience in ((None, _PAUSE), (1, min(seconds, _MOMENT)), (2, seconds)):
-        if generation is not None:
-            gc.collect(generation)
+    for patience, generation in ((_PAUSE, 1), (min(seconds, _MOMENT), 2), (seconds, 0)):
         deadline = monotonic() + patience
         while not holds():
             if monotonic() > deadline:
@@ -239,4 +220,5 @@ def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
             sleep(_PAUSE)
         else:
             return True
+        gc.collect(generation)
     return holds()

@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.check import Broken, check
-from petstore_mock.checks.classify import REDIRECTS, SUCCESSES, Kind
-from petstore_mock.checks.keys import LIBRARIES, key_in
-from petstore_mock.checks.reading import as_sequence, copied, is_list, pet_of
-from petstore_mock.checks.requests import TELL_TO_WAIT, asks_for, came, is_ping, same, seconds_told
-from petstore_mock.checks.wording import raised, shortened, text_of
+from petstore_mock.checks.reading import LIBRARIES, SUCCESSES, Kind, as_sequence, copied, is_list, pet_of
+from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_ping, same, seconds_told
+from petstore_mock.checks.wording import key_in, raised, shortened, text_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
-    from petstore_mock.checks.observation import Call, Observation, Outcome
+    from petstore_mock.checks.check import Call, Observation, Outcome
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
-_TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
+_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
+_RESULT: Final = 0  # stands among the kinds of exceptions for no exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a client with a longer timeout may meet it with any response
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters from which on a sentence shows the first difference of texts
-_ORDINARY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")  # text that no client refuses by a rule of its own
 _ERROR_WORDS: Final = "a response that is no success is an Error, and its HTTP status says which"
 _UNKNOWN: Final = "neither a status nor what went wrong (raise it from the library's error, or pass classify=)"
 
 
 @check(section="4", words="every call asks the service: what others changed shows in the response", needs=("outcome",))
 def every_call_asks(seen: Observation) -> str | Broken | None:
-    """Find a call that sent no request of its own operation, without being told to wait."""
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.ended is not None:
         return None
-    if seen.flaw is not None and outcome.error is not None:  # nothing is sent over a connection with a flaw
-        return None
+    asked = {one.operation for one in seen.exchanges if not is_ping(one)}
     if seen.exchanges:
-        asked = {one.operation for one in seen.exchanges if not is_ping(one)}
         fits = call.operation in asked or (asked and call.row.replacement) or outcome.error is not None
         return None if fits else f"{outcome} without sending its own request"
+    if seen.flaw is not None and outcome.error is not None:  # nothing is sent over a connection with a flaw
+        return None
     sentence = f"sent no request and {outcome}"
     if outcome.error is None or isinstance(outcome.kind, int):
         return None if _is_told_to_wait(outcome.kind, seen.earlier) else sentence
@@ -57,8 +52,8 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     """Whether the service responded with ``status`` before, and the wait that it asked for goes on."""
-    latest = next((one for one in reversed(earlier) if one.status == status), None)
-    if latest is None or status not in TELL_TO_WAIT:
+    latest = next((one for one in reversed(earlier) if one.status == status and status in TELL_TO_WAIT), None)
+    if latest is None:
         return False
     longest = max(seconds_told(latest) or (0.0,))
     has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides for how long
@@ -69,59 +64,47 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     """Whether a client refuses an odd animal by a rule of its own, as it may: §2 shows no limits."""
     error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
     is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
-    is_odd = call.body is not None and not all(map(_is_ordinary, call.body.values()))
+    body = call.body or {}
+    is_odd = any(value not in FIELDS[name].samples for name, value in body.items() if name in FIELDS)
     return is_odd and is_refusal and outcome.kind in {None, "argument"}
-
-
-def _is_ordinary(value: object) -> bool:
-    if is_array(value):
-        return all(map(_is_ordinary, value))
-    return bool(_ORDINARY.fullmatch(value)) if isinstance(value, str) else is_integer(value) and 0 < value < 1000
 
 
 @check(section="1", words="a service that hangs does not hang its clients", needs=("outcome",))
 def call_ends(seen: Observation) -> str | Broken | None:
-    """Find a call that had to be ended: without a timeout, with a lock that an earlier call kept, in a long pause."""
-    outcome, flaw = seen.outcome, seen.flaw
+    outcome = seen.outcome
     if outcome is None or outcome.ended is None:
         return None
     if outcome.ended == "hung":
-        where = " in the TLS handshake" if flaw is not None else ""
+        where = " in the TLS handshake" if seen.flaw is not None else ""
         return f"waited{where} for more than {seen.patience:g} s for a response that never came"
-    last = seen.exchanges[-1] if seen.exchanges else None
-    words = "a failed call gives back its locks and connections, and a pause takes seconds at most"
+    words = "a failed call gives back its locks and connections, and no pause is longer than longest_wait or seconds"
     if seen.meanwhile is not None:
         words = "each waits for a lock of the other: take locks in the same order everywhere"
-    elif seen.longest_wait is not None and last is not None and seconds_told(last) is not None:
-        words = f"longest_wait={seen.longest_wait:g} s: a client that is told to wait for longer fails instead"
-    after = f" after {came(last)}" if last is not None else ""
+    after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
     return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "1", words)
 
 
 class _Allowed(NamedTuple):
-    """The outcomes that a response allows: a result, exceptions of these kinds; and why."""
+    """The outcomes that a response allows, and why."""
 
-    kinds: frozenset[Kind]
+    kinds: AbstractSet[Kind | None]
     why: str
-    value: bool = False
     section: str = "7"
     words: str = _ERROR_WORDS
 
 
 @check(section="7", words=_ERROR_WORDS, needs=("outcome",))
 def outcome_fits_response(seen: Observation) -> Broken | None:
-    """Find a result although the service responded with no success, and an exception that says something else."""
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.ended is not None:
         return None
-    allowed = [_allowed(call, outcome, chosen, seen) for chosen in _choices(seen, call) if not _is_broken(chosen[-1])]
-    if not allowed or any(one.value if outcome.error is None else outcome.kind in one.kinds for one in allowed):
+    kind = _RESULT if outcome.error is None else outcome.kind
+    allowed = [_allowed(call, outcome, asked, seen) for asked in _choices(seen, call) if not _is_broken(asked[-1])]
+    if not allowed or any(kind in one.kinds for one in allowed):
         return None
-    first = allowed[0]
-    sentence = f"{outcome} although {first.why}"
-    if outcome.error is not None and not first.value:
-        sentence = f"{outcome}, which says {outcome.kind!r}, when {first.why}".replace("says None", f"says {_UNKNOWN}")
-    return Broken(sentence, first.section, first.words)
+    kinds, why, section, words = allowed[0]
+    says = f", which says {_UNKNOWN if kind is None else repr(kind)}, when {why}"
+    return Broken(f"{outcome}{f' although {why}' if _RESULT in (kind, *kinds) else says}", section, words)
 
 
 def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
@@ -144,78 +127,63 @@ def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], seen: Obse
     found = _by_request(call, told[-1], seen)
     # A client that gave up may tell of any failure; after a success there is none, unless it looked elsewhere.
     earlier = told[:-1]
-    if found.value and not found.kinds:
+    if found.kinds == {_RESULT}:
         earlier = own if told[-1].operation != call.operation else ()
     # A library may follow the redirection of a POST by a GET (RFC 9110 §15.4.4).
     followed = [later for one, later in pairwise(asked) if one.status in REDIRECTS and later not in told]
-    kinds = found.kinds.union(*(_by_request(call, one, seen).kinds for one in (*earlier, *followed)))
+    failures = {kind for one in (*earlier, *followed) for kind in _by_request(call, one, seen).kinds} - {_RESULT}
     timed_out = outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT
-    return found._replace(kinds=kinds | {"timeout"} if timed_out else kinds)
+    return found._replace(kinds=found.kinds | failures | ({"timeout"} if timed_out else set()))
 
 
 def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    fault = exchange.fault
+    """Return the outcomes that the response to one request allows."""
+    fault, condition, row = exchange.fault, exchange.condition, call.row
+    told = "" if fault is None else f" (fault {fault})"
     if fault is not None and fault.row.responds:
-        return _by_status(fault)
-    if fault is None and exchange.status is None:  # under way, or given up by the client
-        return _Allowed(_TIMED_OUT | _LOST, "its response was lost")
-    found = _by_response(call, exchange, seen)
-    if exchange.delayed_by is not None:
-        found = found._replace(kinds=found.kinds | _TIMED_OUT)
-    if fault is None:
-        return found
-    kinds = _TIMED_OUT if fault.takes_time else _LOST
-    if fault.row.readable:
-        return found._replace(kinds=found.kinds | kinds, why=f"{found.why} (fault {fault})")
-    if not fault.row.loses_response:
-        kinds |= found.kinds  # the status of a corrupted response has arrived
-    words = "a client tells a lost response from a given one: it does not know whether the operation was executed"
-    return _Allowed(kinds, fault.row.sentence, section=call.row.section, words=words)
-
-
-def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
-    condition, row = exchange.condition, call.row
-    if condition is not None:
+        found = _Allowed(_by_status(fault), f"the service responded {fault.status}{told}")
+    elif fault is None and exchange.status is None:  # under way, or given up by the client
+        return _Allowed(_LOST, "its response was lost")
+    elif condition is not None:
         words = _ERROR_WORDS if exchange.sentence is None else exchange.sentence.text
-        why = f"the service responded {condition.status}: {condition.message}"
-        return _Allowed(frozenset({condition.status}), why, section=exchange.section or "7", words=words)
-    if exchange.operation == call.operation or row.effect != "reads":
-        why = f"the service responded {exchange.status}"
-        words = f"{row.success}: {row.response_words}"
-        return _Allowed(frozenset(), why, value=True, section=row.section, words=words)
-    if call.path_value not in seen.pets:  # it looked for the animal in a list
-        return _Allowed(frozenset({404}), "there is no such animal", words=SENTENCES["absent"].text)
-    words = "a list holds as many animals as limit says: no paging and no order are shown"
-    kinds: frozenset[Kind] = frozenset({404} if call.path_value in seen.unsettled else ())
-    return _Allowed(kinds, "the service has the animal", value=True, section="4.1", words=words)
+        why = f"the service responded {condition.status}: {condition.message}{told}"
+        found = _Allowed({condition.status}, why, exchange.section or "7", words)
+    elif exchange.operation == call.operation or row.effect != "reads":
+        why, words = f"the service responded {exchange.status}{told}", f"{row.success}: {row.response_words}"
+        found = _Allowed({_RESULT}, why, row.section, words)
+    elif call.path_value in seen.pets:  # it looked for the animal in a list
+        words = "a list holds as many animals as limit says: no paging and no order are shown"
+        found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
+    else:
+        found = _Allowed({404}, "there is no such animal", words=SENTENCES["absent"].text)
+    if fault is None or fault.row.responds or fault.row.readable:
+        is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
+        return found._replace(kinds=found.kinds | _LOST) if is_hard else found
+    kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # its status has arrived
+    words = "a client tells a lost response from a given one: it does not know whether the operation was executed"
+    return _Allowed(kinds, fault.row.sentence, row.section, words)
 
 
-def _by_status(fault: Fault) -> _Allowed:
+def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     """Return what a response in place of the operation's allows."""
     status, fields = fault.status or 0, dict(fault.fields)
-    kinds: set[Kind] = {status}
+    kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
         # A client that follows without the key is refused; another service is no pet store; a circle ends.
         location = fields.get("Location", "")
         kinds |= {401, "protocol"} if location else {"protocol"}
         kinds |= _LOST if location.startswith("http") else set()
-    if status in SUCCESSES or (status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()):
-        kinds |= _LOST  # a library may refuse to read the date
-    if fault.takes_time:
-        kinds |= _TIMED_OUT
-    return _Allowed(frozenset(kinds), f"the service responded {status} (fault {fault})", value=status in SUCCESSES)
+    is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may refuse the date
+    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 
 @check(section="4", words="only a success of the operation, with its body, is a result", needs=("outcome",))
 def no_result_from_broken_response(seen: Observation) -> str | None:
-    """Find a result that was made of a success that is not the interface's, such as a proxy's page.
-
-    A client may hand on JSON that came with the right status: its caller sees that these are no animals.
-    """
+    # A client may hand on JSON that came with the right status: its caller sees that these are no animals.
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
         return None
-    last = next((chosen[-1] for chosen in _choices(seen, call)), None)
+    last = next((asked[-1] for asked in _choices(seen, call)), None)
     if last is None or last.operation != call.operation or not _is_broken(last):
         return None
     body = last.response_body.decode(errors="replace")
@@ -245,15 +213,12 @@ def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN4
 
 @check(section="2", words="the result of a call is what the service sent in the response to it", needs=("outcome",))
 def result_is_the_response(seen: Observation) -> str | Broken | None:
-    """Find an animal with other fields than the service sent for this call, and a list with other animals."""
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
         return None
-    wanted = [sent for chosen in _choices(seen, call) if (sent := _sent(seen, call, chosen)) is not None]
+    wanted = [sent for asked in _choices(seen, call) if (sent := _sent(seen, call, asked)) is not None]
     try:
         found = [_misread(seen, outcome.value, one) for one in wanted]
-    except PetStoreMockError:
-        raise
     except Exception as error:  # noqa: BLE001  # an object of the client's own raises
         words = "a caller that reads a result has no failure to expect of it (unless read_pet= reads it wrong)"
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", call.row.section, words)
@@ -273,58 +238,50 @@ def _sent(seen: Observation, call: Call, asked: Sequence[Exchange]) -> Any:  # n
 
 def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:  # noqa: ANN401
     """Return how a result differs from what the service sent; the order of a list is the client's affair."""
-    if not is_array(wanted):
-        return _difference(pet_of(value, seen.read_pet), value, wanted)
-    if not is_list(value):
+    if is_array(wanted) and not is_list(value):
         return f"returned {shortened(value)} instead of a sequence"
-    if len(value) != len(wanted):
-        return f"returned {counted(len(value), 'animal')}, and the service sent {len(wanted)}"
-    by_id = {animal["id"]: animal for animal in wanted}
-    for item in value:
+    items: Sequence[Any] = value if is_array(wanted) else [value]
+    sent: Sequence[Any] = wanted if is_array(wanted) else [wanted]
+    if len(items) != len(sent):
+        return f"returned {counted(len(items), 'animal')}, and the service sent {len(sent)}"
+    by_id = {animal["id"]: animal for animal in sent}
+    for item in items:
         pet = pet_of(item, seen.read_pet)
-        pet_id = None if pet is None else pet.get("id")
-        sent = by_id.pop(pet_id, None) if pet is None or is_integer(pet_id) else None
-        if pet is not None and sent is None:
+        if pet is None:
+            return f"returned {shortened(item)} instead of an animal (pass read_pet= for other names of fields)"
+        pet_id = pet.get("id")
+        right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
+        if right is None:
             return f"returned an animal with the id {shortened(pet_id)}, which the service did not send, or sent once"
-        broken = _difference(pet, item, sent or {})
-        if broken is not None:
-            return broken
+        for name in FIELDS:
+            if not same(pet.get(name), right.get(name)):
+                return _difference(name, pet.get(name), right.get(name))
     return None
 
 
-def _difference(pet: Mapping[str, Any] | None, value: object, wanted: Mapping[str, Any]) -> Broken | str | None:
-    if pet is None:
-        return f"returned {shortened(value)} instead of an animal (pass read_pet= for other names of fields)"
-    for name, field in FIELDS.items():
-        found, right = pet.get(name), wanted.get(name)
-        if same(found, right):
-            continue
-        words = f"is {shortened(found)} ({type(found).__name__}); the service sent {shortened(right)}"
-        if isinstance(found, str) and isinstance(right, str) and min(len(found), len(right)) > _LONG:
-            at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
-            here, there = shortened(found[at : at + 5]), shortened(right[at : at + 5])
-            words = f"differs from the sent one from character {at} on: {here} instead of {there}"
-        return Broken(f"returned an animal whose {name} {words}", field.sentence.section, field.sentence.text)
-    return None
+def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
+    where, sentence = "", FIELDS[name].sentence
+    if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
+        at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
+        found, right, where = found[at:], right[at:], f" from character {at} on"
+    words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
+    return Broken(f"returned an animal whose {name} {words}", sentence.section, sentence.text)
 
 
 @check(section="4", words="the result of a call belongs to its caller", needs=("outcome",))
 def results_stay(seen: Observation) -> str | None:
-    """Find a call that changed the result of an earlier call."""
     changed = next((one for one in seen.earlier_results if one.is_changed), None)
     return None if changed is None else f"changed the result of {changed.call}"
 
 
 @check(section="1", words="closing a client that failed, or was never used, is no error", needs=("outcome",))
 def close_succeeds(seen: Observation) -> str | None:
-    """Find a ``close()`` that raised."""
     fails = seen.call is None and seen.outcome is not None and seen.outcome.error is not None
     return f"{seen.outcome}" if fails else None
 
 
 @check(section="5", words="the text of an exception ends in logs and reports, and the key with it", needs=("outcome",))
 def key_not_in_errors(seen: Observation) -> str | None:
-    """Find the API key in an exception of the client, or in one behind it."""
     link = None if seen.outcome is None else seen.outcome.error
     for _ in range(10):
         if link is None:

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.attending import Player
-from petstore_mock.checks.observation import Call, Observation, Outcome, attempt
+from petstore_mock.checks.check import Call, Observation, Outcome, attempt
+from petstore_mock.checks.reading import LIBRARIES
 from petstore_mock.checks.requests import asks_for
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import require
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
-    from petstore_mock.checks.classify import Kind
+    from petstore_mock.checks.reading import Kind
 
     Pair = tuple[Future[Any], Future[Any]]
 
@@ -32,12 +33,6 @@ _LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # looks at the same place after which it waits for something of the held call, such as a lock
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules that wait for a response
-# Code that is not the client's own: the standard library, the usual libraries for clients, and this one.
-_USUAL: Final = (
-    "aiohttp anyio attr attrs certifi charset_normalizer h11 h2 httpcore httpx hypothesis idna multidict petstore_mock "
-    "pydantic pydantic_core requests sniffio urllib3 yarl"
-)
-_LIBRARIES: Final = sys.stdlib_module_names | frozenset(_USUAL.split())
 
 
 def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 1, then: int | None = None) -> Pair:
@@ -75,16 +70,10 @@ def meet(
     client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Callable[[BaseException], Kind]
 ) -> list[Outcome]:
     """Make two calls of a client at once and return their outcomes; tasks of an ``async`` client are held nowhere."""
-    if all(client.is_async(call.operation) for call in calls):
-        return [attempt(partial(_raise_or_return, one), classify) for one in client.gather(*calls)]
     first, second = (partial(client.call, call) for call in calls)
-    return [attempt(future.result, classify) for future in at_once(first, second, hold=hold, then=then)]
-
-
-def _raise_or_return(result: Any) -> Any:  # noqa: ANN401  # a client returns any object
-    if isinstance(result, BaseException):
-        raise result
-    return result
+    is_async = all(client.is_async(call.operation) for call in calls)
+    done = client.gather(calls) if is_async else at_once(first, second, hold=hold, then=then)
+    return [attempt(future.result, classify) for future in done]
 
 
 def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
@@ -97,7 +86,7 @@ def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]
 
 
 class _Hold:
-    """Holds one of two calls, once."""
+    """Holds one of two calls, once, before the line at ``place``; None for nowhere."""
 
     other: _Hold
     until: threading.Event
@@ -116,15 +105,14 @@ class _Hold:
         try:
             return call()
         finally:
-            if self._place is not None:
-                sys.settrace(former)
+            sys.settrace(former)
             self._thread = 0
             self.ended.set()
             self.begun.set()
 
     def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys.settrace has it
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        own = module not in _LIBRARIES and not frame.f_code.co_filename.startswith("<")  # which a library has made
+        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # which a library has made
         return self._line if own and frame.f_code is not self._call else None
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""A client whose calls are checked one by one: for pasted tests, and for people's own."""
+"""A client whose calls are checked one by one: for the machine, for pasted tests, and for people's own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend, client_threads
-from petstore_mock.checks.check import Check
-from petstore_mock.checks.classify import classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
+from petstore_mock.checks.attending import Limits, Player, UnderWay, client_threads
+from petstore_mock.checks.check import Call, Check, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.reading import read_pet
+from petstore_mock.checks.reading import classify_exception, read_pet
 from petstore_mock.checks.together import halves, meet
 from petstore_mock.common.real import monotonic
 from petstore_mock.interface.table import OPERATIONS, Operation
@@ -23,9 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from petstore_mock.checks.adapting import Methods
-    from petstore_mock.checks.classify import Kind
-    from petstore_mock.checks.reading import ReadPet
-    from petstore_mock.faults import Fault
+    from petstore_mock.checks.reading import Kind, ReadPet
     from petstore_mock.mock.face import PetStore
 
 CHECKS: Final[dict[str, Check]] = {
@@ -34,10 +30,20 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which they are tried."""
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
+_CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
-_open: Final[WeakSet[WatchedClient]] = WeakSet()
-_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # requests of other mocks, by mock
+_MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
 _KEPT: Final = 2  # results that are compared with their copies
+_open: Final[WeakSet[WatchedClient]] = WeakSet()
+_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # how many requests, by mock
+
+
+class Found(AssertionError):  # noqa: N818  # it says what it is
+    """A check failed."""
+
+    def __init__(self, sentence: str, outcome: Outcome | None) -> None:
+        super().__init__(sentence)
+        self.outcome = outcome
 
 
 class WatchedClient:
@@ -77,25 +83,39 @@ class WatchedClient:
         others: Iterable[PetStore] = (),
     ) -> None:
         __tracebackhide__ = True
-        self._petstore, self._classify, self._read_pet = petstore, classify, read_pet
-        self._quiet, self._limits, self._keys = quiet, Limits(patience, longest_wait, _STANDSTILL), [petstore.api_key]
-        self._others = tuple(others)
-        _looked_at.update((other, len(other.journal)) for other in self._others)
+        self.petstore: Any = petstore  # a PetStoreMock, or one of another process
+        self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self._checks = tuple(CHECKS.values() if checks is None else checks)
+        self._classify, self._read_pet, self._quiet, self._others = classify, read_pet, quiet, tuple(others)
+        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
         self._results: list[Kept] = []
-        self._seen, self._before = len(petstore.journal), open_connections(petstore)
-        self._job, self._watch = Job(Player()), Watch([PLAYER_THREAD])
+        self._keys = [petstore.api_key]
+        self._before, self._player = open_connections(petstore), Player()
+        self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
-            self._client = AdaptedClient(make_client, petstore, methods=methods)
-            self._judge(self._process(), doing="make_client")
+            self._make(partial(AdaptedClient, make_client, petstore, methods=methods))
         except BaseException:
-            self._watch.end()
+            self._player.end()
+            self._end_watch()
             raise
         _open.add(self)
 
+    def _make(self, make: Callable[[], AdaptedClient]) -> None:
+        __tracebackhide__ = True
+        context = copy_context()
+        outcome: Outcome = self._player.play(lambda: context.run(attempt, make, self._classify)).result()
+        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # signals are set in no other
+            outcome = attempt(make, self._classify)
+        if outcome.error is not None:
+            raise outcome.error
+        self.client: AdaptedClient = outcome.value
+        if self._watch is not None:
+            self._watch.excuse_environment()  # a test may set variables in make_client
+        self._judge(doing="make_client", process=self._facts())
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
-        if row is None or row.name not in self._client.operations:
+        if row is None or row.name not in self.client.operations:
             message = f"the client has no method {name}"
             raise AttributeError(message)
         return partial(self._call, row)
@@ -106,20 +126,6 @@ class WatchedClient:
     def __exit__(self, *_: object) -> None:
         __tracebackhide__ = True
         self.close()
-
-    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
-        __tracebackhide__ = True
-        call = Call.of(row, positional, given)
-        for kept in self._results:
-            kept.renew()  # their caller may have changed them since
-        outcome = self._attempt(partial(self._client.call, call))
-        self._judge(self._process(), call=call, outcome=outcome, earlier_results=self._results)
-        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
-        if error is None:
-            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
-        elif not self._quiet:
-            raise error
-        return outcome.value
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
         """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
@@ -134,79 +140,113 @@ class WatchedClient:
             AssertionError: one of the calls did wrong.
         """
         __tracebackhide__ = True
-        calls = (first, second)
-        whole = self._attempt(partial(meet, self._client, calls, hold, then, self._classify))
+        self._skip()
+        whole = self._attempt(partial(meet, self.client, (first, second), hold, then, self._classify))
         outcomes = [whole, whole] if whole.value is None else whole.value
-        both = self._observed(self._process())
-        for seen in halves(both, calls, outcomes):
+        for seen in halves(self._observed(process=self._facts()), (first, second), outcomes):
             self._find(seen)
         for outcome in outcomes:
             outcome.error = None
 
+    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
+        __tracebackhide__ = True
+        call = Call.of(row, positional, given)
+        for kept in self._results:
+            kept.renew()  # their caller may have changed them since
+        self._skip()
+        outcome = self._attempt(partial(self.client.call, call))
+        self._judge(call=call, outcome=outcome, earlier_results=self._results, process=self._facts())
+        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and a connection perhaps
+        if error is None:
+            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
+        elif not self._quiet:
+            raise error
+        return outcome.value
+
+    def _skip(self) -> None:
+        """Leave out what the client sent between two calls: nobody knows what for."""
+        sent = len(self.petstore.journal)
+        self.limits.sends_by_itself |= sent > _looked_at[self.petstore]
+        _looked_at[self.petstore] = sent
+
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
-        journal, job, context, began = self._petstore.journal, self._job, copy_context(), monotonic()
-        threads = client_threads()
-        job.under_way = under_way = UnderWay(journal, self._limits, handshake=_flaw(self._petstore) is not None)
-        job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
-        attend([job])
-        job.under_way = None
-        if job.lost is not None:
-            ended = "stood still" if under_way.ended == "ran away" else under_way.ended
-            return Outcome(seconds=monotonic() - began, ended=ended)
-        outcome: Outcome = job.future.result()
-        settled(lambda: client_threads() <= threads, _UNDER_WAY)  # threads may send requests of the call, too
-        if outcome.error is not None:
-            settled(lambda: len(journal) > self._seen, _UNDER_WAY)
+        journal, began, limits = self.petstore.journal, monotonic(), self.limits
+        threads, sent, connections = client_threads(), len(journal), open_connections(self.petstore)
+        handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
+        under_way = UnderWay(journal, limits, handshake=handshake)
+        context, player = copy_context(), self._player
+        outcome: Outcome | None = player.attend(lambda: context.run(attempt, function, self._classify), under_way)
+        if outcome is None:
+            return Outcome(seconds=monotonic() - began, ended="hung" if under_way.ended == "hung" else "stood still")
+        if client_threads() > threads and limits.lasting_threads < _MOST_LASTING:  # they may send requests, too
+            limits.lasting_threads += not settled(lambda: client_threads() <= threads, _UNDER_WAY)
+        if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
+            fault = journal[-1].fault
+            if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
+                settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
         return outcome
 
     def close(self) -> None:
-        """Close the client.
+        """Close the client; a second time does nothing.
 
         Raises:
             AssertionError: the close failed, or left something behind.
         """
         __tracebackhide__ = True
-        _open.discard(self)
-        if self._job.lost is not None:
-            self._watch.end()
+        if self not in _open:
             return
-        self._job.player.end()
-        closed = self._client.closing is not None
-        outcome = attempt(self._client.close, self._classify)
-        most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
-        facts = Process(shown=self._watch.take(), allowed_connections=most, tasks=self._client.tasks_left)
+        _open.discard(self)
+        if self._player.is_lost:
+            self._end_watch()
+            return
+        closed = self.client.closing is not None
+        outcome = self._attempt(self.client.close)
+        self._player.end()
         self._results.clear()
-        facts.threads = self._watch.threads_left(partial(vars(self).pop, "_client"), closed=closed)
-        settled(lambda: open_connections(self._petstore) <= most)
-        facts.connections = open_connections(self._petstore)
-        facts.settings = self._watch.end()
-        self._judge(facts, doing="close()", outcome=outcome)
+        self._judge(doing="close()", outcome=outcome, process=self._left_behind(closed=closed))
 
-    def _process(self) -> Process:
+    def _left_behind(self, *, closed: bool) -> Process | None:
+        watch, tasks = self._watch, self.client.tasks_left
+        if watch is None:
+            return None
+        most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
+        facts = Process(shown=watch.take(), allowed_connections=most, tasks=tasks)
+        facts.threads = watch.threads_left(partial(vars(self).pop, "client"), closed=closed)
+        settled(lambda: open_connections(self.petstore) <= most)
+        facts.connections, facts.settings = open_connections(self.petstore), self._end_watch()
+        return facts
+
+    def _end_watch(self) -> list[str]:
+        return [] if self._watch is None else self._watch.end()
+
+    def _facts(self) -> Process | None:
+        """Return what the process shows; None where no check looks at it."""
+        if self._watch is None:
+            return None
         most = self._before + MOST_CONNECTIONS * max(1, len(_open))
-        settled(lambda: open_connections(self._petstore) <= most, _UNDER_WAY)
-        return Process(self._client.client, self._watch.take(), open_connections(self._petstore), most)
+        settled(lambda: open_connections(self.petstore) <= most, _UNDER_WAY)
+        return Process(self.client.client, self._watch.take(), open_connections(self.petstore), most)
 
-    def _judge(self, facts: Process, **given: Any) -> None:  # noqa: ANN401  # of an observation
+    def _judge(self, **given: Any) -> None:  # noqa: ANN401  # of an observation
         """Look with every check at what happened since the last look."""
         __tracebackhide__ = True
-        self._find(self._observed(facts, **given))
+        self._find(self._observed(**given))
 
-    def _observed(self, facts: Process, **given: Any) -> Observation:  # noqa: ANN401
-        petstore, journal, before = self._petstore, self._petstore.journal, self._seen
-        self._seen = len(journal)
-        seen = Observation(journal[before:], process=facts, earlier=journal[:before], keys=self._keys, **given)
-        seen.url, seen.flaw = _url(petstore), _flaw(petstore)
+    def _observed(self, **given: Any) -> Observation:  # noqa: ANN401
+        petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
+        exchanges = journal[before:]
+        seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
+        seen.url = petstore.url if any(one.connection for one in exchanges) else ""
+        seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.unsettled = seen.pets if petstore.behaviour.visibility == "delayed" else ()
-        seen.patience, seen.longest_wait, seen.read_pet = (
-            self._limits.patience,
-            self._limits.longest_wait,
-            self._read_pet,
-        )
+        seen.shared = self.limits.sends_by_itself or ("client" in vars(self) and self.client.tasks_go_on)
         seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
-        _looked_at.update((other, len(other.journal)) for other in self._others)
+        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
+        met = [one.fault for one in _planned(petstore) if one.hits]
+        seen.flaw = next((one for one in met if one.row.meets_handshakes), None)
+        if exchanges and seen.flaw is not None and "certificate" not in seen.flaw.row.sentence:
+            seen.flaw = None  # a later connection was sound
         return seen
 
     def _find(self, seen: Observation) -> None:
@@ -214,7 +254,7 @@ class WatchedClient:
         for one in self._checks:
             found = one.find(seen)
             if found is not None:
-                raise AssertionError(str(found))
+                raise Found(str(found), seen.outcome)
 
 
 watched = WatchedClient
@@ -229,14 +269,7 @@ def open_connections(petstore: Any) -> int:  # noqa: ANN401
     return service.server.open_connections if service is not None and service.is_listening else 0
 
 
-def _url(petstore: Any) -> str:  # noqa: ANN401
-    service = getattr(petstore, "service", None)
-    return petstore.url if service is None or service.is_listening else ""
-
-
-def _flaw(petstore: Any) -> Fault | None:  # noqa: ANN401
-    """Return the flaw of certificates that the test planned and that a connection met."""
+def _planned(petstore: Any) -> list[Any]:  # noqa: ANN401
+    """Return the handles of the planned faults."""
     world = getattr(petstore, "world", None)
-    handles = [] if world is None else world.plan.in_force
-    met = [one.fault for one in handles if one.hits and one.fault.row.meets_handshakes]
-    return next((fault for fault in met if "certificate" in fault.row.sentence), None)
+    return [] if world is None else list(world.plan.in_force)

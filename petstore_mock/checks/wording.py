@@ -1,17 +1,21 @@
-"""Values in sentences, and in the source of pasted tests."""
+"""Values in sentences and in the source of pasted tests; keys in them, in each form that gives a key away."""
 
 from __future__ import annotations
 
 import unicodedata
+from base64 import b64encode
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import mask_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _SHOWN: Final = 60  # characters of a value in a sentence
+_LEAST: Final = 8  # characters of a key; a shorter form is part of many words
 
 
 def literal(value: object) -> str:
@@ -49,3 +53,28 @@ def text_of(make: Callable[[Any], str], value: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+@lru_cache(maxsize=64)
+def _forms(key: str) -> dict[str, str]:
+    """Return the texts that give a key away, each with words about its form."""
+    raw = key.encode()
+    found = dict.fromkeys((raw.hex(), raw.hex().upper()), " in hexadecimal")
+    for before in range(3):  # the bytes before the key shift the groups of base64, of three bytes each
+        encoded = b64encode(b"\0" * before + raw).decode()
+        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]  # these characters depend on the key only
+        found |= dict.fromkeys((alone, alone.translate({ord("+"): "-", ord("/"): "_"})), " in base64")
+    found |= {quote(key, safe=""): " percent-encoded", key: ""}
+    return {form: words for form, words in found.items() if len(form) >= _LEAST}
+
+
+def key_in(text: str, keys: Iterable[str]) -> str | None:
+    """Return words about the form in which one of the keys stands in a text (empty for as it is), or None."""
+    return next((words for key in keys for form, words in _forms(key).items() if form in text), None)
+
+
+def without_keys(text: str, keys: Iterable[str]) -> str:
+    """Return a text with the keys masked in every form."""
+    for form in (form for key in keys for form in _forms(key)):
+        text = text.replace(form, "***")
+    return text

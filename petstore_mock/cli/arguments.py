@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
+from petstore_mock.common.environment import text_of, variable_of
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
-_PREFIX: Final = "PETSTORE_MOCK_"
-# Kubernetes gives these to each pod beside a service called petstore-mock.
-_KUBERNETES: Final = re.compile(rf"{_PREFIX}(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -37,6 +34,7 @@ def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
     return value
 
 
+_PORT_WORDS: Final = "Give the control door a port of its own, without TLS"
 # Options that `serve` alone has.
 _SERVE: Final = (
     Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _plain, "serve", (), _setting),
@@ -48,14 +46,7 @@ _SERVE: Final = (
     Option("log_format", "How to print: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
     Option("control_token", "Open the control door with this token", _plain, "serve"),
-    Option(
-        "control_port",
-        "Give the control door a port of its own, without TLS",
-        OPTIONS["port"].check,
-        "serve",
-        None,
-        number_of,
-    ),
+    Option("control_port", _PORT_WORDS, OPTIONS["port"].check, "serve", None, number_of),
     Option("allowed_host", "A further Host at which the door may be asked on loopback", _plain, "serve", ()),
     Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
 )
@@ -102,24 +93,14 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def variable(name: str) -> str:
-    return f"{_PREFIX}{name.upper()}"
-
-
-def environment(name: str) -> str:
-    """Return what the environment says of an option; Kubernetes' address of a service says nothing."""
-    text = os.environ.get(variable(name), "")
-    return "" if text.startswith("tcp://") else text
-
-
 def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[str, Any]:
     """Return the value of each option: from the command line, else from the environment, else its default."""
     values: dict[str, Any] = {}
     for name, option in options.items():
         texts, source = getattr(given, name), flag(name)
-        if texts is None and (text := environment(name).strip()):
+        if texts is None and (text := text_of(name).strip()):
             texts = _BETWEEN.split(text) if name in REPEATED else text
-            source = f"the environment variable {variable(name)}"
+            source = f"the environment variable {variable_of(name)}"
         try:
             values[name] = option.default if texts is None else _read(option, texts)
         except PetStoreMockError as error:
@@ -133,12 +114,3 @@ def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or seve
         return option.check(option.name, values) if option.name == "cors" else values
     value = option.parse(texts)
     return value if option.name in {"at", "behaviour", "seed", "api_key"} else option.check(option.name, value)
-
-
-def misspelt_variables() -> list[str]:
-    """Return a line for each variable that is like the name of an option, and is none."""
-    known = [variable(name) for name in (*SERVE, *OPTIONS)]
-    found = [
-        name for name in os.environ if name.startswith(_PREFIX) and name not in known and not _KUBERNETES.match(name)
-    ]
-    return [f"the environment has {name}; did you mean {meant}?" for name in found if (meant := nearest(name, known))]

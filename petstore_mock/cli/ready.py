@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import ssl
 import time
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, TextIO
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
-from petstore_mock.cli.arguments import environment
+from petstore_mock.common.environment import text_of
 from petstore_mock.common.refusing import require
 from petstore_mock.core.options import flag_of, seconds_of
 from petstore_mock.core.routing import DOOR_PATH
@@ -45,7 +47,7 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     deadline = time.monotonic() + timeout
     while True:
         left = deadline - time.monotonic()
-        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca or environment("tls_ca_out") or None)
+        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca or text_of("tls_ca_out") or None)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
@@ -57,42 +59,30 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
 
 def _address_of_serve() -> str:
     """Return where ``serve`` listens by the environment."""
-    own_port = environment("control_port")  # where the door speaks plain HTTP
-    tls = environment("tls_cert") or flag_of(environment("tls") or "false")
-    host = environment("host") or "127.0.0.1"
+    own_port = text_of("control_port")  # where the door speaks plain HTTP
+    tls = text_of("tls_cert") or flag_of(text_of("tls") or "false")
+    host = text_of("host") or "127.0.0.1"
     host = _LOCAL.get(host, host)
     host = f"[{host}]" if ":" in host else host
-    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or environment('port') or '8080'}"
+    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or text_of('port') or '8080'}"
 
 
 def _ask(address: str, timeout: float, ca_path: str | None) -> tuple[str, bool]:
     """Return why the stub is not ready, empty if it is, and whether waiting can't help."""
     parts = urlsplit(address)
-    is_own_path = parts.path.rstrip("/") in {"", "/v1", DOOR_PATH}
+    path = "" if parts.path.rstrip("/") in {"", "/v1", DOOR_PATH} else parts.path.rstrip("/")
     try:
-        if parts.scheme == "https":
-            context = ssl.create_default_context(cafile=ca_path)
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                parts.hostname or "", parts.port, timeout=timeout, context=context
-            )
-        else:
-            connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
-        try:
-            connection.request("GET", f"{'' if is_own_path else parts.path.rstrip('/')}{DOOR_PATH}/health")
-            response = connection.getresponse()
-            status, content = response.status, response.read()
-        finally:
-            connection.close()
-    except ssl.SSLCertVerificationError as error:
-        return f"{error}: pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca", True
-    except (OSError, http.client.HTTPException) as error:  # the file of the authority may be still to come
-        return str(error) or type(error).__name__, False
-    if status != http.client.OK:
-        tls = (
-            "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if status == http.client.BAD_REQUEST else ""
-        )
-        return f"its health has status {status}: no stub of petstore-mock listens there{tls}", True
-    try:
-        return "" if json.loads(content)["status"] == "ok" else "it says that it is not", False
+        context = ssl.create_default_context(cafile=ca_path) if parts.scheme == "https" else None
+        opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
+        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=timeout) as response:
+            return "" if json.load(response)["status"] == "ok" else "it says that it is not", False
+    except HTTPError as error:
+        tls = "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if error.code == 400 else ""
+        return f"its health has status {error.code}: no stub of petstore-mock listens there{tls}", True
+    except (OSError, HTTPException) as error:  # the file of the authority may be still to come
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            return f"{reason}: pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca", True
+        return str(reason) or type(reason).__name__, False
     except (ValueError, KeyError, TypeError):
         return "another service responds there", True

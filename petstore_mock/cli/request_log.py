@@ -59,7 +59,7 @@ class RequestLog:
         self._coloured = self._is_terminal and not os.environ.get("NO_COLOR")
         self._queue: SimpleQueue[Exchange | str | None] = SimpleQueue()
         self._hung: set[Exchange] = set()
-        self._left_out = self._told = 0  # requests without a line, and those of them that a line counts
+        self._left_out = 0  # requests without a line
         self._waiting = 0  # requests in the batch that is being written
         self._trouble = "nobody read it"
         self._thread = Thread(target=self._write, name="petstore-mock-log", daemon=True)
@@ -89,7 +89,7 @@ class RequestLog:
         """Write the rest, as long as somebody reads it; return a sentence about the requests that are in no line."""
         self._queue.put(None)
         self._thread.join(_PATIENCE)
-        missing = self._left_out - self._told + (self._waiting + self._queue.qsize() if self._thread.is_alive() else 0)
+        missing = self._left_out + (self._waiting + self._queue.qsize() if self._thread.is_alive() else 0)
         return f"{counted(missing, 'request')} missing in the log: {self._trouble}" if missing else ""
 
     def _write(self) -> None:
@@ -101,21 +101,13 @@ class RequestLog:
             is_over = None in batch
             lines = [one if isinstance(one, str) else self._line(one) for one in batch if one is not None]
             self._waiting = sum(isinstance(one, Exchange) for one in batch)
-            left_out = self._left_out - self._told
-            lines += [self._of_left_out(left_out)] if left_out else []
             try:
                 _write_all(self._stream, "".join(f"{line}\n" for line in lines))
             except OSError as error:  # the reader has gone, or the disk is full
                 self._left_out += self._waiting
                 self._trouble = error.strerror or str(error)
-            else:
-                self._told += left_out
             self._waiting = 0
             sleep(0 if is_over else _REST)
-
-    def _of_left_out(self, count: int) -> str:
-        text = f"... {counted(count, 'request')} not shown: they arrived faster than this log is read"
-        return json.dumps({"event": "left_out", "requests": count}) if self._as_json else text
 
     def _line(self, exchange: Exchange) -> str:
         return self._json_line(exchange) if self._as_json else self._text_line(exchange)

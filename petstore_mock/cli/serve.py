@@ -94,11 +94,9 @@ class _Stub:
             listener=None if options["quiet"] else log.note,
         )
         self.service.host.own_certificate = options["tls_cert"] is not None
-        worlds = self.service.worlds
         if not options["quiet"]:
-            worlds.leaked = lambda leak: log.say(
-                "leak", f"{leak.request} arrived after the end of the world", leak.owner
-            )
+            words = "arrived after the end of the world"
+            self.service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
         self._token: str | None = None  # one that was made up
         self._own_port: Server | None = None
         self._mount()
@@ -211,13 +209,9 @@ def _until_signalled(ended: threading.Event) -> Generator[None]:
     former: dict[int, Any] = {}
 
     def handle(number: int, _: object) -> None:
-        if ended.is_set() and number in seen:
-            signal.signal(number, former[number])
-            signal.raise_signal(number)
-        seen.add(number)  # a process manager sends SIGTERM after Ctrl-C: that is no second one
+        signal.signal(number, former[number])
         ended.set()
 
-    seen: set[int] = set()
     is_main = threading.current_thread() is threading.main_thread()  # Python lets no other thread have handlers
     for number in _SIGNALS if is_main else ():
         former[int(number)] = signal.signal(number, handle)

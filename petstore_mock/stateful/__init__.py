@@ -14,12 +14,8 @@ the requests and responses.
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
-
-# isort: split
 from petstore_mock.checks import (
     Check,
     Kind,
@@ -35,8 +31,8 @@ from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.stateful.actor import spoil
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment, time_zone
+from petstore_mock.stateful.example import spoil
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.report import ClientBugError
 from petstore_mock.stateful.run import Options, Run
@@ -136,7 +132,7 @@ def check_client(
         PetStoreMockError: an argument can't be right, or ``make_client`` returns no client.
     """
     __tracebackhide__ = True
-    require(_takes(make_client, 1), "make_client to be a function of a PetStoreMock", make_client=make_client)
+    require(callable(make_client), "make_client to be a function of a PetStoreMock", make_client=make_client)
     require(classify is None or callable(classify), "classify to be a function of an exception", classify=classify)
     require(callable(read_pet), "read_pet to be a function of a result", read_pet=read_pet)
     for name, seconds in (("patience", patience), ("max_seconds", max_seconds), ("longest_wait", longest_wait)):
@@ -145,7 +141,7 @@ def check_client(
     is_count = max_examples is None or (is_integer(max_examples) and max_examples > 0)
     require(is_count, "max_examples to be a whole number of at least 1", max_examples=max_examples)
     for step in steps:
-        require(_takes(step, 2), "steps to be functions of a client and its mock", step=step)
+        require(callable(step), "steps to be functions of a client and its mock", step=step)
     for one in checks:
         require(isinstance(one, Check), "checks as petstore_mock.checks.check makes them", check=one)
     options = Options(
@@ -172,19 +168,6 @@ def check_client(
         if bug is not None:
             raise bug
         return run.report
-
-
-def _takes(function: object, count: int) -> bool:
-    """Whether an object can be called with so many arguments, as far as can be known."""
-    if not callable(function):
-        return False
-    try:
-        inspect.signature(function).bind(*[None] * count)
-    except TypeError:
-        return False
-    except ValueError:  # written in C
-        return True
-    return True
 
 
 def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:

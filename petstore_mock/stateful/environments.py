@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
 
 from petstore_mock.common.refusing import one_of, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
 # Each with the reason why a client fails in it.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
@@ -40,13 +41,8 @@ ENVIRONMENTS: Final[Mapping[str, str]] = {
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
 ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
-_BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
-_LOCALES: Final = tuple(
-    f"{name}{coding}"
-    for coding in (".UTF-8", "")
-    for name in ("de_DE", "es_ES", "fr_FR", "it_IT", "nl_NL", "pl_PL", "pt_BR", "ru_RU", "sv_SE", "tr_TR", "de-DE")
-)
-_IN_ENGLISH: Final = "Thu Jan"  # of 1 January 1970
+BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
+_LANGUAGES: Final = ("de_DE", "es_ES", "fr_FR", "it_IT", "nl_NL", "pl_PL", "pt_BR", "ru_RU", "sv_SE", "tr_TR")
 _NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port of the discard service
 
 
@@ -70,11 +66,10 @@ def _other_locale() -> str:
     """Return the name of an installed locale with other names of days and a decimal comma; "" for none."""
     before = locale.setlocale(locale.LC_ALL)
     try:
-        for name in _LOCALES:
+        for name in (*(f"{language}.UTF-8" for language in _LANGUAGES), *_LANGUAGES, "de-DE"):
             with suppress(locale.Error):
                 locale.setlocale(locale.LC_ALL, name)
-                days = time.strftime("%a %b", time.gmtime(0))
-                if locale.localeconv()["decimal_point"] == "," and days != _IN_ENGLISH:
+                if locale.localeconv()["decimal_point"] == "," and time.strftime("%a", time.gmtime(0)) != "Thu":
                     return name
     finally:
         locale.setlocale(locale.LC_ALL, before)
@@ -82,7 +77,7 @@ def _other_locale() -> str:
 
 
 @contextmanager
-def environment(*names: str) -> Iterator[None]:
+def environment(*names: str) -> Generator[None]:
     """Put the process into environments within a block.
 
     Args:
@@ -94,27 +89,24 @@ def environment(*names: str) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for name in names:
-            one_of(name, _BLOCKS, "environment")
-            if name == "proxies":
+            if one_of(name, BLOCKS, "environment") == "proxies":
                 variables = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
-                values = {case(variable): _NO_PROXY_HERE for variable in variables for case in (str.lower, str.upper)}
-                stack.enter_context(_variables(values))
+                values = dict.fromkeys([*variables, *map(str.upper, variables)], _NO_PROXY_HERE)
+                stack.enter_context(patch.dict(os.environ, values))
             elif name == "netrc":
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
                 path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
                 path.chmod(0o600)
-                stack.enter_context(_variables({"NETRC": str(path)}))
+                stack.enter_context(patch.dict(os.environ, NETRC=str(path)))
             else:
-                found = _other_locale() or refuse(
-                    f"expected an installed locale other than English, such as {', '.join(_LOCALES[:3])}; got none"
-                )
+                found = _other_locale() or refuse("expected an installed locale other than English; got none")
                 stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
                 locale.setlocale(locale.LC_ALL, found)
         yield
 
 
 @contextmanager
-def time_zone(name: str | None) -> Iterator[None]:
+def time_zone(name: str | None) -> Generator[None]:
     """Put the process into another time zone within a block; it stays in its own where the system can't.
 
     Args:
@@ -124,22 +116,8 @@ def time_zone(name: str | None) -> Iterator[None]:
         yield
         return
     try:
-        with _variables({"TZ": name}):
+        with patch.dict(os.environ, TZ=name):
             time.tzset()
             yield
     finally:
         time.tzset()
-
-
-@contextmanager
-def _variables(values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

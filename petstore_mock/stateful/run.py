@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS
-from petstore_mock.checks.attending import STANDSTILL, Limits
+from petstore_mock.checks.attending import Limits, client_threads
 from petstore_mock.checks.process import settled
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
@@ -21,11 +20,10 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.checks import Check, Kind
-    from petstore_mock.checks.adapting import AdaptedClient, Methods
+    from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
 
 _BY_ITSELF: Final = 0.3  # seconds within which a thread that sends by itself is likely to do so
-_KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,27 +47,19 @@ class Options:
     arguments: Mapping[str, SearchStrategy[Any]]
 
 
-class Run:
+class Run(ExitStack):
     """One run of the machine."""
 
     def __init__(self, options: Options) -> None:
+        super().__init__()
         self.options = options
         self.checks = [*CHECKS.values(), *options.checks]
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}
-        self.sends_by_itself = False  # whether a thread of the client sends requests that no call asked for
-        self.sets_variables = False  # whether make_client sets variables of the environment, as a test may
-        self._keys = self.lasting_threads = 0
-        self._threads = threading.active_count()
+        self._keys = 0
+        self._threads = client_threads()
         self._mocks: dict[str, PetStoreMock] = {}
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def mock(self, name: str = "petstore") -> PetStoreMock:
         """Return the service (at an IPv6 address for ``ipv6``), or another service, ``elsewhere``."""
@@ -77,7 +67,7 @@ class Run:
             host = IPV6_HOST if name == "ipv6" else "127.0.0.1"
             mock = PetStoreMock(host=host, tls=self.options.tls and name != "ipv6")
             mock.adds_notes = False
-            self._mocks[name] = self._stack.enter_context(mock)
+            self._mocks[name] = self.enter_context(mock)
         return self._mocks[name]
 
     def new_key(self) -> str:
@@ -85,15 +75,10 @@ class Run:
         self._keys += 1
         return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
 
-    def meet(self, client: AdaptedClient, petstore: PetStoreMock) -> None:
+    def meet(self, operations: Mapping[str, Sequence[str]], petstore: PetStoreMock) -> None:
         """Look at the first client: which methods it has, and whether a thread of it sends requests by itself."""
-        self.operations = client.operations
-        self.report.left_out = [name for name in OPERATIONS if name not in self.operations]
+        self.operations = operations
+        self.report.left_out = [name for name in OPERATIONS if name not in operations]
         made = len(petstore.journal)
-        if threading.active_count() > self._threads + 1:  # the client, not only the loop that we gave it
-            self.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)
-
-    def note_standstill(self) -> None:
-        """Know that the client comes to a standstill, so that nobody waits as long for the next one."""
-        if self.limits.standstill == STANDSTILL:
-            self.limits.standstill = _KNOWN_STANDSTILL
+        if client_threads() > self._threads:
+            self.limits.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)

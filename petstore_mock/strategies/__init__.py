@@ -6,14 +6,14 @@ argument is reported when a value is drawn.
 
 from __future__ import annotations
 
-try:
-    import hypothesis  # noqa: F401  # only whether it is there
-except ModuleNotFoundError as error:
+from importlib.util import find_spec
+
+if find_spec("hypothesis") is None:
     raise ModuleNotFoundError(
         "petstore_mock.strategies and petstore_mock.stateful need Hypothesis, which is an extra: "
         'pip install "petstore-mock[hypothesis]"',
-        name=error.name,
-    ) from error
+        name="hypothesis",
+    )
 
 # isort: split
 from petstore_mock.strategies.animals import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,12 +11,14 @@ from petstore_mock.core.routing import rules_for
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import BASE_PATH, FIELDS, OPERATIONS
-from petstore_mock.strategies.values import CHARACTERS, breakers, json_values, objects, values
+from petstore_mock.strategies.values import CHARACTERS, json_values, objects, values, wrong_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
+
+    from petstore_mock.interface.violations import Violation
 
     Documents = SearchStrategy[dict[str, Any]]
 
@@ -70,19 +71,11 @@ class InvalidNewPet(NamedTuple):
 def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw JSON values that the strict service refuses as a body of createPet for exactly one rule (§7)."""
     schema = schemas.schema("NewPet")
-    valid = objects(schema)
-    drawn = [("required", valid.map(partial(_without, name))) for name in schema["required"]]
-    drawn.append(("additionalProperties", _with(valid, _unknown_names(schema["properties"]), json_values())))
-    drawn.append(("type", json_values()))
-    for name, part in schema["properties"].items():
-        drawn += [(rule, _with(valid, st.just(name), wrong)) for rule, wrong in breakers(part).items()]
-
-    def breaks(rule: str, body: object) -> bool:
-        return [one.rule for one in schemas.violations(schema, body, "body")] == [rule]
-
-    return st.one_of(
-        [st.builds(InvalidNewPet, bodies.filter(partial(breaks, rule)), st.just(rule)) for rule, bodies in drawn]
-    )
+    wrong = {name: wrong_values(part) for name, part in schema["properties"].items()}
+    required = st.sampled_from(schema["required"])
+    lacking = st.builds(_without, objects(schema), required)
+    bodies = lacking | _with_one(objects(schema), wrong, json_values()) | json_values()
+    return _breaking(InvalidNewPet, bodies, lambda body: schemas.violations(schema, body, "body"))
 
 
 class InvalidListQuery(NamedTuple):
@@ -103,36 +96,42 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     Encode them with ``urlencode(query, doseq=True)``, or pass them as ``params=``.
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
-    parts = schemas.parameters(_LISTS)
-    drawn = [("additionalProperties", _with(valid, _unknown_names(parts).filter(bool), st.text("ab01 é", max_size=5)))]
-    for name, part in parts.items():
-        drawn.append(("unique", _with(valid, st.just(name), values(part).map(lambda value: [str(value)] * 2))))
-        wrong = {rule: broken.map(str) for rule, broken in breakers(part).items() if rule != "type"}
-        if part.get("type") == "integer":
-            wrong["type"] = st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
-        drawn += [(rule, _with(valid, st.just(name), texts)) for rule, texts in wrong.items()]
+    parts, texts = schemas.parameters(_LISTS), st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
+    wrong = {
+        name: values(part).map(lambda value: [str(value)] * 2) | wrong_values(part).map(str) | texts
+        for name, part in parts.items()
+    }
     rules = rules_for(Behaviour())
 
-    def breaks(rule: str, query: dict[str, Any]) -> bool:
-        refusal = rules.route(_LISTS.method, f"{BASE_PATH}{_LISTS.path}?{urlencode(query, doseq=True)}").invalid
-        return refusal is not None and [one.rule for one in refusal.violations] == [rule]
+    def violations(query: dict[str, Any]) -> Sequence[Violation]:
+        target = f"{BASE_PATH}{_LISTS.path}?{urlencode(query, doseq=True)}"
+        refusal = rules.route(_LISTS.method, target).invalid
+        return () if refusal is None else refusal.violations
 
-    return st.one_of(
-        [st.builds(InvalidListQuery, queries.filter(partial(breaks, rule)), st.just(rule)) for rule, queries in drawn]
-    )
-
-
-def _with(valid: Documents, names: SearchStrategy[str], members: SearchStrategy[Any]) -> Documents:
-    return st.builds(lambda document, name, member: {**document, name: member}, valid, names, members)
+    return _breaking(InvalidListQuery, _with_one(valid, wrong, texts), violations)
 
 
-def _without(name: str, document: dict[str, Any]) -> dict[str, Any]:
-    return {other: value for other, value in document.items() if other != name}
+def _breaking(
+    kind: Callable[[Any, str], Any], drawn: SearchStrategy[Any], violations: Callable[[Any], Sequence[Violation]]
+) -> SearchStrategy[Any]:
+    """Draw what breaks exactly one rule, and name the rule."""
+    broken = drawn.filter(lambda value: len(violations(value)) == 1)
+    return broken.map(lambda value: kind(value, violations(value)[0].rule))
 
 
-def _unknown_names(known: Iterable[str]) -> SearchStrategy[str]:
-    names = list(known)
-    near = [variant for name in names for variant in (name.upper(), name[:-1], f"{name}s")]
+def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_value: SearchStrategy[Any]) -> Documents:
+    """Draw documents with one wrong or unknown member."""
+    near = [variant for name in wrong for variant in (name.upper(), name[:-1], f"{name}s")]
     near += [field.python for field in FIELDS.values()]
-    drawn = st.sampled_from([*near, "offset", "page", "__proto__", ""]) | st.text(CHARACTERS, max_size=10)
-    return drawn.filter(lambda name: name not in names)
+    drawn = st.sampled_from([*near, "offset", "page", "__proto__"]) | st.text(CHARACTERS, min_size=1, max_size=10)
+    unknown = st.tuples(drawn.filter(lambda name: name not in wrong), any_value)
+    one = [st.tuples(st.just(name), member) for name, member in wrong.items()]
+    return st.builds(_with, valid, st.one_of(*one, unknown))
+
+
+def _with(document: dict[str, Any], member: tuple[str, Any]) -> dict[str, Any]:
+    return {**document, member[0]: member[1]}
+
+
+def _without(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return {other: value for other, value in document.items() if other != name}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
@@ -15,12 +16,42 @@ from petstore_mock.interface.gaps import GAPS, VARIED
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.faults import Fault
+    from petstore_mock.interface.table import Operation
     from petstore_mock.mock.face import Handle, PetStore
+
+_AS_JSON: Final = {"Content-Type": "application/json"}
+QUICK_FAULTS: Final = (
+    *(kinds.server_error(500), kinds.reset(), kinds.respond(502, body="<html><body>Bad gateway</body></html>")),
+    *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
+    *(kinds.respond(403), kinds.rate_limited(0), kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_json()),
+    *(kinds.malformed_chunk(), kinds.wrong_content_type(), kinds.rate_limited(None)),
+    kinds.rate_limited("2020-01-01"),  # in the past: there is nothing to wait for
+    kinds.respond(429, headers={"Retry-After": "-1"}),
+    kinds.respond(503, headers={"Retry-After": "soon"}),
+    *(kinds.respond(502, json={"error": "Bad gateway"}), kinds.respond(502, json=["Bad gateway"])),
+    kinds.respond(502, body="<p>Passerelle défectueuse</p>".encode("latin-1")),
+    kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # the realm is optional (RFC 6750 §3)
+    # Successes of a proxy, a login page or a queue, and of a service that breaks the interface.
+    *(kinds.respond(200, body=""), kinds.respond(204), kinds.respond(202, json={"queued": True})),
+    kinds.respond(200, body="<html><body>Please log in</body></html>"),
+    kinds.respond(200, body="null", headers=_AS_JSON),
+    kinds.respond(200, json={"message": "Down for maintenance"}),
+    kinds.respond(200, json={"id": 1, "title": "Rex", "categoryId": 1}),
+    kinds.respond(200, json={"id": 1, "name": None, "categoryId": 1, "status": "sold"}),
+    kinds.respond(200, json=[{"id": 1, "name": "Rex"}]),
+    kinds.respond(200, json={"pets": [{"id": 1, "name": "Rex", "categoryId": 1}]}),
+    kinds.respond(201, json={"id": 1}),
+)
+SLOW_FAULTS: Final = (
+    *(kinds.hang(), kinds.delay(0.05), kinds.dribble(10_000), kinds.rate_limited(1)),
+    kinds.respond(503, headers={"Retry-After": "1"}),
+)
+_TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
@@ -49,23 +80,20 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
 
 
 def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrategy[Fault]:
-    """Draw faults, for ``petstore.inject()``.
+    """Draw faults that each operation may meet, for ``petstore.inject()``.
 
     Args:
         allow_wire: whether to draw those of the connection too, which need a socket.
         allow_waits: whether to draw those that take real time too: a delay, a hang, a positive ``Retry-After``.
     """
-    drawn = [
-        *map(kinds.server_error, (500, 502, 503, 504)),
-        *(kinds.unauthorized(), kinds.rate_limited(0), kinds.respond(403), kinds.respond(502, body="")),
-        *(kinds.respond(502, body="<html>Bad gateway</html>"), kinds.malformed_json(), kinds.wrong_content_type()),
-        *(kinds.reset(), kinds.empty_reply(), *map(kinds.truncate, (0.5, 0.0, 0.9)), kinds.malformed_chunk()),
-        *(kinds.rate_limited(1), *map(kinds.delay, (0.01, 0.1)), kinds.server_error(503, delay=0.1)),
-        *(kinds.dribble(10_000), kinds.hang()),
-    ]
-    waits = [] if allow_waits else [fault for fault in drawn if fault.takes_time or fault.tells_to_wait]
-    wire = [] if allow_wire else [fault for fault in drawn if fault.row.needs_socket]
-    return st.sampled_from([fault for fault in drawn if fault not in waits and fault not in wire])
+    drawn = [one for one in (*QUICK_FAULTS, *SLOW_FAULTS) if len(operations_of(one)) == len(OPERATIONS)]
+    wire = [] if allow_wire else [one for one in drawn if one.row.needs_socket]
+    return st.sampled_from([one for one in drawn if one not in wire and (allow_waits or is_quick(one))])
+
+
+def is_quick(fault: Fault) -> bool:
+    """Whether a fault takes no real time, of a client that waits when it is told to included."""
+    return not (fault.takes_time or fault.tells_to_wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +110,7 @@ class PlannedFault:
 
     fault: Fault
     on: Any = None
-    times: int = 1
+    times: int | None = 1
     after: int = 0
     at: Any = "before_commit"
 
@@ -94,15 +122,30 @@ class PlannedFault:
         return handle
 
 
+def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
+    """Return how faults may meet operations: at each commit point; not where the status is of others (§7)."""
+    found: list[PlannedFault] = []
+    for fault, row in product(faults, rows):
+        # A readable response must be true: before the commit it would tell of an animal that is not kept.
+        only_after = any(part.row.readable and not part.row.only_slows for part in fault.parts)
+        points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
+        if row.name in operations_of(fault):
+            one = PlannedFault(fault=fault, on=row.name, times=None if fault.kind == "sequence" else 1)
+            found += [replace(one, at=point) for point in (points if row.commits else ["before_commit"])]
+    return found
+
+
+def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
+    """Draw how faults may meet operations: which, when and how often."""
+    return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
+
+
+def _often(one: PlannedFault, times_and_after: tuple[int, int]) -> PlannedFault:
+    times, after = times_and_after
+    return replace(one, times=None if one.fault.kind == "sequence" else times, after=after)
+
+
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:
     """Draw plans of up to five faults that take no real time, each to be planned by ``fault.inject(petstore)``."""
-    return st.lists(_planned(), max_size=5).map(tuple)
-
-
-@st.composite
-def _planned(draw: DrawFn) -> PlannedFault:
-    fault = draw(faults(allow_waits=False))
-    row = OPERATIONS[draw(st.sampled_from(operations_of(fault)))]
-    at = draw(st.sampled_from(["before_commit", "after_commit"] if row.commits else ["before_commit"]))
-    times, after = draw(st.integers(1, 3)), draw(st.integers(0, 3))
-    return PlannedFault(fault=fault, on=row.name, times=times, after=after, at=at)
+    quick = filter(is_quick, QUICK_FAULTS)
+    return st.lists(planned_faults(quick, OPERATIONS.values()), max_size=5).map(tuple)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.strategies.plans import PlannedFault
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 @dataclass(frozen=True)
 class Pick:
-    """The id of an animal that is chosen when the scenario runs.
-
-    Attributes:
-        which: ``known`` for an animal that is there, ``vanished`` for one that was removed.
-        index: 0 for the newest, 1 for the one before.
-    """
+    """The id of an animal that is chosen when the scenario runs: one that is there or was removed, 0 the newest."""
 
     which: Literal["known", "vanished"] = "known"
     index: int = 0
@@ -27,12 +25,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Ask:
-    """A call of the client.
-
-    Attributes:
-        operation: the name of the operation.
-        arguments: the arguments by the interface's names; an id may be a :class:`Pick`.
-    """
+    """A call of the client. Its arguments have the interface's names; an id may be a :class:`Pick`."""
 
     operation: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -40,12 +33,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Act:
-    """Something that another actor, the service or the caller does, named like the method of the mock.
+    """Something that another actor or the service does: a method of the mock with its arguments, by name.
 
-    Attributes:
-        kind: one of ``seed``, ``seed_many``, ``update``, ``remove``, ``revoke_key``, ``travel_to``,
-            ``close_connections`` and ``spoil`` (the caller changes the result of the latest call).
-        arguments: its arguments: the fields of an animal; ``count``; ``pet`` (a :class:`Pick`); ``at``.
+    ``pet`` is a :class:`Pick`. The kind ``spoil`` means that the caller changes the result of the latest call.
     """
 
     kind: str
@@ -59,14 +49,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Together:
-    """Two calls at once.
-
-    Attributes:
-        first: the call that begins first.
-        second: the call that begins while the first is under way.
-        hold: the line of the client's own code before which the first call is held.
-        then: the line before which the second is held in its turn; None for none.
-    """
+    """Two calls at once: each is held before a line of the client's own code, the second perhaps nowhere."""
 
     first: Ask
     second: Ask
@@ -117,29 +100,28 @@ class Scenario:
             PetStoreMockError: a step can't be right.
         """
         steps = tuple(_value(step) for step in data["steps"])
-        return Scenario(**{**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps})
+        given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
+        return Scenario(**given)
 
 
 def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
     if isinstance(value, Fault):
         return value.to_data()
-    if isinstance(value, Mapping):
-        members: Mapping[str, Any] = value
-        return {name: _data(member) for name, member in members.items()}
+    if is_object(value):
+        return {name: _data(member) for name, member in value.items()}
     if type(value) not in _KINDS.values():
         return value
     return {type(value).__name__.lower(): {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
 
 
 def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
-    if not isinstance(data, Mapping):
+    if not is_object(data):
         return data
-    members: Mapping[str, Any] = data
-    if len(members) != 1 or next(iter(members)) not in _KINDS:
-        return {name: _value(member) for name, member in members.items()}
-    ((kind, given),) = members.items()
-    read = {name: coerce(member) if name == "fault" else _value(member) for name, member in given.items()}
+    given: dict[str, Any] = {name: coerce(one) if name == "fault" else _value(one) for name, one in data.items()}
+    kind = next(iter(given), "")
+    if kind not in _KINDS:
+        return given
     try:
-        return _KINDS[kind](**read)
+        return _KINDS[kind](**given[kind])
     except TypeError as error:
-        return refuse(f"expected the fields of a step; got {kind} with {shown(given)}: {error}")
+        return refuse(f"expected the fields of a step; got {kind} with {shown(given[kind])}: {error}")

@@ -1,7 +1,8 @@
-"""Values that a JSON Schema allows, edges and awkward ones among them, and values that break one of its keywords."""
+"""Values that a JSON Schema allows, plain ones first, edges and awkward ones among them; and values that break it."""
 
 from __future__ import annotations
 
+from operator import mul
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
@@ -9,56 +10,66 @@ from hypothesis import strategies as st
 from petstore_mock.interface.schemas import violations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hypothesis.strategies import SearchStrategy
 
     Schema = Mapping[str, Any]
 
-# The ends of signs, of 32 and 64 bits, and of the integers that a float holds exactly.
-_EDGES: Final = sorted(
-    {sign * 2**bits + step for bits in (0, 7, 8, 15, 16, 31, 32, 53, 63) for sign in (1, -1) for step in (-1, 0, 1)},
-    key=lambda edge: (abs(edge), edge < 0),
+# Beside small ones, the ends of signs, of 32 and 64 bits, and of the integers that a float holds exactly.
+_INTEGERS: Final = (
+    *(1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1),
+    *(2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
 )
-_FURTHER: Final = 2**70  # how far beyond its bounds an integer is drawn
-CHARACTERS: Final = st.characters(codec="utf-8")  # without lone surrogates
-# Emptiness, quotes and escapes, controls, line separators, combining marks, text from right to left, emoji of several
-# code points, characters beyond 16 bits, and texts that look like syntax.
-_TRICKY: Final = (
-    *("", " ", '"', "'", "\\", "\0", "\n", "\r\n", "\t", "\x7f", "\u2028", "\u2029", "\u0085", "\ufeff", "\ufffd"),
-    *("\uffff", "e\u0301", "\u0301", "שלום", "مرحبا", "\u202eabc", "\u200d", "🐕", "👩\u200d👩\u200d👧", "🏳️\u200d🌈"),
-    *("𝄞", "ﬁ", "ß", "İ", "Rex & Co", "a=b", "a+b", "%41", "</script>", "{}", "[]", "null", "true", "0", "-1", "1e5"),
-    *("NaN", "$ref", "../.."),
+# After plain ones: emptiness, quotes and escapes, separators, marks, several directions, emoji, texts that look like
+# syntax or mean something to HTML, URLs, templates, and code that guesses types.
+_TEXTS: Final = (
+    *("Rex", "Tom", "", " ", "é\U0001f415", '\u2028\r\n\0"\\', "שלום", "&amp;", "%41", "%s", "{0}", "\\u0041"),
+    *("null", "1.0", "2026-01-01", "e\u0308", "'", "\t", "\x7f", "\u0085", "\ufeff", "\ufffd", "\uffff", "مرحبا"),
+    *("\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "a=b&c+d", "</script>", "{}", "NaN", "../.."),
+    "ab" * 600,
 )
-_OF_EACH_TYPE: Final[tuple[Any, ...]] = (None, True, 1, 1.5, "1", [], {})  # a type is rare among JSON values
+_AWKWARD: Final = (
+    "Rexab 019 \t\r\n\v\0\x1f\x7f\"\\/'<>&%+,;{}[]éßĀЖשלמر\u0301\u0308\u200d\ufe0f"
+    "\u0085\u2028\u2029\u00a0\ufeff猫犬한\U0001f415\U0001f408\U0001f1e9\U00010348"
+)
+CHARACTERS: Final = st.sampled_from(_AWKWARD) | st.characters(codec="utf-8")  # without lone surrogates
+_LENGTHS: Final = (1, 1, 2, 20, 300)
+_HANDLED: Final = {"type", "title", "description", "default", "minimum", "maximum"}  # keywords that need no judge
+
+
+def samples(schema: Schema) -> list[Any]:
+    """Return values that a schema allows, the plainest first."""
+    if "enum" in schema:
+        return list(schema["enum"])
+    if schema.get("type") == "array":
+        return [[value] for value in samples(schema.get("items", {}))[:3]] + [[]]
+    candidates = {"string": _TEXTS, "boolean": (True, False)}.get(schema.get("type", ""), _INTEGERS)
+    return [value for value in candidates if not violations(schema, value, "")]
 
 
 def values(schema: Schema) -> SearchStrategy[Any]:
     """Draw values that a schema allows."""
-    make = _MAKERS.get(str(schema.get("type")), _anything)
-    drawn = st.sampled_from(schema["enum"]) if "enum" in schema else make(schema)
-    return drawn.filter(lambda value: not violations(schema, value, "value"))
+    if schema.get("type") == "object":
+        return objects(schema)
+    if "enum" in schema or schema.get("type") == "boolean":
+        return st.sampled_from(samples(schema))
+    drawn = st.sampled_from(samples(schema)) | _others(schema)
+    return drawn if schema.keys() <= _HANDLED else drawn.filter(lambda value: not violations(schema, value, ""))
 
 
-def _texts(schema: Schema) -> SearchStrategy[str]:
-    low, high = schema.get("minLength", 0), schema.get("maxLength")
-    plain = st.text(CHARACTERS, min_size=low, max_size=high)
-    long = st.builds(lambda unit, size: (unit * size)[:high], st.text(CHARACTERS, min_size=1, max_size=3), _LENGTHS)
-    return plain | st.sampled_from(_TRICKY).filter(lambda text: low <= len(text) <= (high or len(text))) | long
-
-
-_LENGTHS: Final = st.integers(100, 2000)
-
-
-def _integers(schema: Schema) -> SearchStrategy[int]:
-    low, high = schema.get("minimum", -_FURTHER), schema.get("maximum", _FURTHER)
-    return st.integers(low, high) | st.sampled_from([one for one in (low, high, *_EDGES) if low <= one <= high])
-
-
-def _arrays(schema: Schema) -> SearchStrategy[list[Any]]:
-    unique = repr if schema.get("uniqueItems") else None
-    sizes = {"min_size": schema.get("minItems", 0), "max_size": schema.get("maxItems")}
-    return st.lists(values(schema.get("items", {})), unique_by=unique, **sizes)
+def _others(schema: Schema) -> SearchStrategy[Any]:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    kind = schema.get("type")
+    if kind == "string":
+        text = st.text(CHARACTERS, max_size=8)
+        return st.builds(mul, text, st.sampled_from(_LENGTHS))
+    if kind == "array":
+        unique = repr if schema.get("uniqueItems") else None
+        return st.lists(values(schema.get("items", {})), max_size=schema.get("maxItems"), unique_by=unique)
+    if kind == "integer":
+        return st.integers(low, high)
+    return st.floats(low, high, allow_nan=False) if kind == "number" else json_values()
 
 
 def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
@@ -69,39 +80,25 @@ def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-_MAKERS: Final[dict[str, Callable[[Schema], SearchStrategy[Any]]]] = {
-    "string": _texts,
-    "integer": _integers,
-    "number": lambda schema: st.floats(schema.get("minimum"), schema.get("maximum"), allow_nan=False),
-    "boolean": lambda _: st.booleans(),
-    "array": _arrays,
-    "object": objects,
-}
-
-
-def _anything(_: Schema) -> SearchStrategy[Any]:
-    return json_values()
-
-
 def json_values() -> SearchStrategy[Any]:
     """Draw any JSON value, mostly a small one."""
-    numbers = st.integers(-_FURTHER, _FURTHER) | st.floats(allow_nan=False, allow_infinity=False)
     texts = st.text(CHARACTERS, max_size=10)
+    of_each_type: list[Any] = [None, True, 1, 1.5, "1", [], {}]  # a type is rare among the others
     return st.recursive(
-        st.none() | st.booleans() | numbers | texts | st.sampled_from(_OF_EACH_TYPE),
+        st.sampled_from(of_each_type) | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
         max_leaves=5,
     )
 
 
-def breakers(schema: Schema) -> dict[str, SearchStrategy[Any]]:
-    """Return for keywords of a schema a strategy that aims at breaking each; the caller has the values judged."""
-    found: dict[str, SearchStrategy[Any]] = {"type": json_values()}
+def wrong_values(schema: Schema) -> SearchStrategy[Any]:
+    """Draw values of which most break a keyword of a schema."""
+    drawn = [json_values()]
     if "minimum" in schema:
-        found["minimum"] = st.integers(1, _FURTHER).map(lambda step: schema["minimum"] - step)
+        drawn.append(st.integers(max_value=schema["minimum"] - 1))
     if "maximum" in schema:
-        found["maximum"] = st.integers(1, _FURTHER).map(lambda step: schema["maximum"] + step)
+        drawn.append(st.integers(min_value=schema["maximum"] + 1))
     if "enum" in schema:
-        near = [text for item in map(str, schema["enum"]) for text in (item.upper(), f"{item} ", item[:-1])]
-        found["enum"] = st.sampled_from(near) | st.text(CHARACTERS)
-    return found
+        near = [text for item in schema["enum"] for text in (item.upper(), f"{item} ", item[:-1])]
+        drawn.append(st.sampled_from(near) | st.text(CHARACTERS))
+    return st.one_of(drawn)

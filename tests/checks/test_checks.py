@@ -226,17 +226,14 @@ def test_a_certificate_is_verified() -> None:
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (checks.Outcome(value=[]), "sent no request of its own, but GET /v1/pets"),
+        (checks.Outcome(value=[]), r"sent no request and returned \[\]"),
         (checks.Outcome(value={}, ended="stood still"), "while list_pets.* was under way in another thread"),
     ],
 )
 def test_two_calls_at_once(outcome: checks.Outcome, words: str) -> None:
-    with PetStoreMock() as petstore:
-        with contextlib.closing(HttpClientPets(petstore.url, petstore.api_key)) as client:
-            client.list_pets()
-        call, other = checks.Call("getPet", {"petId": 7}), checks.Call("listPets")
-        seen = checks.Observation(list(petstore.journal), call, outcome, meanwhile=other)
-        found = [str(finding) for check in checks.CHECKS.values() if (finding := check.find(seen))]
+    call, other = checks.Call("getPet", {"petId": 7}), checks.Call("listPets")
+    seen = checks.Observation([], call, outcome, meanwhile=other)
+    found = [str(finding) for check in checks.CHECKS.values() if (finding := check.find(seen))]
     assert any(re.search(words, one) for one in found), found
 
 

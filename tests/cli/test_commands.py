@@ -81,21 +81,6 @@ def test_the_environment_stands_in_for_options(command: Command, monkeypatch: py
     assert "PETSTORE_MOCK_QUIET: expected true or false" in command("serve")[2]
 
 
-def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "PETSTORE_MOCK_PRT",
-        "PETSTORE_MOCK_SERVICE_HOST",
-        "PETSTORE_MOCK_PORT_8080_TCP",
-        "PETSTORE_MOCK_SERVICE_PORT",
-    ):
-        monkeypatch.setenv(name, "1")
-    code, _, err = command("gaps")
-    assert (code, err) == (
-        0,
-        "petstore-mock: the environment has PETSTORE_MOCK_PRT; did you mean PETSTORE_MOCK_PORT?\n",
-    )
-
-
 def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]

@@ -53,7 +53,7 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
         ({"faults": ["reset"]}, "did you mean faults.reset()?"),
         ({"methods": {"list": "all"}}, "name in methods="),
         ({"checks": [print]}, "expected checks as petstore_mock.checks.check makes them"),
-        ({"steps": [lambda: None]}, "expected steps to be functions of a client and its mock"),
+        ({"steps": [1]}, "expected steps to be functions of a client and its mock"),
         ({"arguments": {"createPets": st.none()}}, "did you mean 'createPet'?"),
         ({"make_client": lambda _: object()}, "expected make_client to return a client with"),
         ({"make_client": lambda _: HttpClientPets}, "make an instance of it"),
@@ -373,13 +373,14 @@ def test_a_failure_is_kept_in_the_database_and_played_first() -> None:
     database = InMemoryExampleDatabase()
     kept = settings(database=database, max_examples=50)
 
-    class Cuts(HttpClientPets):
-        def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-            return super().body(name[:100], category_id, status)
+    class Rounds(HttpClientPets):
+        def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+            is_odd = limit is not None and limit > 21 and limit not in {50, 99, 100}  # no plain, edge or round number
+            return super().list_pets(limit=limit - 1 if limit is not None and is_odd else limit, status=status)
 
     for _ in range(2):
-        with pytest.raises(ClientBugError, match="sent name="):
-            check_client(by_key(Cuts), settings=kept, environment=(), faults=(), vary=(), max_examples=200)
+        with pytest.raises(ClientBugError, match="with limit="):
+            check_client(by_key(Rounds), settings=kept, environment=(), faults=(), vary=(), max_examples=200)
     assert database.data
 
 
