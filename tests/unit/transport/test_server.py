@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking, Deferred, Delivery, Pending
 from petstore_mock.http.response import Head, Response, Stream
-from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
 if TYPE_CHECKING:
@@ -83,26 +78,6 @@ def test_responses_end_as_they_say(server: Server) -> None:
         call(server, "reset")
 
 
-def test_stop_ends_held_responses_at_once(server: Server) -> None:
-    clients = [socket.create_connection((server.host, server.port), timeout=5) for _ in range(4)]
-    for client, path in zip(clients, ("hang", "dribble", "half"), strict=False):
-        client.sendall(f"GET /{path} HTTP/1.1\r\nHost: x\r\n".encode() + b"\r\n" * (path != "half"))
-    call(server, "")
-    began = time.perf_counter()
-    server.stop()
-    assert time.perf_counter() - began < 0.05
-    assert not server.is_alive
-    for client in clients:
-        client.close()
-    server.start()
-    assert call(server, "").startswith(b"HTTP/1.1 200")
-
-
-def test_taken_port_is_named(server: Server) -> None:
-    with pytest.raises(PetStoreMockError, match=rf"expected a free port .*port={server.port}: .*Pass port=0"):
-        Server(Handler(), port=server.port).start()  # type: ignore[arg-type]
-
-
 def test_names_that_tests_replace_do_not_matter(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     real = socket.create_connection((server.host, server.port), timeout=5)
     for name in ("time.time", "time.monotonic", "asyncio.sleep", "socket.socket", "builtins.open", "os.environ"):
@@ -111,23 +86,3 @@ def test_names_that_tests_replace_do_not_matter(server: Server, monkeypatch: pyt
     assert real.recv(100).startswith(b"HTTP/1.1 200")
     monkeypatch.undo()
     real.close()
-
-
-@pytest.mark.parametrize(("before", "during"), [("a.example", "a.example,127.0.0.1"), ("*", "*")])
-def test_proxies_are_kept_away_while_the_fake_listens(
-    monkeypatch: pytest.MonkeyPatch, before: str, during: str
-) -> None:
-    spec = importlib.util.find_spec(no_proxy.__name__)
-    assert spec is not None
-    assert spec.loader is not None
-    own = importlib.util.module_from_spec(spec)  # other mocks of this process may listen
-    spec.loader.exec_module(own)
-    monkeypatch.setenv("NO_PROXY", before)
-    monkeypatch.delenv("no_proxy", raising=False)
-    for listener in (1, 2, 2):
-        own.exempt(listener, "127.0.0.1")
-    own.unexempt(1)
-    assert (os.environ["NO_PROXY"], os.environ["no_proxy"]) == (during, during)
-    own.unexempt(2)
-    assert os.environ["NO_PROXY"] == before
-    assert "no_proxy" not in os.environ
