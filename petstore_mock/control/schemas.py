@@ -231,7 +231,7 @@ def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str,
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": _COMPONENTS,  # complete by now: each verb has added what it needs
+            "schemas": dict(sorted(_COMPONENTS.items())),  # complete by now: each verb has added what it needs
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
         },
     }

@@ -251,12 +251,14 @@ class Journal:
 
     def _failure(self, claim: str, count: int, found: Sequence[Exchange], nearest: Criteria | None) -> str:
         """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
-        lines = [f"{claim}; {_arrived(count)}, among {counted(self.total, 'request')}"]
+        others = f", but {counted(self.total, 'other request')} did" if self.total else ""
+        among = f", among {counted(self.total, 'request')}" if count else others
+        lines = [f"{claim}; {_arrived(count)}{among}"]
         if found:
             lines.append("the journal still keeps:" if self.evicted else "these arrived:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
         if nearest is not None:
-            lines += _misses(nearest, self.kept)
+            lines += _misses(nearest, self.kept, strangers=not count)
         return mask_text("\n".join(lines), self._keys())
 
     # Waiting
@@ -353,14 +355,17 @@ def _arrived(count: int) -> str:
     return f"it arrived {_times(count)}" if count else "it never arrived"
 
 
-def _misses(asked: Criteria, kept: Sequence[Exchange]) -> list[str]:
-    """Return a line for each of the nearest misses, with the reasons why it differs."""
+def _misses(asked: Criteria, kept: Sequence[Exchange], *, strangers: bool) -> list[str]:
+    """Return a line for each of the nearest misses, with the reasons why it differs.
+
+    Strangers are requests for another operation: they deserve a line only if the right one was never called.
+    """
     missed = [(differences, one) for one in kept if (differences := asked.differences(one))]
-    # Another operation deserves a line only if the right one was never called.
-    missed = [miss for miss in missed if asked.operation in {None, miss[1].operation}] or missed
+    of_operation = [miss for miss in missed if asked.operation in {None, miss[1].operation}]
+    missed = of_operation or (missed if strangers else [])
     missed.sort(key=lambda miss: (len(miss[0]), -miss[1].number))
     nearest = missed[:_SHOWN]
     texts = request_lines([one for _, one in nearest])
     lines = [f"  {text}: {'; '.join(differences)}" for text, (differences, _) in zip(texts, nearest, strict=True)]
     more = [f"  and {len(missed) - _SHOWN} more"] if len(missed) > _SHOWN else []
-    return ["the nearest others:", *lines, *more] if lines else []
+    return ["the nearest:", *lines, *more] if lines else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.masking import CUT, cut, printable
+from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import counted
 from petstore_mock.errors import ContractViolationError, VerificationError
 from petstore_mock.journal.curl import curl_line
@@ -43,9 +43,8 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
         lines += ["", violation_text(first)]
         if others:
             numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
-            lines.append(
-                f"  again: {counted(len(others), 'request')}, {numbers}{'' if len(others) <= _DETAILS else CUT}"
-            )
+            more = f" and {len(others) - _DETAILS} more" if len(others) > _DETAILS else ""
+            lines.append(f"  again in request{'s' if len(others) > 1 else ''} {numbers}{more}")
     left = len(broken) - _DETAILS
     return "\n".join([*lines, *(["", f"... and {left} more ways in which it broke the contract"] if left > 0 else [])])
 
