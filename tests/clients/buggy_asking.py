@@ -13,6 +13,7 @@ from tests.clients.bugs import (
     Remembers,
     altered,
     asks_again,
+    before,
     calls_again,
     clients_of,
     sends,
@@ -90,13 +91,10 @@ class LengthInCharacters(HttpClientPets):
 
 # Posts a form.
 BodyAsForm = altered(encode=lambda self, body: urlencode(body).encode())
-
-
-class BodyWithGet(HttpClientPets):
-    """Sends a JSON body with every request."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        return self.send(method, path, b"{}" if body is None else body)
+# Sends a JSON body with every request.
+BodyWithGet = altered(
+    ask=lambda self, method, path, body=None: self.send(method, path, b"{}" if body is None else body)
+)
 
 
 class TrailingSlash(HttpClientPets):
@@ -117,16 +115,10 @@ IdAsFloat = altered(
 )
 # Leaves out ``Bearer``.
 KeyWithoutScheme = altered(headers=lambda self: {"Authorization": self.key})
-
-
-class KeyInQuery(HttpClientPets):
-    """Names the key in the query as well, when there is one."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        found = super().query(limit, status)
-        return f"{found}&api_key={quote(self.key)}" if found else ""
-
-
+# Names the key in the query as well, when there is one.
+KeyInQuery = altered(
+    query=lambda self, *given: self.plain.query(*given) and f"{self.plain.query(*given)}&api_key={quote(self.key)}"
+)
 # Sends the key in a second header, for an old gateway.
 KeyInAnotherHeader = altered(headers=lambda self: {**self.plain.headers(), "X-Api-Key": self.key})
 
@@ -152,13 +144,8 @@ class CreateIfAbsent(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class ZeroIdRefused(HttpClientPets):
-    """Takes id 0 for none."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        if not pet_id:
-            raise ValueError("an id is needed")
-        return super().get_pet(pet_id)
+# Takes id 0 for none.
+ZeroIdRefused = before("get_pet", lambda self, pet_id: None if pet_id else ValueError("an id is needed"))
 
 
 class MissingRemembered(Remembers):
@@ -195,15 +182,8 @@ HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": 
 AcceptsOtherVersion = altered(
     headers=lambda self: {**self.plain.headers(), "Accept": "application/vnd.petstore.v2+xml"}
 )
-
-
-class HeadersLogged(HttpClientPets):
-    """Logs what it sends, the key too, for those who look for bugs."""
-
-    def headers(self) -> dict[str, str]:
-        headers = super().headers()
-        logging.getLogger("pets").debug("sending %s", headers)
-        return headers
+# Logs what it sends, the key too, for those who look for bugs.
+HeadersLogged = before("send", lambda self, *_: logging.getLogger("pets").debug("sending %s", self.headers()))
 
 
 class CreatesAgainAfterLooking(HttpClientPets):
@@ -245,13 +225,8 @@ class NameAsTemplate(HttpClientPets):
         return text.encode()
 
 
-class NegativeIdsMissing(HttpClientPets):
-    """Says of itself that there is no animal with a negative id."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        if pet_id < 0:
-            raise ApiError(404)
-        return super().get_pet(pet_id)
+# Says of itself that there is no animal with a negative id.
+NegativeIdsMissing = before("get_pet", lambda self, pet_id: ApiError(404) if pet_id < 0 else None)
 
 
 class LengthKept(HttpClientPets):

@@ -21,6 +21,7 @@ from tests.clients.bugs import (
     Remembers,
     altered,
     asks_again,
+    before,
     calls_again,
     clients_of,
     swallows,
@@ -62,17 +63,10 @@ class WaitsForTheAnimal(HttpClientPets):
 
 # Asks again at once when it is told to wait.
 DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
-
-
-class RetryAfterAsNumber(HttpClientPets):
-    """Expects seconds in Retry-After, where a date may stand."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status == 429:
-            self.wait = int(answer.headers["Retry-After"])
-        return super().checked(answer, success)
-
-
+# Expects seconds in Retry-After, where a date may stand.
+RetryAfterAsNumber = before(
+    "checked", lambda self, answer, success: int(answer.headers["Retry-After"]) if answer.status == 429 else None
+)
 # Shows an empty list when the service can't be reached.
 FailureSwallowed = swallows("list_pets", FAILURES, list)
 

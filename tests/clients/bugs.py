@@ -7,7 +7,7 @@ import http.client
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.correct import Answer, HttpClientPets, Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -95,6 +95,10 @@ def waits(
     return altered(ask=ask)
 
 
+def content_type(answer: Answer) -> str:
+    return answer.headers.get("Content-Type") or ""
+
+
 def after(answer: Answer) -> str:
     return answer.headers.get("Retry-After") or ""
 
@@ -123,17 +127,29 @@ def calls_again(method: str, errors: Errors) -> type[HttpClientPets]:
 
 
 def swallows(
-    method: str, errors: Errors, instead: Callable[[], Json], *, status: int | None = None
+    method: str, errors: Errors, instead: Callable[[], Json], *, only: Callable[[Json], bool] = lambda _: True
 ) -> type[HttpClientPets]:
-    """Return something instead of an error of a method; with ``status``, of an error with this status alone."""
+    """Return something instead of an error of a method, for some errors only."""
 
     def call(self: Altered, *args: Json, **given: Json) -> Json:
         try:
             return getattr(self.plain, method)(*args, **given)
         except errors as error:
-            if status is not None and isinstance(error, ApiError) and error.status != status:
+            if not only(error):
                 raise
             return instead()
+
+    return altered(**{method: call})
+
+
+def before(method: str, action: Callable[..., object]) -> type[HttpClientPets]:
+    """Do something before a method; an exception that it returns is raised."""
+
+    def call(self: Altered, *args: Json, **given: Json) -> Json:
+        done = action(self, *args, **given)
+        if isinstance(done, Exception):
+            raise done
+        return getattr(self.plain, method)(*args, **given)
 
     return altered(**{method: call})
 

@@ -14,7 +14,7 @@ import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tests.clients.bugs import clients_of, starts
+from tests.clients.bugs import altered, before, clients_of, starts
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 from tests.clients.shapes import AsyncPets
 
@@ -43,27 +43,18 @@ class PrintsFailures(HttpClientPets):
         return super().checked(answer, success)
 
 
-class WarnsWithKey(HttpClientPets):
-    """Warns of a deprecated operation, and shows how it was called."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        warnings.warn(f"GET /pets/{pet_id} with {self.headers()} is deprecated", DeprecationWarning, stacklevel=2)
-        return super().get_pet(pet_id)
-
-
-class LogsBasic(HttpClientPets):
-    """Logs the credentials as another scheme has them: in base64."""
-
-    def headers(self) -> dict[str, str]:
-        log.debug("Authorization: Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
-        return super().headers()
-
-
-class SendsBasicToo(HttpClientPets):
-    """Sends its key a second time, in a header of an older gateway."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
+# Warns of a deprecated operation, and shows how it was called.
+WarnsWithKey = before(
+    "get_pet", lambda self, pet_id: warnings.warn(f"{pet_id} with {self.headers()}", DeprecationWarning, stacklevel=3)
+)
+# Logs the credentials as another scheme has them: in base64.
+LogsBasic = before(
+    "send", lambda self, *_: log.debug("Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
+)
+# Sends its key a second time, in a header of an older gateway.
+SendsBasicToo = altered(
+    headers=lambda self: {**self.plain.headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
+)
 
 
 class SendsState(HttpClientPets):
@@ -192,16 +183,8 @@ class SaysEnough(HttpClientPets):
 
 # Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``).
 SilencesWarnings = starts(lambda _: warnings.simplefilter("ignore", ImportWarning))
-
-
-class ForcesIpv4(HttpClientPets):
-    """Puts a resolver of its own in the place of everybody's, to get around IPv6."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        socket.getaddrinfo = partial(socket.getaddrinfo)  # the bug
-
-
+# Puts a resolver of its own in the place of everybody's, to get around IPv6.
+ForcesIpv4 = starts(lambda _: vars(socket).update(getaddrinfo=partial(socket.getaddrinfo)))
 # Closes itself when the program is told to end, which the program no longer does.
 EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pets.close()))
 

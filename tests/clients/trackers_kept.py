@@ -22,12 +22,13 @@ import pydantic
 import requests
 import urllib3
 
+from tests.clients.buggy_asking import MissingRemembered
 from tests.clients.buggy_living import GetsRemembered
 from tests.clients.bugs import (
-    Remembers,
     after,
     altered,
     asks_again,
+    before,
     clients_of,
     reads,
     starts,
@@ -206,18 +207,8 @@ FiltersAfterTheLimit = altered(
 )
 
 
-class MissingForEver(Remembers):
+class MissingForEver(MissingRemembered):
     """Remembers which animals there are not (guardian/frontend#2179)."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        if pet_id in self.known:
-            raise self.known[pet_id]
-        try:
-            return super().get_pet(pet_id)
-        except ApiError as error:
-            if error.status == 404:
-                self.known[pet_id] = error
-            raise
 
 
 class OneObjectForAll(GetsRemembered):
@@ -270,15 +261,13 @@ class Secret:
     value: str
 
 
-class SecretInItsError(HttpClientPets):
-    """Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status == 401:
-            raise ApiError(401, f"refused: {Secret(self.key)}".encode())
-        return super().checked(answer, success)
-
-
+# Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808).
+SecretInItsError = before(
+    "checked",
+    lambda self, answer, success: (
+        ApiError(401, f"refused: {Secret(self.key)}".encode()) if answer.status == 401 else None
+    ),
+)
 # Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34).
 IdsInFloat32 = reads(lambda pet: {**pet, "id": int(struct.unpack("f", struct.pack("f", pet["id"]))[0])})
 
@@ -293,12 +282,8 @@ class TextWhereNoJsonIs(HttpClientPets):
             return answer.body
 
 
-class JoinedWithASlash(HttpClientPets):
-    """Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.base += "/"
+# Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412).
+JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
 class LoopOfYesterday:

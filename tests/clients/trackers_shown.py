@@ -19,12 +19,15 @@ from tests.clients.bugs import (
     after,
     altered,
     asks_again,
+    before,
     calls_again,
     clients_of,
+    content_type,
     fails,
     reads,
     sends,
     starts,
+    swallows,
     waits,
 )
 from tests.clients.correct import (
@@ -95,18 +98,8 @@ NoneForNoContent = altered(
 )
 # Reads an empty body as an empty object (nicholasbester/clickup-cli#11).
 EmptyObjectForEmptyBody = altered(read=lambda self, answer: json.loads(answer.body or b"{}"))
-
-
-class NoRowsForEmptyBody(HttpClientPets):
-    """Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12)."""
-
-    def list_pets(self, **query: Json) -> Json:
-        try:
-            return super().list_pets(**query)
-        except json.JSONDecodeError as error:
-            if error.doc:
-                raise
-            return []
+# Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12).
+NoRowsForEmptyBody = swallows("list_pets", json.JSONDecodeError, list, only=lambda error: not error.doc)
 
 
 class NoRowsForAnythingElse(HttpClientPets):
@@ -117,14 +110,8 @@ class NoRowsForAnythingElse(HttpClientPets):
         return pets if isinstance(pets, list) else []
 
 
-class LogsRequests(HttpClientPets):
-    """Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111)."""
-
-    def send(self, method: str, path: str, body: bytes | None) -> Answer:
-        log.debug("%s %s headers %s", method, path, self.headers())
-        return super().send(method, path, body)
-
-
+# Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111).
+LogsRequests = before("send", lambda self, *asked: log.debug("%s headers %s", asked, self.headers()))
 # Leaves out of the body what is falsy (openapistack/openapi-client-axios#45).
 FalsyLeftOut = sends(lambda body: {field: value for field, value in body.items() if value})
 # Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026).
@@ -242,22 +229,14 @@ class BodyIsSpent(HttpClientPets):
 
 # Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615).
 IdsInFourBytes = reads(lambda pet: {**pet, "id": pet["id"] & 0xFFFFFFFF})
-
-
-class PathOfTheBaseDropped(HttpClientPets):
-    """Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.base = urlsplit(urljoin(url, "/pets")).path.removesuffix("/pets")
-
-
+# Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996).
+PathOfTheBaseDropped = starts(
+    lambda pets: vars(pets).update(base=urlsplit(urljoin(pets.base, "/pets")).path.removesuffix("/pets"))
+)
 # Looks at no status (bottlerocket-os/bottlerocket#489).
 ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
 # Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766).
 RequestInTheError = fails(lambda self, answer: ApiError(answer.status, f"request_headers {self.headers()}".encode()))
-
-
 # Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
 EnumsByTheirName = altered(
     query=lambda self, limit, status: HttpClientPets.query(
@@ -280,21 +259,18 @@ class OnlySuccessEndsIt(HttpClientPets):
         return super().get_pet(pet_id)
 
 
-class ExactContentType(HttpClientPets):
-    """Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389)."""
-
-    def read(self, answer: Answer) -> Json:
-        if answer.headers.get("Content-Type") == "application/json":
-            return super().read(answer)
-        return answer.body.decode()
-
-
-class Latin1WithoutCharset(HttpClientPets):
-    """Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290)."""
-
-    def read(self, answer: Answer) -> Json:
-        named = "charset" in (answer.headers.get("Content-Type") or "").lower()
-        return json.loads(answer.body.decode("utf-8" if named else "latin-1"))
+# Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389).
+ExactContentType = altered(
+    read=lambda self, answer: (
+        self.plain.read(answer) if content_type(answer) == "application/json" else answer.body.decode()
+    )
+)
+# Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290).
+Latin1WithoutCharset = altered(
+    read=lambda self, answer: json.loads(
+        answer.body.decode("utf-8" if "charset" in content_type(answer).lower() else "latin-1")
+    )
+)
 
 
 class ErrorsAreFalse(RequestsPets):
