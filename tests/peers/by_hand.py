@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import httpx
 
 from petstore_mock.verify import verify
-from tests.peers.foreign_services import KEY, SERVICES
+from tests.peers.foreign_services import KEY, SERVICES, running
 from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def _status(answer: Answer) -> str:
 
 def findings(service: str, folder: Path) -> tuple[Verdict, dict[str, str]]:
     """Let ``verify`` look at a service; return its verdict, and what comes by hand where it finds a clause broken."""
-    with SERVICES[service](folder) as url:
+    with running(service, folder) as url:
         verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=5.0)
         with httpx.Client(base_url=url, timeout=5, headers={"Content-Type": "application/json"}) as http:
             client = Client(http)
