@@ -219,31 +219,6 @@ def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
     assert {"url", "seed", "inject", "journal", "pets"} <= names
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_the_child_of_a_fork_is_told_that_its_mock_is_a_copy(inner: Inner) -> None:
-    """As in a worker of multiprocessing, which would look in its own copy for what came to its parent."""
-    source = """
-        import os
-
-        def test_forks(petstore):
-            child = os.fork()
-            if child == 0:
-                failed = True
-                try:
-                    petstore.url
-                except Exception as error:
-                    failed = "this one was forked from it" not in str(error)
-                finally:
-                    os._exit(failed)
-            assert os.waitpid(child, 0)[1] == 0
-            petstore.stop()
-
-        def test_after(petstore):
-            assert call(petstore) == (200, [])
-    """
-    inner(source, "-pno:faulthandler").assert_outcomes(passed=2)
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner) -> None:
     """A client of a test may stop every event loop that it finds."""
