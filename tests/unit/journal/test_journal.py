@@ -63,9 +63,12 @@ def test_evicted_requests_are_never_guessed() -> None:
 
 def test_first_unexpected_violation_is_kept() -> None:
     journal = Journal(limit=1)
+    journal.add(exchange(status=400, condition=CONDITIONS["invalid_query"], expected=False))
+    journal.add(exchange())
+    assert [one.number for one in journal.violations] == [1]
+    journal.clear()
     for expected in (True, False, False):
         journal.add(exchange(status=400, condition=CONDITIONS["invalid_query"], expected=expected))
-    journal.add(exchange())
     assert journal.violation_count == 3
     with pytest.raises(EvictedError):
         _ = journal.violations
