@@ -81,26 +81,6 @@ def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner) -> None:
     assert "leaked by test_inner.py::test_first" in str(result.stdout)
 
 
-def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner) -> None:
-    result = inner(
-        """
-        @pytest.fixture(scope="session")
-        def client(petstore):
-            return petstore.api_key
-
-        def test_one(client, petstore):
-            assert call(petstore, key=client)[0] == 200
-
-        def test_two(client, petstore):
-            assert client == "the-key-of-all"
-            assert call(petstore, key=client)[0] == 200
-        """,
-        settings="petstore_api_key = the-key-of-all",
-    )
-    result.assert_outcomes(passed=2)
-    assert result.ret == pytest.ExitCode.OK
-
-
 def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
     result = inner(_LEAK, settings="petstore_leaks = maybe")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -149,22 +149,22 @@ def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner) ->
     assert "GET /v1/pets: leaked by test_inner.py::test_keeps_its_address" in str(result.stdout)
 
 
-def test_a_fixed_key_keeps_one_address_for_clients_of_the_session(remote: Inner) -> None:
-    result = remote(
-        """
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner, stub: PetStoreMock, is_remote: bool) -> None:
+    source = """
         @pytest.fixture(scope="session")
         def address(petstore):
             return petstore.url, petstore.api_key
 
         @pytest.mark.parametrize("number", range(2))
         def test_it(address, petstore, number):
-            assert address == (petstore.url, petstore.api_key)
+            assert address == (petstore.url, "the-key-of-all") == (petstore.url, petstore.api_key)
             assert petstore.pets == []
             petstore.seed()
             assert call(petstore)[0] == 200
-        """,
-        settings="petstore_api_key = a-key-for-the-session",
-    )
+    """
+    options = [f"--petstore-remote={stub.url}"] if is_remote else []
+    result = inner(source, *options, settings="petstore_api_key = the-key-of-all")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.OK
 
