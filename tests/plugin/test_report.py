@@ -40,12 +40,9 @@ _FAILING = """
 """
 
 
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["here", "xdist"])
-def test_a_failing_test_shows_its_journal_in_every_report(
-    inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester: pytest.Pytester) -> None:
     """In the terminal whatever --show-capture says, in junit.xml, and in HAR files; and no other test does."""
-    result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", "--petstore-har=har/of-failures", *workers)
+    result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", "--petstore-har=har/of-failures")
     result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
     text = str(result.stdout)
     assert text.count("petstore journal") == 4, "one for each that failed and used petstore"

@@ -246,27 +246,23 @@ def test_the_document_says_which_mutants_no_test_noticed(inner: Inner, pytester:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
-def test_survivors_fail_the_run_only_under_a_share(inner: Inner, least: str, code: int) -> None:
-    result = inner(_PASSES, "--petstore-mutants=all", f"--petstore-mutants-fail-under={least}")
-    assert result.ret == code
-    assert result.parseoutcomes()["unnoticed"]
-    assert "failed" not in result.parseoutcomes()
+def test_a_noticed_mutant_is_not_run_again_unless_asked_and_survivors_fail_only_under_a_share(
+    inner: Inner, pytester: pytest.Pytester
+) -> None:
+    def run(least: str, code: pytest.ExitCode, *options: str) -> tuple[dict[str, int], dict[str, list[str]]]:
+        found = ("--petstore-mutants-json=found.json", f"--petstore-mutants-fail-under={least}")
+        result = inner(_PASSES, "--petstore-mutants=all", *found, *options)
+        assert result.ret == code
+        assert "failed" not in result.parseoutcomes()
+        return result.parseoutcomes(), {one["name"]: one["noticed_by"] for one in written(pytester)["mutants"]}
 
-
-@pytest.mark.untraced
-def test_a_mutant_that_was_noticed_is_not_run_again_unless_asked(inner: Inner, pytester: pytest.Pytester) -> None:
-    options = ("--petstore-mutants=all", "--petstore-mutants-json=found.json")
-    once = inner(_PASSES, *options).parseoutcomes()
-    noticed_once = {mutant["name"]: mutant["noticed_by"] for mutant in written(pytester)["mutants"]}
-    every = inner(_PASSES, *options, "--petstore-mutants-all").parseoutcomes()
-    mutants = written(pytester)["mutants"]
-    noticed_always = {mutant["name"]: mutant["noticed_by"] for mutant in mutants}
+    once, noticed_once = run("5", pytest.ExitCode.OK)
+    every, noticed_always = run("90.5", pytest.ExitCode.TESTS_FAILED, "--petstore-mutants-all")
     assert noticed_once["list-wrapped"] == ["test_inner.py::test_list"]
     assert noticed_always["list-wrapped"] == ["test_inner.py::test_again", "test_inner.py::test_list"]
     assert every["noticed"] > once["noticed"]
-    run = every["noticed"] + every["unnoticed"]
-    assert run < 2 * len(mutants) * 3 / 4, "mutants of operations that a test does not call are left out"
+    ran = every["noticed"] + every["unnoticed"]
+    assert ran < 2 * len(noticed_always) * 3 / 4, "mutants of operations that a test does not call are left out"
 
 
 def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
@@ -314,10 +310,9 @@ def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> No
 # Coverage of outcomes, and another date
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
-def test_coverage_is_written_and_must_be_reached(inner: Inner, pytester: pytest.Pytester, workers: str) -> None:
+def test_coverage_is_written_and_must_be_reached(inner: Inner, pytester: pytest.Pytester) -> None:
     options = ("--petstore-coverage-json=found/coverage.json", "--petstore-coverage-fail-under=50")
-    result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30", workers)
+    result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     found = written(pytester, "found/coverage.json")
     shown = {f"{row['operation']} {row['outcome']}": row["tests"] for row in found["outcomes"] if row["shown"]}
