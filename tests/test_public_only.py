@@ -20,7 +20,7 @@ TESTS: Final = Path(__file__).parent
 # Units, a copy of the package that is edited, and this file, which quotes what it refuses.
 OTHERS: Final = (TESTS / "unit", TESTS / "evolution", Path(__file__))
 MODULES: Final = {"checks", "faults", "stateful", "strategies", "verify"}
-NAMES: Final = {
+NAMES: Final[dict[str | None, set[str]]] = {
     None: MODULES | {*petstore_mock.__all__, "__version__", "__file__", "__path__", "__all__"},
     **{name: {*importlib.import_module(f"petstore_mock.{name}").__all__} for name in MODULES},
 }

@@ -101,7 +101,7 @@ def status(url: str, headers: dict[str, str]) -> int:
 @pytest.mark.parametrize("program", [["petstore-mock"], ["python", "-m", "petstore_mock"]], ids=["script", "module"])
 def test_installed_stub_serves_and_stops(programs: Path, program: list[str]) -> None:
     options = ("serve", "--port", "0", "--api-key", "a-key", "--log-format", "json", "--quiet")
-    command = [programs / program[0], *program[1:], *options]
+    command: list[str | Path] = [programs / program[0], *program[1:], *options]
     with subprocess.Popen(command, cwd=programs, text=True, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
