@@ -94,7 +94,7 @@ class Outcome:
     error: BaseException | None = None  #: the raised exception, or None
     kind: Kind | None = None  #: its meaning; None where ``classify`` does not know it
     seconds: float = 0.0  #: how long the call took, in seconds
-    #: Why the call had to be ended by force: ``hung`` for a client without a timeout, ``stood still`` for one that
+    #: Why the call had to be ended by force, ``hung`` for a client without a timeout, ``stood still`` for one that
     #: neither ended nor sent a request; else None.
     ended: Literal["hung", "stood still"] | None = None
 
@@ -159,7 +159,7 @@ class Observation:
     call: Call | None = None  #: None where nobody said what was asked
     outcome: Outcome | None = None  #: None where nobody looked
     process: Process | None = None  #: facts about the client's process; None where nobody looked
-    doing: str = "the client"  #: the subject of sentences where there is no call: ``make_client`` or ``close()``
+    doing: str = "the client"  #: the subject of sentences where there is no call, ``make_client`` or ``close()``
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that their caller still holds
@@ -223,7 +223,7 @@ class Check:
     name: str  #: the name of the function
     section: str  #: the section of the interface, or the RFC, that the rule follows from
     words: str  #: what that section says
-    needs: frozenset[Need]  #: what it looks at: ``journal``, ``outcome``, ``process``
+    needs: frozenset[Need]  #: what it looks at, of ``journal``, ``outcome``, ``process``
     look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
 
     def find(self, seen: Observation) -> Finding | None:

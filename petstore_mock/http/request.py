@@ -67,15 +67,17 @@ class ApiRequest:
     """A whole request, as the core sees it. ``when=`` functions of :meth:`PetStoreMock.inject` receive it."""
 
     method: str  #: the method token as sent
-    target: str  #: the target as sent, still percent-encoded: ``/v1/pets?limit=2``
+    target: str  #: the target as sent, still percent-encoded, such as ``/v1/pets?limit=2``
     fields: Fields = NO_FIELDS  #: the header fields in the order sent, names in the case sent, as bytes
     body: bytes = b""  #: the body, without its transfer coding
     connection: int = 0  #: the number of the connection, from 1; 0 without a socket
     exchange: int = 0  #: the number of the request on that connection, from 1
     started: float = 0.0  #: ``perf_counter()`` when the first byte arrived
     version: str = "HTTP/1.1"  #: the version of HTTP
-    root_path: str = ""  #: the path under which the application is mounted, encoded: ``/api`` of ``/api/v1/pets``
-    mount: str = ""  #: the prefix of a named world's address, as sent: ``/w/NAME``; empty for other worlds
+    root_path: str = (
+        ""  #: the path under which the application is mounted, encoded, such as ``/api`` of ``/api/v1/pets``
+    )
+    mount: str = ""  #: the prefix of a named world's address, as sent, such as ``/w/NAME``; empty for other worlds
     oversized: bool = False  #: whether the body passed the limit and is not whole
     operation: str | None = None  #: the operation that the route found, or None
 

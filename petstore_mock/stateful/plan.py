@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, product
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock import faults as kinds
@@ -14,9 +14,10 @@ from petstore_mock.strategies.scenario import Act, Scenario, Together
 from petstore_mock.strategies.scenarios import PLACES, Blocks, two_pets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from petstore_mock.stateful.run import Options
+    from petstore_mock.strategies.scenario import Step
     from petstore_mock.strategies.scenarios import Block
 
 # Longer than any call may take, for clients that say how long that is.
@@ -29,15 +30,20 @@ _LONG: Final = (
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
 _FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls, so that a key of the gap key_rotation is retired within them
-_MORE_THAN_A_PAGE: Final = 25
+_SEVERAL: Final = Act("seed_many", {"count": 3})
+_MANY: Final = Act("seed_many", {"count": 25})  # more than a page
 _LIMITED: Final = 7  # calls, so that the fifth request is refused
+
+
+def _flat(blocks: Iterable[Block]) -> list[Step]:
+    return [step for block in blocks for step in block]
 
 
 def known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with each argument and each animal."""
     values = [(ask,) for ask in blocks.plain] if options.arguments else blocks.values()
     for kind in (values, blocks.seeds(), blocks.updates()):
-        yield Scenario(steps=tuple(chain(*kind)))
+        yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 
 def waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
@@ -58,16 +64,18 @@ def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     is_own = options.faults is None
     quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
     numbers = [one for one in blocks.values() if not any(isinstance(value, str) for value in one[0].arguments.values())]
-    steps: Block = (Act("seed_many", {"count": 3}), *blocks.plain, *blocks.plain)
+    steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
     for name in options.environments:
         if is_there(name) and not (name == "ipv6" and options.tls):
             dated = name == "time_zone" and is_own
             limit = {"rate_limit": "retry_after_date"} if dated else {}
-            met = blocks.meetings(_NO_WAITS) if dated else numbers
-            yield Scenario(Behaviour().replace(limit), (*steps, *chain(*met)), environment=name)
-    yield Scenario(steps=tuple(chain(*blocks.meetings(quick))))
-    yield Scenario(steps=tuple(chain(*(blocks.redirections() if is_own else ()))))
-    steps = (Act("seed_many", {"count": _MORE_THAN_A_PAGE}), *blocks.plain * _ROUNDS, blocks.remove, *blocks.gone)
+            met = blocks.meetings(_NO_WAITS) if dated else ()
+            yield Scenario(Behaviour().replace(limit), (*steps, *_flat(numbers), *_flat(met)), environment=name)
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick))))
+    yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
+    # A client that looks for a lost animal may not find it.
+    lost = _flat(blocks.meetings([kinds.reset()]))
+    steps = (*lost, _MANY, *blocks.plain * _ROUNDS, blocks.remove, *blocks.gone)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
             yield Scenario(Behaviour().replace({name: alternative}), steps)

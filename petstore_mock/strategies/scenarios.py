@@ -222,7 +222,7 @@ def scenarios(
     drawn += [st.just((Own(name),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)
-    nested = st.lists(st.lists(block, min_size=1, max_size=6), min_size=1, max_size=5)
+    nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
     flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
     return st.builds(Scenario, behaviours(vary=chosen), flat)
 

@@ -64,7 +64,7 @@ class Verdict:
     gaps: Mapping[str, Finding]  #: what is known of every gap, by name
     drift: tuple[Drift, ...]  #: the gaps that are no longer as recorded
     requests: int  #: how many were sent
-    #: the animals that were, or may have been, left behind: id (None if its response was lost) and name
+    #: id (None if its response was lost) and name of each animal that was or may have been left behind
     left: tuple[tuple[int | None, str], ...]
     stopped: str | None  #: why it ended early, or None
     notes: tuple[str, ...]  #: what else the run noticed; none of it breaks the contract
