@@ -78,7 +78,7 @@ peers: $(PEERS)  ## the tests against other people's software, which it installs
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
 pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
-	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console_pictures.py
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600

@@ -6,7 +6,7 @@ from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petstore_mock.common.real import RLock
+from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
@@ -92,6 +92,7 @@ class World:
             self.host.check_key(key, self, shared=self.name is not None)
             if key in start.keys[:number]:
                 refuse("expected each API key once; one of them came twice")
+        self.made = perf_counter()
         store, rules = Store(start.random_seed), rules_for(start.behaviour)
         Animals(store, rules.policies.id_assignment).fill(start.seed)
         self._base = self.start = start

@@ -6,6 +6,7 @@ It needs no script and loads nothing. Clients may send hostile text: every text 
 from __future__ import annotations
 
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
+_FOLDED: Final = 3  # quiet requests in a row, from which on they are one line
 _HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0;
-  --trouble: #a40e26; }
+  --trouble: #a40e26; --fault: #7a4a00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --faint: #9ba6b2; --line: #3d444d;
-  --trouble: #ff9a94; } }
+  --trouble: #ff9a94; --fault: #e8b45a; } }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; color: var(--ink); background: var(--paper);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.3rem; } h1, h2, td { overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -35,8 +37,10 @@ pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 
   border-radius: 6px; padding: .6rem; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: start; color: var(--faint); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
-summary { cursor: pointer; } .faint { color: var(--faint); }
-.refused .response, .lost .response { color: var(--trouble); }
+summary { cursor: pointer; } .faint, .quiet { color: var(--faint); }
+.refused .response, .lost .response { color: var(--trouble); } .fault .response { color: var(--fault); }
+@media (max-width: 40rem) { body { padding: .5rem; } thead { display: none; } tr, th, td { display: block; }
+  tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } th, td { border: 0; padding: .1rem .3rem; } }
 """
 
 
@@ -58,12 +62,16 @@ def preformatted(text: str) -> str:
 
 
 def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> str:
-    """Return the table of exchanges, the newest first."""
+    """Return the table of exchanges, the newest first; several quiet ones in a row are folded."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
     caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
-    rows = "".join(_row(masked_copy(exchange), first, details=details) for exchange in reversed(exchanges))
+    rows = ""
+    for is_quiet, run in groupby(reversed(exchanges), _is_quiet):
+        found = [masked_copy(exchange) for exchange in run]
+        inner = "".join(_row(exchange, first, details=details) for exchange in found)
+        rows += _fold(found, inner) if is_quiet and len(found) >= _FOLDED else inner
     return (
         f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table>"
@@ -74,10 +82,24 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
+def _is_quiet(exchange: Exchange) -> bool:
+    is_plain = exchange.condition is None and exchange.fault is None and exchange.delayed_by is None
+    return is_plain and exchange.status is not None and exchange.status < 400
+
+
+def _fold(run: Sequence[Exchange], rows: str) -> str:
+    last, first = run[0].number, run[-1].number
+    return (
+        f'<tr class="quiet"><td colspan="5"><details data-key="fold-{first}"><summary>{len(run)} requests '
+        f'without trouble: {first} to {last}</summary><table class="exchange"><tbody>{rows}</tbody></table></details>'
+        "</td></tr>\n"
+    )
+
+
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
-    kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
+    kind = _kind(exchange)
     sent = f"<code>{_text(exchange.request_line)}</code>{_details(exchange) if details else ''}"
-    response = f"no response: {exchange.result}" if exchange.status is None else exchange.result
+    response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
     took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
@@ -85,6 +107,14 @@ def _row(exchange: Exchange, first: float, *, details: bool) -> str:
         f'<td class="response">{_text(response)}</td>'
         f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
+
+
+def _kind(exchange: Exchange) -> str:
+    if exchange.is_violation:
+        return "refused"
+    if exchange.status is None and not exchange.in_flight:
+        return "lost"
+    return "other" if exchange.fault is None else "fault"
 
 
 def _service(exchange: Exchange) -> str:
@@ -96,14 +126,14 @@ def _service(exchange: Exchange) -> str:
 
 
 def _details(exchange: Exchange) -> str:
-    is_open = " open" if exchange.is_violation and not exchange.expected else ""
     words = violation_text(exchange) if exchange.is_violation else curl_line(exchange)
     parts = [
         words,
         _message(exchange.fields, exchange.body),
         _message(exchange.response_fields, exchange.response_body),
     ]
-    return f"<details{is_open}><summary>details</summary>{''.join(map(preformatted, parts))}</details>"
+    shown = "".join(map(preformatted, parts))
+    return f'<details data-key="{exchange.number}"><summary>details</summary>{shown}</details>'
 
 
 def _message(fields: Iterable[tuple[str, str]], body: bytes) -> str:

@@ -9,11 +9,13 @@ from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.host import WorldEvent
+from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
 from petstore_mock.core.world import World
 from petstore_mock.journal.criteria import Criteria as Asked
+from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.outcomes import Coverage
@@ -152,6 +154,15 @@ def show_table(world: World, last: Limit = 50) -> str:
 def show_text(world: World) -> str:
     """Show the journal as pytest prints it."""
     return journal_text(world.journal.kept)
+
+
+@verb("GET", "requests/{number}/curl", locks=False, media_type="text/plain; charset=utf-8")
+def show_curl(world: World, number: int) -> str:
+    """Show the shell command that repeats a request."""
+    for exchange in world.journal.kept:
+        if exchange.number == number:
+            return curl_line(exchange)
+    raise NotFoundError(f"expected the number of a request in the journal; got {shown(number)}")
 
 
 @verb("GET", "coverage", locks=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NotRequired, TypedDict, Unpack
 
+from petstore_mock.common.real import perf_counter
 from petstore_mock.core.options import WorldOptions
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
 from petstore_mock.core.verification import Problem
@@ -37,6 +38,7 @@ class WorldData(TypedDict):
     faults: Count
     mutant: NotRequired[str]
     passed: NotRequired[bool]
+    age: NotRequired[float]  # seconds since it was made, or made anew
     previous: NotRequired[VerificationData]
 
 
@@ -134,7 +136,14 @@ def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
 @verb("GET", "worlds", member="worlds")
 def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
     """Show every world."""
-    return [{**world_data(world, origin), "passed": not world.verification.problems()} for world in worlds]
+    return [
+        {
+            **world_data(world, origin),
+            "passed": not world.verification.problems(),
+            "age": round(perf_counter() - world.made, 3),
+        }
+        for world in worlds
+    ]
 
 
 @verb("DELETE", "worlds")

@@ -141,7 +141,6 @@ def test_door_accepts_and_describes_it(petstore: World) -> None:
     assert ask(petstore, "POST", "/__petstore/pets", {"tags": "small"})[0] == 422
 
 
-@pytest.mark.xfail(reason="the form for animals in the console names its fields by hand", strict=True)
 def test_console_names_no_field_by_hand() -> None:
     page = PACKAGE / "control" / "page"
     assert [file.name for file in page.iterdir() if "categoryId" in file.read_text(encoding="utf-8")] == []

@@ -109,6 +109,18 @@ class Client:
         self._thread = threading.Thread(target=self._send)
         self.sent = 0
 
+    def send(self, most: int) -> None:
+        """Send so many requests as fast as they are answered; the twentieth alone breaks the contract."""
+        connection = http.client.HTTPConnection(self._url.hostname or "", self._url.port, timeout=10)
+        headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+        for number in range(1, most + 1):
+            if number == 20:
+                connection.request("POST", "/v1/pets", json.dumps({"name": "Rex", "categoryId": "three"}), headers)
+            else:
+                connection.request("GET", f"/v1/pets?limit={number % 10 + 1}", headers=headers)
+            connection.getresponse().read()
+        connection.close()
+
     def _send(self) -> None:
         connection = http.client.HTTPConnection(self._url.hostname or "", self._url.port, timeout=10)
         headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
@@ -190,3 +202,18 @@ def test_a_thousand_requests_a_second_do_not_freeze_it(visit: Callable[..., Cons
         assert seen.heap[1] < seen.heap[0] * 1.25 + 1000, "memory stays flat"
         assert page.locator("#request-list li").count() == 500
         assert "earlier left out" in page.locator("#requests-told").inner_text()
+
+
+def test_a_search_finds_one_of_ten_thousand(visit: Callable[..., Console]) -> None:
+    with serving("--api-key", KEY, "--seed", "10", "--keep-requests", "10000") as url:
+        Client(url).send(10_000)
+        console = visit(url)
+        page = console.open()
+        page.get_by_text("500 requests, 9,500 earlier left out.").wait_for()
+        began = time.perf_counter()
+        page.get_by_role("searchbox").fill("three")
+        console.rows.filter(has_text="body.categoryId must be an integer").wait_for(timeout=30_000)
+        sys.stdout.write(f"found in {time.perf_counter() - began:.1f} s\n")
+        page.get_by_text("1 of 10,000 match.").wait_for()
+        console.rows.first.click()
+        assert console.entry.get_by_role("heading", level=2).inner_text() == "20 POST /v1/pets"

@@ -1,5 +1,4 @@
 // Elements, made of text alone: whatever a client sent is data, so nothing here ever parses markup.
-
 export const $ = (id) => document.getElementById(id);
 
 /** Make an element: attributes by name, `on...` as listeners, children as text or elements. */
@@ -14,6 +13,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+export const button = (name, onclick, attributes = {}) => make("button", { type: "button", onclick, ...attributes }, name);
 const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
 /** Fill a table: names of columns, and rows of cells (text or elements); a row's `id` is its own. The focus stays. */
@@ -22,29 +22,53 @@ export function fillTable(table, columns, rows) {
   const body = rows.map(({ id, cells }) =>
     make("tr", { id }, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
   const focused = table.contains(document.activeElement) ? nameOf(document.activeElement) : null;
-  table.replaceChildren(make("thead", {}, head), make("tbody", {}, body));
+  table.replaceChildren(...(rows.length ? [make("thead", {}, head), make("tbody", {}, body)] : []));
+  table.parentElement.hidden = rows.length === 0; // its region would be a tab stop with nothing in it
   if (focused !== null) [...table.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
 }
 
-/** Say something that a screen reader tells as well. */
+let clearing = 0;
+/** Say something for some seconds, beside the page; a screen reader tells it as well. */
 export function notice(text) {
   $("notice").textContent = text;
+  clearTimeout(clearing);
+  clearing = setTimeout(() => { $("notice").textContent = ""; }, 6000);
 }
 
-export function problem(text) {
-  $("problem").textContent = text;
-  $("problem").hidden = !text;
-}
-
-/** Run what a control asks for; what the door refuses is told in its own words. */
+/** Run what a control asks for. What the door refuses is shown in its own words. */
 export async function attempt(work, done = "") {
+  const shown = $("problem");
+  shown.hidden = true;
   try {
-    problem("");
     await work();
     if (done) notice(done);
   } catch (error) {
-    if (error.status !== 401) problem(error.message);
+    shown.hidden = error.status === 401;
+    shown.textContent = error.message;
   }
+}
+
+/** Ask in a dialog before something that can't be undone. */
+export function confirmed(question, action) {
+  const dialog = $("confirm");
+  $("confirm-question").textContent = question;
+  $("confirm-do").textContent = action;
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "do"), { once: true });
+  });
+}
+
+/** Copy a text; the button says so for two seconds. */
+export async function copy(text, pressed) {
+  await navigator.clipboard.writeText(text).catch(() => { // which no page may do that came without TLS from another machine
+    throw new Error(`The browser lets no page copy here. Mark this text: ${text}`);
+  });
+  if (!pressed) return notice("Copied.");
+  const name = (pressed.dataset.name ??= pressed.textContent);
+  pressed.textContent = "Copied";
+  setTimeout(() => { pressed.textContent = name; }, 2000);
 }
 
 export const count = (number) => number.toLocaleString("en");

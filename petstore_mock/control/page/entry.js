@@ -1,151 +1,155 @@
-// One request: the reason of its response, the request and the response as sent, and a way to repeat it.
-
-import { $, attempt, make, notice, visible } from "./dom.js";
-import { curlOf } from "./copies.js";
-import { isLost, isPending, kindOf, reason, result, target } from "./words.js";
+// One request: why its response is what it is, both messages as they were sent, and ways to repeat it.
+import { json, text } from "./door.js";
+import { $, attempt, button, copy, make, visible } from "./dom.js";
+import { isLost, isPending, isRefused, kindOf, reason, result, SIGNS } from "./journal.js";
+import { breakLike } from "./steering.js";
+const LONG = 160; // characters of a target or a value before it is folded
+const OWN = /^(accept-encoding|connection|content-length|expect|host|te|trailer|transfer-encoding|upgrade|user-agent)$/i; // of a client
 
 export function showEntry(entry, number) {
   const pane = $("entry");
-  if (entry === null) {
-    pane.replaceChildren(make("p", { class: "faint" }, "Choose a request to see the request, the response, and the reason."));
-    return;
-  }
-  const close = make("a", { href: "#/requests", class: "close" }, "Close");
-  if (entry === undefined) {
-    pane.replaceChildren(close, make("p", {}, `Request ${number} is not in the journal: it was cleared or evicted, or it never arrived.`));
-    return;
-  }
+  const key = entry ? `${entry.number} ${entry.at} ${entry.state}` : "";
+  if (key && pane.dataset.key === key) return undefined; // it came again: keep its buttons and the place
+  pane.dataset.key = key;
+  if (entry === null) return pane.replaceChildren();
+  const close = make("a", { href: "#/requests", class: "button close" }, "Close");
+  const gone = `Request ${number} is not in the journal: it was cleared or evicted, or it never arrived.`;
+  if (entry === undefined) return pane.replaceChildren(make("div", { class: "bar" }, make("p", {}, gone), close));
+  const [path, query] = entry.target.split(/\?(.*)/s);
   pane.replaceChildren(...[
-    make("div", { class: "bar" },
-      make("h2", { class: kindOf(entry) }, `${entry.number}  ${visible(entry.method)} `, visible(target(entry)).slice(0, 2000)),
-      close),
-    facts(entry),
-    why(entry),
-    copies(entry),
+    make("div", { class: "bar" }, make("h2", {}, visible(`${entry.number} ${entry.method} ${path}`).slice(0, 2000)), close),
+    facts(entry), why(entry), actions(entry),
     make("h3", {}, "Request"),
-    query(entry),
+    query ? make("details", { open: entry.target.length <= LONG }, make("summary", {}, "Target, as sent"), block(entry.target, "Target")) : null,
+    table("Parameters", Object.entries(entry.query).flatMap(([name, values]) => values.map((value) => [name, value])),
+      entry.violations.filter((one) => one.field.startsWith("query.")).map((one) => ({ ...one, field: one.field.slice(6) }))),
     body(entry),
-    fields("Header fields sent", entry.headers, at(entry, "Authorization"), entry),
+    table("Header fields", entry.fields, entry.violations.filter((one) => /^[A-Z][\w-]*$/.test(one.field))),
     make("h3", {}, "Response"),
-    answer(entry),
-    fields("Header fields of the response", entry.response_headers, [], entry),
-  ].filter((part) => part !== null));
+    response(entry),
+    table("Header fields", entry.response_fields),
+  ].filter(Boolean));
   pane.scrollTop = 0;
 }
 
 function facts(entry) {
   const told = [
-    ["Response", result(entry) + (entry.outcome && entry.status !== null ? ` (${entry.outcome})` : "")],
-    ["Took", `${entry.duration_ms.toFixed(1)} ms`],
+    ["Response", make("span", { class: kindOf(entry), id: "entry-result" }, `${SIGNS[kindOf(entry)]} ${result(entry)}`,
+      entry.outcome && entry.status !== null ? ` (${entry.outcome})` : "")],
     ["Operation", entry.operation ?? "none"],
     ["Executed", entry.executed ? "yes" : "no"],
-    ["At", entry.at],
+    ["Took", isPending(entry) ? "" : `${entry.duration_ms.toFixed(1)} ms`],
+    ["At", make("time", { datetime: entry.at }, entry.at.replace("T", " ").replace("Z", " UTC"))],
+    ["Connection", entry.connection ? String(entry.connection) : ""],
   ];
-  if (entry.fault !== null) told.push(["Fault", entry.fault]);
-  if (entry.connection) told.push(["Connection", String(entry.connection)]);
-  return make("dl", { class: "facts" }, told.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, visible(value)))));
+  return make("dl", { class: "facts" }, told.filter(([, value]) => value).map(([name, value]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
-const at = (entry, field) => entry.violations.filter((one) => one.field.toLowerCase() === field.toLowerCase());
+const section = (name) => (!name || name.startsWith("RFC") ? name : `§${name}`);
 
-function section(name) {
-  if (!name) return "";
-  return name.startsWith("RFC") ? name : `§${name}`;
-}
-
-/** The one thing that people came for: each rule that was broken, at its field, in the words of the interface. */
+/** The reason first: each broken rule with the sentence of the interface, or the fault and what it did. */
 function why(entry) {
   if (!reason(entry)) return null;
-  if (entry.violations.length === 0) {
-    const told = entry.fault === null ? entry.reason : `The fault ${entry.fault} was planned for it.`;
-    return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" },
-      make("p", {}, make("strong", {}, visible(told).slice(0, 2000))), consequence(entry));
-  }
-  return make("div", { class: "why refused", role: "note", "aria-label": "Why" },
-    make("p", {}, "The request broke the contract."),
-    make("ul", {}, entry.violations.map((one) => make("li", {},
-      make("strong", {}, ...named(one)),
-      make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence ?? "")}`)))));
+  const told = isRefused(entry)
+    ? [make("p", {}, entry.expected ? "The request broke the contract, as the test expects." : "The request broke the contract."),
+      make("ul", {}, entry.violations.map((one) => make("li", {}, make("strong", {}, visible(one.message)),
+        make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence)}`)))),
+      entry.omitted ? make("p", {}, `It broke ${entry.omitted} more rules.`) : null]
+    : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `It met the fault ${entry.fault}.`).slice(0, 2000))),
+      entry.fault === null ? null : make("p", {}, consequence(entry))];
+  return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, told);
 }
 
-/** What a fault did to what was asked: above all, whether it was done. */
 function consequence(entry) {
-  if (entry.fault === null) return null;
-  if (isLost(entry)) {
-    return make("p", {}, "The animal was created, and only the response was lost. A client that retries creates a second animal.");
+  if (isLost(entry)) return "The request was executed, and only the response was lost. A client that retries does it a second time.";
+  const executed = entry.executed ? "The request was executed." : "The request was not executed.";
+  return entry.status === null && !isPending(entry) ? `${executed} The client got no response.` : executed;
+}
+
+const broken = (violations) => violations.map((one) => make("span", { class: "broken" }, `◇ ${visible(one.message)} (${section(one.section)})`));
+
+const folded = (value) => (value.length <= LONG ? visible(value)
+  : make("details", {}, make("summary", {}, `${visible(value.slice(0, LONG))}…`), visible(value)));
+
+/** Names with values; a field that is wrong has the reason below it, and one that is missing a row of its own. */
+function table(label, pairs, violations = []) {
+  const at = (name) => violations.filter((one) => one.field.toLowerCase() === name.toLowerCase());
+  const absent = [...new Set(violations.map((one) => one.field))].filter((field) => !pairs.some(([name]) => name.toLowerCase() === field.toLowerCase()));
+  if (pairs.length + absent.length === 0) return null;
+  const rows = [...pairs, ...absent.map((name) => [name, ""])].map(([name, value]) =>
+    make("tr", {}, make("th", { scope: "row" }, visible(name)), make("td", {}, folded(value), broken(at(name)))));
+  return make("details", { open: violations.length > 0 || label === "Parameters" }, make("summary", {}, label),
+    make("table", { class: "pairs", "aria-label": label }, make("tbody", {}, rows)));
+}
+
+function block(text, label, violations = [], known = new Map()) {
+  const parts = [];
+  let at = 0;
+  for (const [field, [start, end]] of known) {
+    if (start < at || !violations.some((one) => one.field === field)) continue;
+    parts.push(visible(text.slice(at, start)), make("mark", {}, visible(text.slice(start, end))));
+    at = end;
   }
-  if (entry.status === null && !isPending(entry)) return make("p", {}, "The client got no response.");
-  return make("p", {}, entry.executed ? "The request was executed." : "The request was not executed.");
+  return make("pre", { tabindex: "0", role: "region", "aria-label": label }, parts, visible(text.slice(at)), broken(violations));
 }
 
-/** The words of a violation, with its field as code, which most begin with. */
-function named(violation) {
-  const { field, message } = violation;
-  if (!field) return [visible(message)];
-  return message.startsWith(field) ? [make("code", {}, visible(field)), visible(message.slice(field.length))]
-    : [make("code", {}, visible(field)), ": ", visible(message)];
-}
-
-function broken(violations) {
-  return violations.map((one) => make("span", { class: "broken" }, `◇ ${visible(one.message)} (${section(one.section)})`));
-}
-
-function query(entry) {
-  const known = Object.entries(entry.query).flatMap(([name, values]) => values.map((value) => [name, value]));
-  if (known.length === 0) return null;
-  return make("dl", { class: "fields", "aria-label": "Query" }, known.map(([name, value]) => make("div", {},
-    make("dt", {}, visible(name)), make("dd", {}, visible(value), broken(at(entry, `query.${name}`))))));
+/** Return where each value stands in JSON text, by its path, such as `body.tags[0]`; the whole of it needs no mark. */
+function places(text) {
+  const found = new Map();
+  const tokens = /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*"|[^\s{}[\],:]+))/gsy;
+  const next = () => {
+    const match = tokens.exec(text);
+    return { sign: match[1], word: match[2], start: tokens.lastIndex - (match[1] ?? match[2]).length };
+  };
+  const value = (path, token) => {
+    let item = token;
+    for (let index = 0; token.sign && item.sign !== "}" && item.sign !== "]"; index += 1) { // of `{`, `[` or `,`
+      item = next();
+      if (item.sign === "}" || item.sign === "]") break;
+      if (token.sign === "{") {
+        next(); // the colon
+        value(`${path}.${JSON.parse(item.word)}`, next());
+      } else value(`${path}[${index}]`, item);
+      item = next();
+    }
+    if (path !== "body") found.set(path, [token.start, tokens.lastIndex]);
+  };
+  value("body", next());
+  return found;
 }
 
 function body(entry) {
   const violations = entry.violations.filter((one) => /^body\b/.test(one.field));
-  if (entry.body_base64 !== null) return block(`binary, in base64: ${entry.body_base64}`, "Body", violations);
-  if (!entry.body_text && violations.length === 0) return make("p", { class: "faint" }, "no body");
-  return block(entry.body_text, "Body", violations);
+  if (entry.body_base64 === null && !entry.body_text && violations.length === 0) return make("p", { class: "faint" }, "No body.");
+  const known = entry.body !== null && violations.length ? places(entry.body_text) : undefined; // it is JSON, and not deep
+  return block(entry.body_text ?? `in base64: ${entry.body_base64}`, "Body", violations, known);
 }
 
-function answer(entry) {
-  if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "nothing yet" : `nothing: ${result(entry)}`);
-  if (entry.response_body_base64 !== null) return block(`binary, in base64: ${entry.response_body_base64}`, "Body of the response");
-  return entry.response_body_text ? block(entry.response_body_text, "Body of the response") : make("p", { class: "faint" }, "no body");
+function response(entry) {
+  if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "Nothing yet." : `Nothing: ${result(entry)}.`);
+  const shown = entry.response_body_text ?? `in base64: ${entry.response_body_base64}`;
+  return shown ? block(shown, "Body of the response") : make("p", { class: "faint" }, "No body.");
 }
 
-function block(text, label, violations = []) {
-  const shown = text.length > 100_000 ? `${text.slice(0, 100_000)}\n... (${text.length} characters)` : text;
-  return make("pre", { tabindex: "0", role: "region", "aria-label": label }, visible(shown), broken(violations));
+export const copyCurl = async (number, pressed) => copy(await text(`requests/${number}/curl`), pressed);
+
+/** Return the request as a call of fetch, with the key by its name. */
+function fetchOf(entry) {
+  const origin = new URL($("service-url").textContent).origin;
+  const fields = entry.fields.filter(([name]) => !OWN.test(name)).map(([name, value]) => {
+    const [, scheme] = /^(bearer) \S/i.exec(value) ?? [];
+    return `    ${json(name)}: ${scheme ? `\`${scheme} \${process.env.PETSTORE_KEY}\`` : json(value)},\n`;
+  });
+  const parts = [`  method: ${json(entry.method)},\n`, fields.length ? `  headers: {\n${fields.join("")}  },\n` : "",
+    entry.body_text ? `  body: ${json(entry.body_text)},\n` : ""];
+  return `const response = await fetch(${json(origin + entry.base_path + entry.target)}, {\n${parts.join("")}});`;
 }
 
-function fields(label, headers, violations, entry) {
-  const names = Object.entries(headers);
-  const open = violations.length > 0;
-  if (names.length === 0 && !open) return null;
-  const rows = names.map(([name, value]) => make("div", {}, make("dt", {}, visible(name)),
-    make("dd", {}, visible(value), broken(violations.filter((one) => one.field.toLowerCase() === name)))));
-  const absent = violations.filter((one) => !Object.hasOwn(entry.headers, one.field.toLowerCase()));
-  rows.push(...absent.map((one) => make("div", {}, make("dt", {}, one.field.toLowerCase()), make("dd", {}, broken([one])))));
-  return make("details", { open }, make("summary", {}, label), make("dl", { class: "fields" }, rows));
-}
-
-// Copies
-
-function copies(entry) {
-  const shown = make("pre", { hidden: true, tabindex: "0", role: "region", "aria-label": "The copy" });
-  const copy = (id, name, text) => make("button", {
-    type: "button",
-    id,
-    onclick: () => attempt(async () => {
-      shown.textContent = await text();
-      shown.hidden = false;
-      try {
-        await navigator.clipboard.writeText(shown.textContent);
-        notice(`Copied ${name}.`);
-      } catch {
-        notice("The browser lets no page copy here: mark the text.");
-      }
-    }),
-  }, `Copy ${name}`);
-  return make("div", { class: "copies" },
-    copy("copy-curl", "as curl", () => curlOf(entry)),
-    copy("copy-link", "the link", () => `${location.origin}${location.pathname.replace(/latest$/, "")}#/requests/${entry.number}`),
-    shown);
+function actions(entry) {
+  const doing = (work) => (event) => attempt(() => work(event.currentTarget));
+  return make("div", { class: "actions bar" },
+    button("Copy as curl", doing((pressed) => copyCurl(entry.number, pressed)), { id: "copy-curl", class: "primary", "aria-live": "polite" }),
+    button("Copy as fetch", doing((pressed) => copy(fetchOf(entry), pressed)), { "aria-live": "polite" }),
+    button("Break the next one like this", doing(() => breakLike(entry))));
 }

@@ -1,26 +1,15 @@
 // Which pane is shown, by the address: #/requests/12 and the like can be linked to.
-
-import { ask, setToken, takeToken, whenRefused, WORLD } from "./door.js";
-import { $, attempt, count, notice } from "./dom.js";
-import * as exchange from "./exchange.js";
+import { ask, setToken, shapes, takeToken, whenRefused, WORLD } from "./door.js";
+import { $, attempt, copy, count, make } from "./dom.js";
+import { journal } from "./journal.js";
 import * as overview from "./overview.js";
 import * as requests from "./requests.js";
 import * as steering from "./steering.js";
-
 const PANES = {
-  requests: async () => {},
-  exchange: exchange.drawExchange,
-  animals: steering.showAnimals,
-  faults: steering.showFaults,
-  gaps: steering.showGaps,
-  clock: steering.showClock,
-  coverage: overview.showCoverage,
-  worlds: overview.showWorlds,
+  requests: async () => {}, exchange: overview.showExchange, animals: steering.showAnimals, faults: steering.showFaults,
+  gaps: steering.showGaps, clock: steering.showClock, coverage: overview.showCoverage, worlds: overview.showWorlds,
 };
-const AGAIN = new Set(["faults", "clock", "coverage", "worlds"]); // panes that change by themselves
-const FOLLOWING = new Set(["animals", "exchange"]); // panes that requests change
-const REFRESH = 2000; // milliseconds
-
+const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // panes that only requests and people change
 let shown = "";
 let told = 0; // the requests of which the panes have told
 let over = false; // whether this world has ended: then there is nothing more to ask for
@@ -31,33 +20,34 @@ function route() {
   const known = Object.hasOwn(PANES, pane) ? pane : "requests";
   for (const name of Object.keys(PANES)) {
     $(name).hidden = name !== known;
-    const link = $(`nav-${name}`);
-    if (name === known) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    $(`nav-${name}`).ariaCurrent = name === known ? "page" : null;
   }
   $("token").hidden = true;
   document.title = `${known[0].toUpperCase()}${known.slice(1)}: ${WORLD} - petstore_mock`;
-  if (known === "requests") requests.show(number === undefined ? null : Number(number));
-  if (shown !== known) {
-    notice("");
-    $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "center" });
-  }
+  if (known === "requests") requests.show(number === undefined ? null : Number(number), shown !== known);
+  if (shown !== known) $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "center" });
   shown = known;
   void attempt(PANES[known]);
 }
 
-const isTyping = () => Boolean(document.activeElement?.closest("input, select"));
+const isTyping = () => Boolean(document.activeElement?.closest("input, select") || document.querySelector("dialog[open]"));
 
 async function showWorld() {
   const world = await ask("GET", "world");
-  $("world-name").textContent = world.name === "default" ? "" : `world ${world.name}`;
+  $("world-name").textContent = WORLD === "default" ? "" : `World ${WORLD}`;
   $("service-url").textContent = world.url;
   $("count-faults").textContent = world.faults ? count(world.faults) : "";
   $("count-animals").textContent = world.pets ? count(world.pets) : "";
+  for (const line of document.querySelectorAll("[data-line]")) {
+    line.textContent = line.dataset.line.replace("{url}", world.url).replace("{door}", new URL("./", location.href)).replace("{key}", world.api_key);
+  }
 }
 
 async function begin() {
   await showWorld();
+  const { body } = await shapes();
+  const operations = body("requests/wait").properties.operation.anyOf.find((one) => one.enum).enum;
+  $("requests-operation").append(...operations.map((name) => make("option", {}, name)));
   if (/\/latest$/.test(location.pathname) && !/^#\/\w/.test(location.hash)) {
     const number = await requests.latest();
     if (number !== null) history.replaceState(null, "", `#/requests/${number}`);
@@ -66,16 +56,12 @@ async function begin() {
   void requests.follow(() => {
     void showWorld().catch(() => {});
     if (!isTyping()) void PANES[shown]().catch(() => {});
-  }, () => {
-    over = true;
-  });
+  }, () => { over = true; });
 }
 
-for (const part of [requests, exchange, steering, overview]) part.start();
-
+for (const part of [requests, steering, overview]) part.start();
 whenRefused(() => {
-  for (const name of Object.keys(PANES)) $(name).hidden = true;
-  $("token").hidden = false;
+  for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== "token";
   $("token-value").focus();
 });
 $("token-form").addEventListener("submit", (event) => {
@@ -83,13 +69,18 @@ $("token-form").addEventListener("submit", (event) => {
   setToken($("token-value").value);
   void attempt(begin);
 });
-window.addEventListener("hashchange", route);
+document.addEventListener("click", ({ target }) => {
+  if (target.dataset.copies) void attempt(() => copy($(target.dataset.copies).textContent, target));
+  if (target.matches("dialog button")) target.closest("dialog").close(target.value);
+  if (target.id === "help-open") $("help").showModal();
+});
+addEventListener("hashchange", route);
 setInterval(() => {
   if (over || document.hidden || !$("token").hidden) return;
-  const came = requests.latestNumber() !== told;
-  told = requests.latestNumber();
+  const came = journal.total !== told;
+  told = journal.total;
   if (came) void showWorld().catch(() => {});
-  if ((AGAIN.has(shown) || (came && FOLLOWING.has(shown))) && !isTyping()) void PANES[shown]().catch(() => {});
-}, REFRESH);
+  if ((came || !FOLLOWING.has(shown)) && !isTyping()) void PANES[shown]().catch(() => {});
+}, 2000);
 takeToken();
 void attempt(begin);

@@ -1,15 +1,30 @@
-// What was shown so far, and which worlds there are.
-
-import { ask, pageOf, ROOT, WORLD } from "./door.js";
-import { $, attempt, count, fillTable, make, visible } from "./dom.js";
+// What happened so far, and which worlds there are.
+import { ask, pageOf, ROOT, text, WORLD } from "./door.js";
+import { $, attempt, button, confirmed, count, fillTable, make, visible } from "./dom.js";
+/** Show the table that the service makes, the same as in a report. It escapes what clients sent. */
+export async function showExchange() {
+  const content = await text("requests.html?last=100");
+  const inner = /<table[^]*<\/table>/.exec(content)?.[0] ?? ""; // without the page's styles, which our policy refuses
+  const table = new DOMParser().parseFromString(inner, "text/html").querySelector("table"); // scripts would not run
+  $("exchange-empty").hidden = table !== null;
+  $("exchange-table").hidden = table === null;
+  const known = new Map([...$("exchange-table").querySelectorAll("details")].map((one) => [one.dataset.key, one.open]));
+  for (const row of table?.querySelectorAll("[data-number]") ?? []) {
+    row.removeAttribute("id"); // the list of requests has it
+    const number = row.querySelector("th");
+    number.replaceChildren(make("a", { href: `#/requests/${row.dataset.number}` }, number.textContent));
+  }
+  for (const one of table?.querySelectorAll("details") ?? []) one.open = known.get(one.dataset.key) ?? one.open;
+  $("exchange-table").replaceChildren(...(table ? [document.importNode(table, true)] : []));
+}
 
 export async function showCoverage() {
   const { outcomes, faults } = await ask("GET", "coverage");
   const operations = [...new Set(outcomes.map((one) => one.operation))];
   const names = [...new Set(outcomes.map((one) => one.outcome))].sort();
   const cell = (shown, never = "never") => {
-    if (shown === undefined) return make("td", { class: "none" }, make("span", { "aria-hidden": "true" }, "-"));
-    return shown ? make("td", { class: "shown" }, count(shown)) : make("td", { class: never }, "never");
+    if (shown === undefined) return make("td", {}, make("span", { "aria-hidden": "true" }, "–"));
+    return make("td", { class: shown ? "shown" : never }, shown ? count(shown) : "never");
   };
   const row = (name, cells) => ({ cells: [make("th", { scope: "row" }, name), ...cells] });
   fillTable($("coverage-table"), ["outcome", ...operations], [
@@ -18,7 +33,19 @@ export async function showCoverage() {
     ...faults.map((one) => row(`fault ${one.fault}`, operations.map((operation) => cell(one.operations[operation], "unseen")))),
   ]);
   const shown = outcomes.filter((one) => one.shown).length;
-  $("coverage-told").textContent = `${shown} of ${outcomes.length} documented outcomes were shown to the client, by the requests that are kept.`;
+  $("coverage-told").textContent = `The client has seen ${shown} of ${outcomes.length} documented outcomes, by the requests that are kept.`;
+}
+
+function ageOf(seconds) {
+  const [size, name] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.floor(seconds / size)} ${name}`;
+}
+
+async function end(world) {
+  if (!await confirmed(`End the world ${world.name}? Its animals, faults and requests go with it.`, "End it")) return;
+  await ask("DELETE", "world", undefined, { at: pageOf(world.name) });
+  if (world.name === WORLD) location.assign(ROOT);
+  else await showWorlds();
 }
 
 export async function showWorlds() {
@@ -26,34 +53,29 @@ export async function showWorlds() {
     ask("GET", "worlds", undefined, { at: ROOT }), ask("GET", "world/verification")]);
   $("world-problems").replaceChildren(...verification.problems.map((one) =>
     make("li", {}, make("strong", {}, one.kind.replace("_", " ")), " ", visible(one.message))));
-  fillTable($("worlds-table"), ["world", "animals", "requests", "violations", "faults", "state", "end"], worlds.map((world) => ({
-    id: `world-${world.name}`,
-    cells: [
-      make("a", { href: pageOf(world.name), "aria-current": world.name === WORLD ? "true" : null }, world.name),
-      count(world.pets), count(world.requests), count(world.violations), count(world.faults),
-      world.passed ? "passes" : make("strong", { class: "trouble" }, "× has problems"),
-      world.name === "default" ? "" : make("button", {
-        type: "button", "aria-label": `End world ${world.name}`,
-        onclick: () => attempt(async () => {
-          await ask("DELETE", "world", undefined, { at: pageOf(world.name) });
-          if (world.name === WORLD) location.assign(ROOT);
-          else await showWorlds();
-        }, `Ended ${world.name}.`),
-      }, "End")],
-  })));
+  const wanted = $("worlds-search").value.toLowerCase();
+  const found = worlds.filter((world) => world.name.toLowerCase().includes(wanted))
+    .sort((a, b) => a.passed - b.passed || (b.violations > 0) - (a.violations > 0) || a.age - b.age);
+  $("worlds-told").textContent = `${count(found.length)} of ${count(worlds.length)} worlds, ${count(worlds.filter((one) => !one.passed).length)} with problems.`;
+  fillTable($("worlds-table"), ["state", "world", "animals", "requests", "violations", "faults", "age", make("span", { class: "hidden" }, "end")],
+    found.slice(0, 500).map((world) => ({
+      id: `world-${world.name}`,
+      cells: [
+        make("span", { class: `pill ${world.passed ? "pill-0" : "pill-bad"}` }, world.passed ? "passes" : "× has problems"),
+        make("a", { href: pageOf(world.name), "aria-current": world.name === WORLD && "true" }, world.name),
+        count(world.pets), count(world.requests), count(world.violations), count(world.faults), ageOf(world.age),
+        world.name === "default" ? "" : button("End", () => attempt(() => end(world)), { class: "quiet", "aria-label": `End world ${world.name}` })],
+    })));
 }
 
 export function start() {
+  $("worlds-search").addEventListener("input", () => attempt(showWorlds));
   $("world-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void attempt(async () => {
-      await ask("PUT", "world", {}, { at: pageOf($("world-new").value) });
-      $("world-new").value = "";
-      await showWorlds();
-    }, "Made it.");
+    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "Made it.");
   });
   $("world-reset").addEventListener("click", () => attempt(async () => {
-    await ask("POST", "world/reset");
-    await showWorlds();
-  }, "It is as it was at its start."));
+    const question = "Reset this world to its start? Its journal and its changes go.";
+    if (await confirmed(question, "Reset it")) await ask("POST", "world/reset").then(showWorlds);
+  }));
 }

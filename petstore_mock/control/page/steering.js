@@ -1,142 +1,148 @@
 // What changes the world: animals, faults, gaps, the clock.
-
-import { ask } from "./door.js";
-import { $, attempt, count, fillTable, make, visible } from "./dom.js";
-
+import { ask, json, parse, shapes } from "./door.js";
+import { $, attempt, button, confirmed, count, fillTable, make, visible } from "./dom.js";
+import { changes, fieldsOf } from "./form.js";
 const MOST = 500; // rows of a table
-const REMOVAL = "2030-12-05T00:00:00Z"; // when the interface takes getPet out (§4.3)
+let animals = null; // the form: its fields, and the animal that it changes
+let plan = null; // the form: fields of the rule, and of the kind that is chosen
+const emptyHead = (name) => make("span", { class: "hidden" }, name);
+const quiet = (name, label, work) => button(name, work, { class: "quiet", "aria-label": label });
 
-const button = (name, label, onclick, id) => make("button", { type: "button", "aria-label": label, onclick, id }, name);
+async function knowAnimals() {
+  if (animals) return;
+  const { schema, whole } = await shapes();
+  const columns = Object.entries(schema("Animal").properties).map(([name, rules]) => ({ name, choices: whole(rules).enum }));
+  animals = { fields: fieldsOf(schema("NewAnimal"), whole, "animal"), columns, before: null };
+  $("animal-fields").replaceChildren(...animals.fields.elements);
+}
 
-// Animals
+function cellOf(value, choices) {
+  if (value === undefined || value === null) return make("span", { class: "faint" }, "–");
+  const shown = visible(typeof value === "object" ? json(value) : value);
+  return choices ? make("span", { class: `pill pill-${choices.indexOf(value)}` }, shown) : shown;
+}
 
 export async function showAnimals() {
+  await knowAnimals();
   const { pets } = await ask("GET", "pets");
+  const wanted = $("animals-search").value.toLowerCase();
+  const found = pets.filter((pet) => Object.values(pet).join(" ").toLowerCase().includes(wanted));
   $("count-animals").textContent = pets.length ? count(pets.length) : "";
-  $("animals-told").textContent = pets.length > MOST ? `The first ${count(MOST)} of ${count(pets.length)}.` : "";
-  if (pets.length === 0) $("animals-told").textContent = "There is no animal.";
-  fillTable($("animals-table"), ["id", "name", "category", "status", "change"], pets.slice(0, MOST).map((pet) => ({
+  $("animals-empty").hidden = pets.length > 0;
+  $("animals-told").textContent = `${count(Math.min(found.length, MOST))} of ${count(pets.length)} animals.`;
+  const remove = (pet) => attempt(() => ask("DELETE", `pets/${pet.id}`).then(showAnimals), `Removed animal ${pet.id}.`);
+  fillTable($("animals-table"), [...animals.columns.map(({ name }) => name), emptyHead("change")], found.slice(0, MOST).map((pet) => ({
     id: `animal-${pet.id}`,
-    cells: [String(pet.id), visible(pet.name), String(pet.categoryId), pet.status ?? make("span", { class: "faint" }, "none"),
-      make("td", { class: "actions" },
-        button("Change", `Change animal ${pet.id}`, () => edit(pet)),
-        button("Remove", `Remove animal ${pet.id}`, () => attempt(async () => {
-          await ask("DELETE", `pets/${pet.id}`);
-          await showAnimals();
-        }, `Removed animal ${pet.id}.`)))],
+    cells: [...animals.columns.map(({ name, choices }) => cellOf(pet[name], choices)), make("td", { class: "actions" },
+      quiet("Change", `Change animal ${pet.id}`, () => edit(pet)), quiet("Remove", `Remove animal ${pet.id}`, () => remove(pet)))],
   })));
 }
 
 function edit(pet) {
-  $("animal-id").value = pet ? pet.id : "";
-  $("animal-name").value = pet ? pet.name : "";
-  $("animal-category").value = pet ? pet.categoryId : "";
-  $("animal-status").value = pet?.status ?? "";
-  $("animal-save").textContent = pet ? `Change animal ${pet.id}` : "Add";
+  animals.before = pet;
+  animals.fields.fill(pet ?? {});
+  $("animal-save").textContent = pet ? `Save animal ${pet.id}` : "Add";
   $("animal-leave").hidden = !pet;
   $("animal-many").hidden = Boolean(pet);
-  if (pet) $("animal-name").focus();
+  if (pet) $("animal-form").querySelector("input").focus();
 }
 
 async function saveAnimal() {
-  const id = $("animal-id").value;
-  const fields = {};
-  if ($("animal-name").value || id) fields.name = $("animal-name").value;
-  if ($("animal-category").value) fields.categoryId = BigInt($("animal-category").value);
-  if ($("animal-status").value || id) fields.status = $("animal-status").value || null;
-  if (!id && fields.status === null) delete fields.status;
-  await ask(id ? "PATCH" : "POST", id ? `pets/${id}` : "pets", fields);
+  const { before, fields } = animals;
+  if (before) await ask("PATCH", `pets/${before.id}`, changes(before, fields.read()));
+  else await ask("POST", "pets", fields.read());
   edit(null);
   await showAnimals();
 }
 
-// Faults
-
-const ARGUMENTS = {
-  server_error: ["status", "503"], delay: ["seconds", "0.5"], truncate: ["fraction", "0.5"],
-  dribble: ["bytes_per_second", "20"], rate_limited: ["retry_after", "1"], respond: ["status", "502"],
-};
-let kindsKnown = false;
-
-async function knowKinds() {
-  if (kindsKnown) return;
-  const kinds = (await ask("GET", "coverage")).faults.map((one) => one.fault).filter((kind) => kind !== "sequence");
-  $("fault-kind").replaceChildren(...kinds.map((kind) => make("option", {}, kind)));
-  $("fault-kind").value = "server_error";
-  kindsKnown = true;
-  argumentOfKind();
+async function knowFaults() {
+  if (plan) return;
+  const { body, schema, whole } = await shapes();
+  const rules = body("faults");
+  const kinds = whole(rules.properties.fault).anyOf.find((one) => one.discriminator).discriminator.mapping;
+  plan = { schema, whole, rules, rule: fieldsOf(rules, whole, "fault", ["fault"]), of: null };
+  $("fault-kind").replaceChildren(...Object.keys(kinds).map((kind) => make("option", {}, kind)));
+  $("fault-rule").replaceChildren(...plan.rule.elements);
+  fillPlan();
 }
 
-function argumentOfKind() {
-  const [name, value] = ARGUMENTS[$("fault-kind").value] ?? ["", ""];
-  $("fault-argument-label").hidden = !name;
-  $("fault-argument-name").textContent = name.replaceAll("_", " ");
-  $("fault-argument").value = value;
+function chooseKind() {
+  const rules = plan.schema(`Fault.${$("fault-kind").value}`);
+  plan.of = fieldsOf(rules, plan.whole, "fault-of", ["kind"]);
+  $("fault-arguments").replaceChildren(...plan.of.elements);
+  $("fault-says").textContent = `${rules.description}.`;
 }
 
-function written(fault) {
-  if (typeof fault !== "object") return String(fault);
-  const { kind, ...rest } = fault;
-  const told = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return `${kind}(${told.join(", ")})`;
+/** Fill the form with a common fault, and with more of a rule. */
+function fillPlan(common = document.querySelector("[data-plan]"), more = {}) {
+  const { fault, ...rule } = parse(common.dataset.plan);
+  $("fault-kind").value = fault.kind;
+  chooseKind();
+  plan.of.fill(fault);
+  plan.rule.fill({ ...rule, ...more });
+  return $("fault-plan");
+}
+
+/** Fill the form so that it breaks the next request like this one. */
+export async function breakLike(entry) {
+  await knowFaults();
+  const known = plan.schema("Criteria").properties;
+  const query = Object.entries(entry.query).map(([name, values]) => [name, values.at(-1)]);
+  const sent = [...query, ...Object.entries(typeof entry.body === "object" && entry.body !== null ? entry.body : {})];
+  const where = Object.fromEntries(sent.filter(([name, value]) => Object.hasOwn(known, name) && typeof value !== "object"));
+  const more = { on: entry.operation, where: Object.keys(where).length ? where : { path: entry.path } };
+  addEventListener("hashchange", () => fillPlan(undefined, more).focus(), { once: true }); // when the pane is there
+  location.hash = "#/faults";
+}
+
+/** The conditions of a plan that are not what they are by default. */
+function conditions(one) {
+  const told = Object.entries(plan.rules.properties).filter(([name]) => !["fault", "on", "times"].includes(name)).map(([name, given]) => {
+    const { maximum, enum: choices } = plan.whole(given);
+    return [null, undefined, false, 0, maximum, choices?.[0]].includes(one[name]) ? "" : `${name}: ${json(one[name])}`;
+  });
+  return make("td", {}, told.filter(Boolean).map((part) => make("code", { class: "condition" }, visible(part))));
 }
 
 export async function showFaults() {
-  await knowKinds();
+  await knowFaults();
   const { faults } = await ask("GET", "faults");
-  const open = faults.filter((one) => !one.spent).length;
-  $("count-faults").textContent = open ? count(open) : "";
-  fillTable($("faults-table"), ["fault", "on", "at", "hits", "state", "cancel"], faults.slice(-MOST).reverse().map((one) => ({
+  const active = faults.filter((one) => !one.spent);
+  $("count-faults").textContent = active.length ? count(active.length) : "";
+  $("faults-empty").hidden = faults.length > 0;
+  $("faults-cancel").hidden = active.length === 0;
+  const cancel = (one) => attempt(() => ask("DELETE", `faults/${one.id}`).then(showFaults), `Cancelled fault ${one.id}.`);
+  const written = ({ kind, ...rest }) => `${kind} ${Object.keys(rest).length ? json(rest) : ""}`;
+  const row = (one) => ({
     id: `fault-${one.id}`,
-    cells: [visible(written(one.fault)), one.on ?? "any operation", one.at.replace("_", " the "),
+    cells: [make("span", { class: `pill pill-${one.spent ? 2 : 0}` }, one.spent ? "spent" : "active"),
+      make("code", {}, visible(one.fault.kind ? written(one.fault) : one.fault)), one.on ?? "any operation", conditions(one),
       `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`,
-      one.spent ? "spent" : one.after ? `waits for ${one.after} requests` : "waits",
-      one.spent ? "" : button("Cancel", `Cancel fault ${one.id}`, () => attempt(async () => {
-        await ask("DELETE", `faults/${one.id}`);
-        await showFaults();
-      }, `Cancelled fault ${one.id}.`))],
-  })));
+      one.spent ? "" : quiet("Cancel", `Cancel fault ${one.id}`, () => cancel(one))],
+  });
+  fillTable($("faults-table"), ["state", "fault", "on", "only", "hits", emptyHead("cancel")],
+    faults.reverse().sort((a, b) => a.spent - b.spent).slice(0, MOST).map(row));
 }
-
-async function planFault() {
-  const kind = $("fault-kind").value;
-  const [name] = ARGUMENTS[kind] ?? [""];
-  const fault = { kind };
-  const value = $("fault-argument").value.trim();
-  if (name && value) fault[name] = Number.isNaN(Number(value)) ? value : Number(value);
-  const plan = { fault, after: Number($("fault-after").value) || 0 };
-  if ($("fault-on").value) plan.on = $("fault-on").value;
-  if ($("fault-times").value) plan.times = Number($("fault-times").value);
-  if ($("fault-at").value) plan.at = $("fault-at").value;
-  await ask("POST", "faults", plan);
-  await showFaults();
-}
-
-// Gaps
 
 export async function showGaps() {
   const [{ gaps, presets }, chosen] = await Promise.all([ask("GET", "gaps"), ask("GET", "behaviour")]);
-  $("gaps-preset").replaceChildren(...Object.keys(presets).map((name) => make("option", {}, name)));
-  const onlyChanged = $("gaps-changed").checked;
-  const shown = gaps.filter((gap) => !onlyChanged || chosen[gap.name] !== gap.default);
-  $("gaps-list").replaceChildren(...shown.map((gap) => {
-    const select = make("select", { id: `gap-${gap.name}`, "aria-describedby": `gap-${gap.name}-says` },
+  if (!$("gaps-preset").value) $("gaps-preset").replaceChildren(...Object.keys(presets).map((name) => make("option", {}, name)));
+  const isChanged = (gap) => chosen[gap.name] !== gap.default;
+  $("gaps-list").replaceChildren(...gaps.sort((a, b) => isChanged(b) - isChanged(a)).map((gap) => {
+    const id = `gap-${gap.name}`;
+    const select = make("select", { id, "aria-describedby": `${id}-says` },
       gap.alternatives.map((name) => make("option", { value: name }, name === gap.default ? `${name} (default)` : name)));
     select.value = chosen[gap.name];
     select.addEventListener("change", () => attempt(async () => {
       await ask("PATCH", "behaviour", { [gap.name]: select.value });
       await showGaps();
-      $(`gap-${gap.name}`)?.focus();
+      $(id).focus();
     }, `${gap.name} is now ${select.value}.`));
-    return make("article", { class: chosen[gap.name] === gap.default ? "gap" : "gap changed", "aria-label": gap.name },
-      make("h2", {}, make("label", { for: `gap-${gap.name}` }, gap.name)), select,
-      make("p", { id: `gap-${gap.name}-says` }, `§${gap.section} ${gap.sentence}`),
+    return make("article", { class: isChanged(gap) ? "gap changed" : "gap", "aria-label": gap.name },
+      make("h2", {}, make("label", { for: id }, gap.name)), select, make("p", { id: `${id}-says` }, `§${gap.section} ${gap.sentence}`),
       make("p", { class: "faint" }, make("strong", {}, "Do not assume: "), gap.do_not_assume));
   }));
-  if (shown.length === 0) $("gaps-list").replaceChildren(make("p", { class: "faint" }, "Every gap is at its default."));
 }
-
-// Clock
 
 export async function showClock() {
   const { now, frozen } = await ask("GET", "clock");
@@ -144,42 +150,30 @@ export async function showClock() {
   $("clock-now").dateTime = now;
   $("clock-frozen").textContent = frozen ? "It is frozen." : "It runs.";
   $("clock-freeze").textContent = frozen ? "Let it run" : "Freeze";
-  $("clock-freeze").dataset.frozen = String(frozen);
+  $("clock-freeze").dataset.change = json({ freeze: !frozen });
 }
 
-async function setClock(change) {
-  await ask("PATCH", "clock", change);
-  await showClock();
-}
+const setClock = (change) => ask("PATCH", "clock", change).then(showClock);
 
 export function start() {
   const onSubmit = (id, work, done) => $(id).addEventListener("submit", (event) => {
     event.preventDefault();
     void attempt(work, done);
   });
-  const onClick = (id, work, done) => $(id).addEventListener("click", () => attempt(work, done));
-  onSubmit("animal-form", saveAnimal, "Done.");
-  onClick("animal-many", async () => {
-    await ask("POST", "pets", { count: 20 });
-    await showAnimals();
-  }, "Added 20 animals.");
+  const onClick = (element, work, done) => element.addEventListener("click", () => attempt(work, done));
+  onSubmit("animal-form", saveAnimal, "Saved.");
+  onClick($("animal-many"), () => ask("POST", "pets", { count: 20 }).then(showAnimals), "Added 20 animals.");
   $("animal-leave").addEventListener("click", () => edit(null));
-  $("fault-kind").addEventListener("change", argumentOfKind);
-  onSubmit("fault-form", planFault, "Planned.");
-  onClick("faults-cancel", async () => {
-    await ask("DELETE", "faults");
-    await showFaults();
-  }, "Cancelled all faults.");
-  onSubmit("gaps-form", async () => {
-    await ask("PATCH", "behaviour", { preset: $("gaps-preset").value });
-    await showGaps();
-  }, "Took the preset.");
-  $("gaps-changed").addEventListener("change", () => attempt(showGaps));
-  onClick("clock-today", () => setClock({ travel_to: new Date().toISOString() }));
-  onClick("clock-removal", () => setClock({ travel_to: REMOVAL }));
-  onClick("clock-freeze", () => setClock({ freeze: $("clock-freeze").dataset.frozen !== "true" }));
-  onClick("clock-minute", () => setClock({ advance: { minutes: 1 } }));
-  onClick("clock-hour", () => setClock({ advance: { hours: 1 } }));
-  onClick("clock-day", () => setClock({ advance: { days: 1 } }));
+  $("animals-search").addEventListener("input", () => attempt(showAnimals));
+  $("fault-kind").addEventListener("change", chooseKind);
+  for (const common of document.querySelectorAll("[data-plan]")) onClick(common, () => fillPlan(common).focus());
+  const planned = () => ({ fault: { kind: $("fault-kind").value, ...plan.of.read() }, ...plan.rule.read() });
+  onSubmit("fault-form", () => ask("POST", "faults", planned()).then(showFaults), "Planned.");
+  onClick($("faults-cancel"), async () => {
+    if (await confirmed("Cancel every fault that is active?", "Cancel all")) await ask("DELETE", "faults").then(showFaults);
+  });
+  onSubmit("gaps-form", () => ask("PATCH", "behaviour", { preset: $("gaps-preset").value }).then(showGaps), "Took the preset.");
+  for (const element of document.querySelectorAll("[data-change]")) onClick(element, () => setClock(parse(element.dataset.change)));
+  onClick($("clock-today"), () => setClock({ travel_to: new Date().toISOString() }));
   onSubmit("clock-form", () => setClock({ travel_to: `${$("clock-date").value}Z` }));
 }

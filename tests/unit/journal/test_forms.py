@@ -93,6 +93,7 @@ def test_table_escapes(exchanges: list[Exchange]) -> None:
     assert "committed" in text
     assert "no response: reset" in text
     assert "201 (truncated)" in text
+    assert "5 requests without trouble: 1 to 5" in text
     assert exchange_table([]) == "<p>No request arrived.</p>"
 
 
