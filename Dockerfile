@@ -12,10 +12,17 @@ FROM scratch AS wheel
 COPY --from=build /dist/ /
 
 FROM python:3.13-slim
+LABEL org.opencontainers.image.title="petstore-mock" \
+      org.opencontainers.image.description="A fake of the pet store service, for testing its clients" \
+      org.opencontainers.image.source="https://github.com/petstore-mock/petstore-mock" \
+      org.opencontainers.image.documentation="https://petstore-mock.readthedocs.io/" \
+      org.opencontainers.image.licenses="MIT"
 RUN --mount=type=bind,from=wheel,target=/wheel \
-    pip install --no-cache-dir --no-compile "$(echo /wheel/*.whl)[fast]" \
-    && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore
-ENV PYTHONDONTWRITEBYTECODE=1
+    pip install --no-cache-dir --no-compile "$(echo /wheel/*.whl)[fast,tls]" \
+    && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore \
+    && install --directory --owner=10001 --group=10001 /certs
+# Not options of CMD, so that a variable or a command of the user's own wins, and the health check reads the same.
+ENV PYTHONDONTWRITEBYTECODE=1 PETSTORE_MOCK_HOST=0.0.0.0
 USER 10001:10001
 WORKDIR /data
 EXPOSE 8080
@@ -23,4 +30,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --start-interval=1s \
     CMD ["petstore-mock", "ready", "--timeout", "3"]
 ENTRYPOINT ["petstore-mock"]
-CMD ["serve", "--host", "0.0.0.0", "--port", "8080"]
+CMD ["serve"]

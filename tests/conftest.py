@@ -90,7 +90,6 @@ def pytest_collection() -> Generator[None, object, object]:
 # What these build or start for all their tests takes seconds: one worker does it once.
 _OF_ONE_WORKER: Final = frozenset(
     {
-        "tests/live/test_clients_java.py",
         "tests/peers/test_generated_clients.py",
         "tests/release/test_wheel.py",
     }

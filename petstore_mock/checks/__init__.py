@@ -76,3 +76,4 @@ __all__ = [
     "retry_after_is_honoured",
     "watched",
 ]
+__dir__ = __all__.copy  # what editors and consoles complete

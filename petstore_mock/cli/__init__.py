@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
-from petstore_mock.cli.arguments import Parser, UsageError
+from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
 from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
@@ -50,6 +50,8 @@ def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
     if name not in COMMANDS:
         came = f"; got {name!r}{did_you_mean(name, COMMANDS)}" if name else ""
         raise UsageError(f"expected a command, one of {', '.join(COMMANDS)}{came} (see 'petstore-mock --help')")
+    for line in misspelt_variables():
+        print(f"petstore-mock: {line}", file=stderr)
     command = importlib.import_module(f"petstore_mock.cli.{name}")
     parser = Parser(prog=f"petstore-mock {name}", description=command.DESCRIPTION)
     command.add_options(parser)

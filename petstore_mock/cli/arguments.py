@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.environment import text_of, variable_of
-from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
+from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.table import BASE_PATH
+from petstore_mock.journal.exchange import is_base_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Without those that Kubernetes gives to each pod beside a service called petstore-mock.
+_PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
 
 
@@ -30,6 +35,11 @@ def _format(_: str, value: Any) -> str:  # noqa: ANN401
     return str(value)
 
 
+def _address(name: str, value: Any) -> str:  # noqa: ANN401
+    require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: value})
+    return str(value).rstrip("/").removesuffix(BASE_PATH)
+
+
 def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
     return value
 
@@ -42,6 +52,7 @@ _SERVE: Final = (
     Option("tls_key", "The private key of your certificate (PEM), unless it is in the same file", _plain, "serve"),
     Option("tls_host", "A further name of the stub's own certificate, such as its container's", _plain, "serve", ()),
     Option("tls_ca_out", "Write the certificate of the stub's own authority here, for clients", _plain, "serve"),
+    Option("public_url", "The address before /v1 under which a proxy shows the stub", _address, "serve"),
     Option("quiet", "Log no requests", _plain, "serve", False, flag_of),  # noqa: FBT003
     Option("log_format", "How to print: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
@@ -113,4 +124,12 @@ def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or seve
         values = tuple(option.parse(text) for text in texts)
         return option.check(option.name, values) if option.name == "cors" else values
     value = option.parse(texts)
-    return value if option.name in {"at", "behaviour", "seed", "api_key"} else option.check(option.name, value)
+    checked = option.check(option.name, value)
+    return value if option.name == "at" else checked  # the world reads it again
+
+
+def misspelt_variables() -> list[str]:
+    """Return a line for each variable that is like that of an option, and that Kubernetes did not set."""
+    known = [variable_of(name) for name in (*SERVE, *OPTIONS)]
+    found = {name: nearest(name, known) for name in os.environ if _PREFIXED.match(name) and name not in known}
+    return [f"the environment has {name}; did you mean {meant}?" for name, meant in found.items() if meant]

@@ -42,6 +42,14 @@ def result_of(exchange: Exchange) -> str:
     return f"{exchange.result} after the commit: animal {_pet_id(exchange)} {_DONE[operation.effect]}"
 
 
+def _kept(exchange: Exchange) -> str:
+    """Return what a browser will refuse: it keeps responses from pages that nothing allows (CORS)."""
+    origin, response = exchange.request.header("Origin"), exchange.response
+    if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
+        return ""
+    return f"; a browser will keep this from pages of {origin}: --cors allows them"
+
+
 def _pet_id(exchange: Exchange) -> object:
     try:
         return json.loads(exchange.response.body)["id"] if exchange.response is not None else "?"
@@ -123,7 +131,7 @@ class RequestLog:
         condition = exchange.condition
         why = "" if condition is None else f": {condition.name}, {exchange.reason}"
         operation = "" if exchange.operation is None else f" {exchange.operation}"
-        return f"{_clock(exchange.timestamp)} {request} {shown} {took}{operation}{printable(why)}"
+        return f"{_clock(exchange.timestamp)} {request} {shown} {took}{operation}{printable(why + _kept(exchange))}"
 
     def _json_line(self, exchange: Exchange) -> str:
         condition, fault = exchange.condition, exchange.fault or exchange.delayed_by
@@ -140,6 +148,7 @@ class RequestLog:
         }
         told |= {"world": exchange.owner} if exchange.request.mount else {}
         told |= {} if exchange.outcome is None else {"outcome": exchange.outcome}
+        told |= {"browser": kept[2:]} if (kept := _kept(exchange)) else {}
         told |= {} if fault is None else {"fault": exchange.masked(str(fault)), "result": result_of(exchange)}
         if condition is not None:
             told |= {"condition": condition.name, "section": exchange.section, "reason": exchange.reason}

@@ -22,7 +22,10 @@ from petstore_mock.common.values import write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
 from petstore_mock.core.cors import cors_of
+from petstore_mock.core.host import Host
 from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.core.world import World
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.service import Service
@@ -79,20 +82,26 @@ class _Stub:
         self._options = options
         self._log = log
         self._trust: dict[str, str] = {}  # by what clients trust its own authority
-        behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
+        with _naming("set"):
+            behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
+        keys = options["api_key"] or ()
+        with _naming("api_key"):
+            World(Host(), {}, keys=keys)
         certificates = self._certificates()
         listener = {name: options[name] for name in ("host", "port", "cors")}
         listener |= {"control": False, "tls": certificates is not None}
-        self.service = Service(
-            {**listener, "loop": "uvloop" if find_spec("uvloop") else "asyncio"},
-            {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
-            keys=options["api_key"] or (),
-            certificates=certificates,
-            max_worlds=options["max_worlds"],
-            ttl=options["world_ttl"],
-            keep=options["keep_requests"],
-            listener=None if options["quiet"] else log.note,
-        )
+        with _naming("seed"):  # all else is checked by now
+            self.service = Service(
+                {**listener, "loop": "uvloop" if find_spec("uvloop") else "asyncio"},
+                {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
+                keys=keys,
+                certificates=certificates,
+                max_worlds=options["max_worlds"],
+                ttl=options["world_ttl"],
+                keep=options["keep_requests"],
+                listener=None if options["quiet"] else log.note,
+            )
+        self.service.host.public_url = options["public_url"] or ""
         self.service.host.own_certificate = options["tls_cert"] is not None
         if not options["quiet"]:
             words = "arrived after the end of the world"
@@ -187,6 +196,15 @@ class _Stub:
             f"Try: {curl}",
         ]
         return "\n".join(lines)
+
+
+@contextmanager
+def _naming(option: str) -> Generator[None]:
+    """Begin the message of a refusal with the option that it is about."""
+    try:
+        yield
+    except PetStoreMockError as error:
+        refuse(f"{flag(option)}: {error}")
 
 
 def _is_local(host: str) -> bool:

@@ -205,6 +205,8 @@ class Door:
             arguments["origin"] = self._origin(request)
         if "name" in shape.carried and name is not None:
             arguments["name"] = name
+        if "new" in shape.carried:  # RFC 9110 §13.1.2
+            arguments["new"] = request.header("If-None-Match") == "*"
         fields = {"Content-Type": verb.media_type}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
@@ -223,7 +225,9 @@ class Door:
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:
-        """Return the address of the service, as the client names this machine."""
+        """Return the address of the service: the public one, else as the client names this machine."""
+        if self._worlds.host.public_url:
+            return self._worlds.host.public_url
         host = request.header("Host") or "localhost"
         if self._service is not None:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -268,6 +272,9 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
     if not request.fields.is_json:
         came = cut(request.header("Content-Type") or "none", 100)
         raise ProblemError(415, f"expected Content-Type: application/json; got {came}", Accept="application/json")
+    if coding := request.fields.coding:  # RFC 9110 §12.5.3
+        came = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
+        raise ProblemError(415, came, Accept_Encoding="identity")
     try:
         value, repeated = decode_json(request.body)
     except MalformedJsonError as error:
@@ -281,7 +288,7 @@ def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  #
     """Return a value that its schema allows. An empty object with no required members asks no judge."""
     if value == {} and not rules.get("required", True):
         return value
-    found = schemas.violations(in_place(rules), value, location)
+    found = schemas.violations(in_place(rules, value), value, location)
     if found:
         more = len(found[_SHOWN:]) + found.omitted
         words = "; ".join(map(str, found[:_SHOWN]))

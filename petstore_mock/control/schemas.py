@@ -41,8 +41,8 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_NOT_TOLD: Final = frozenset({"name", "origin", "when"})  # the carrier adds the first two; a function can't travel
-_CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
+_NOT_TOLD: Final = frozenset({"name", "origin", "new", "when"})  # the carrier adds them; a function can't travel
+_CHECKED_BY_CORE: Final = frozenset({"Criteria"})  # its words are better
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +133,32 @@ def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     return made
 
 
-def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a schema with the components in place, as the judge takes it."""
+def in_place(node: Any, value: Any = None) -> Any:  # noqa: ANN401  # JSON values
+    """Return a schema with the components in place, as the judge takes it for ``value``."""
     if is_array(node):
-        return [in_place(part) for part in node]
+        return [in_place(part, value) for part in node]
     if not is_object(node):
         return node
     if "$ref" in node:
         name = node["$ref"].removeprefix(_REF)
-        return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name])
-    return {name: in_place(part) for name, part in node.items()}
+        if name == "Fault":
+            return _fault_like(value)
+        return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name], value)
+    given: Mapping[str, Any] = value if is_object(value) else {}
+    if node.get("items") == {"$ref": f"{_REF}Fault"} and is_array(value):
+        return {**node, "items": {}, "prefixItems": [_fault_like(part) for part in value]}
+    members = {name: in_place(rules, given.get(name)) for name, rules in node.get("properties", {}).items()}
+    return {name: members if name == "properties" else in_place(part, value) for name, part in node.items()}
+
+
+def _fault_like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
+    """Return the rules of the form that a fault has: the judge could not say which of the kinds is meant."""
+    if not is_object(value):
+        return {"type": ["integer", "object"], "minimum": 200, "maximum": 599}
+    if value.get("kind") in list(KINDS):
+        named: Schema = in_place(_COMPONENTS[f"Fault.{value['kind']}"], value)
+        return named
+    return {"properties": {"kind": {"type": "string", "enum": list(KINDS)}}, "required": ["kind"]}
 
 
 # What types can't say

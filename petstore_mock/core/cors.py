@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
 
-_SENT: Final = "authorization, content-type"  # by name: `*` does not cover the first
+_SENT: Final = "authorization, content-type"  # unless the preflight asks for others
 # The fields that a page may read beside the few that every page may read.
 _EXPOSED: Final = "Retry-After, Link, Deprecation, Sunset, WWW-Authenticate, Location, X-Total-Count"
 # As browsers write them: without a path, in lower case and without the default port.
@@ -33,8 +33,10 @@ class Cors:
         asks = request.method == "OPTIONS" and b"access-control-request-method" in request.fields.by_name
         return asks and self._allowed(request) is not None
 
-    def preflight_fields(self, methods: str) -> tuple[tuple[str, str], ...]:
-        return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", _SENT))
+    def preflight_fields(self, methods: str, request: ApiRequest) -> tuple[tuple[str, str], ...]:
+        """Allow what the page asks for: pages send fields of tracing, such as traceparent."""
+        asked = request.header("Access-Control-Request-Headers") or _SENT
+        return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", asked))
 
     def with_fields(self, head: Head, request: ApiRequest) -> Head:
         origin = self._allowed(request)

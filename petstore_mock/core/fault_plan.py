@@ -143,7 +143,7 @@ class FaultHandle:
         self.cancel(required=is_unfired and kind is not None)
         if is_unfired and kind is None:
             __tracebackhide__ = True
-            raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
+            raise VerificationError(f"{self.shortfall()} within its block: {self.why_not()}")
 
     @property
     def spent(self) -> bool:
@@ -152,9 +152,13 @@ class FaultHandle:
 
     @property
     def is_unfired(self) -> bool:
-        """Whether it has never fired although it must."""
-        must = self.required and (self.times is not None or self.at == "handshake")
-        return must and not self.hits and self.plan is not None and self in self.plan.every
+        """Whether it has not fired as often as it must."""
+        due = self.times or int(self.at == "handshake")
+        missing = self.hits < (min(due, 1) if self.probability < 1 else due)
+        return self.required and missing and self.plan is not None and self in self.plan.every
+
+    def shortfall(self) -> str:
+        return f"{self} {f'fired {self.hits} of {self.times} times' if self.hits else 'never fired'}"
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""

@@ -35,6 +35,7 @@ class Host:
         self.cors = cors  # the pages that may use the service
         self.tls = tls
         self.own_certificate = False  # whether TLS has a certificate of the user's own, which the fake can't spoil
+        self.public_url = ""  # where clients reach the service behind a proxy; empty for as they name it
         self.has_door = False  # whether a control door makes worlds
         self.renew_connections: Callable[[], object] = lambda: None  # a busy one closes after its response
         # Closes the idle connections of these numbers, or all.

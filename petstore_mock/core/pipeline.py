@@ -109,7 +109,7 @@ def _without_operation(world: World, route: Route, request: ApiRequest, exchange
     cors = world.host.cors
     if cors is not None and cors.permits_preflight(request):
         # On an unknown path too: if the fake refused there, the page would not learn the status of its request.
-        return render(world, 204, None, cors.preflight_fields(route.allow or METHODS))
+        return render(world, 204, None, cors.preflight_fields(route.allow or METHODS, request))
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
         return refused(world, exchange, replace(route.refusal, fields=allow))

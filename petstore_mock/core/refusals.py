@@ -20,6 +20,10 @@ class ConflictError(PetStoreMockError):
     status = 409  # the request contradicts the state of the world
 
 
+class ExistsError(PetStoreMockError):
+    status = 412  # the request is for a new world alone
+
+
 class FullError(PetStoreMockError):
     status = 507  # there are as many worlds as there may be
 

@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
@@ -19,7 +19,7 @@ from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import pipeline
 from petstore_mock.core.host import NOBODY
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
-from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
+from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, door_hint
 from petstore_mock.core.world import World
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
@@ -140,9 +140,11 @@ class Worlds:
         world.asked = perf_counter()
         return world
 
-    def make(self, name: str, options: Mapping[str, Any]) -> None:
+    def make(self, name: str, options: Mapping[str, Any], *, new: bool = False) -> None:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
+                if new:
+                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which is there")
                 self.find(name).remake(options)
                 return
             check_name(name)
@@ -195,6 +197,8 @@ class Worlds:
     # Requests
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
+        if self.host.public_url:
+            request.root_path = urlsplit(self.host.public_url).path
         world = self._find(request)
         if isinstance(world, _Lost):
             return self._turn_away(request, world)

@@ -36,7 +36,7 @@ ResponseFields = tuple[tuple[str, str], ...]
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 DOOR_PATH: Final = "/__petstore"
 # The door may be open on a port of its own: the greeting says where.
-CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
+CLOSED: Final = "closed on this port: the option control opens it (serve --control); --control-port, another"
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # characters of a target, bytes of a body
@@ -214,6 +214,8 @@ def _path_hint(path: str) -> str:
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
     """Validate what a head tells of a body: its media type, and its length in bytes if it is declared."""
+    if coding := request.fields.coding:
+        return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
     condition = rules.policies.media_type
     if condition is not None and not request.fields.is_json:
         given = request.header("content-type")

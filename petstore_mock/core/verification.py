@@ -91,7 +91,7 @@ class Verification:
         unfired = [handle for handle in self.plan.every if handle.is_unfired]
         problems = [
             *(Problem("error", _words_of(error), error) for error in self.errors),
-            *(Problem("unfired_fault", f"{one} never fired: {_why_not(self.journal, one)}", one) for one in unfired),
+            *(Problem("unfired_fault", f"{one.shortfall()}: {_why_not(self.journal, one)}", one) for one in unfired),
             *(Problem("error", text) for text in self.expectations()),
             *(self._violations() if self.strict else []),
         ]

@@ -258,7 +258,7 @@ class World:
 
     def _check_handshakes(self, fault: Fault) -> None:
         if not self.host.tls:
-            refuse(f"expected a service that speaks TLS for {fault}: tls=True in Python, serve --tls")
+            refuse(f"expected a service that speaks TLS for {fault}: turn its option tls on, as serve --tls does")
         if self.name is not None:
             refuse(
                 f"expected the world at the root for {fault}; got {self.name!r}: a handshake names no world, so the "

@@ -36,6 +36,7 @@ __all__ = [
     "unauthorized",
     "wrong_content_type",
 ]
+__dir__ = __all__.copy  # what editors and consoles complete
 
 Seconds = float | tuple[float, float]
 

@@ -202,7 +202,7 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
     if not is_object(fault):
         meant = nearest(getattr(fault, "__name__", fault), KINDS)  # a function that was not called
         hint = "" if meant is None else f" (did you mean faults.{meant}()?)"
-        refuse(f"expected an HTTP status or a fault of petstore_mock.faults; got fault={shown(fault)}{hint}")
+        refuse(f"expected an HTTP status or a fault; got fault={shown(fault)}{hint}")
     given = {str(name): value for name, value in fault.items()}
     kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
     known = KINDS[kind].arguments

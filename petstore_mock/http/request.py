@@ -52,6 +52,12 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
         return len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
 
     @cached_property
+    def coding(self) -> str:
+        """The content coding of the body (RFC 9110 §8.4), empty for none."""
+        named = b", ".join(self.by_name.get(b"content-encoding", ())).decode("latin-1").strip()
+        return "" if named.lower() == "identity" else named
+
+    @cached_property
     def credentials(self) -> tuple[str, ...]:
         """The last word of each Authorization field, a key in most cases; without texts such as ``None``."""
         values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]

@@ -33,6 +33,8 @@ class Condition:
         """The header fields that HTTP demands with it and that do not depend on the request."""
         if self.name == "missing_key":  # RFC 6750 §3.1: no error code where no credentials were sent
             return (("WWW-Authenticate", _CHALLENGE),)
+        if self.name == "content_coding":  # RFC 9110 §12.5.3: it says that the coding is what is wrong
+            return (("Accept-Encoding", "identity"),)
         return _FIELDS.get(self.status, ())
 
 
@@ -84,6 +86,7 @@ _ROWS: Final = (
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
     _row("unknown_path_501", 501, "The interface names no such operation, or names it only", "4.4", "paths"),
     _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
+    _row("content_coding", 415, "The request body must come without a content coding", "RFC 9110 §15.5.16", "json"),
     _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),
     # What HTTP demands around the interface (RFC 9110, RFC 9112).
     _row("method_not_allowed", 405, "The method is not allowed here", "RFC 9110 §15.5.6", "paths"),

@@ -21,12 +21,12 @@ _NOT_REPEATED: Final = frozenset(
 )
 
 
-def curl_line(exchange: Exchange) -> str:
+def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
     """Return a shell command that repeats a request; empty where no whole request with a path arrived."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = masked_copy(exchange)
-    parts = ["curl", "-i"]
+    parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if exchange.secure and own_ca else [])]
     if exchange.method == "HEAD":
         parts.append("--head")  # with -X HEAD, curl waits for a body
     elif exchange.method != "GET" or exchange.body:

@@ -122,13 +122,14 @@ class Journal:
     def _all(self) -> list[Exchange]:
         kept = self.kept
         if kept and kept[0].number > 1:
-            raise self._lost()
+            raise self.lost()
         return kept
 
-    def _lost(self) -> EvictedError:
+    def lost(self) -> EvictedError:
+        """Return the refusal of a question about requests that are gone."""
         return EvictedError(
             f"expected a question about the newest {self.limit} requests, which the journal keeps; "
-            f"{self.evicted} of {self.total} are gone: ask sooner, or reset in between"
+            f"{self.evicted} of {self.total} are gone: ask sooner, reset in between, or raise --keep-requests of serve"
         )
 
     def __len__(self) -> int:
@@ -153,7 +154,7 @@ class Journal:
         places = range(total)[index]
         found = [kept[at - first] for at in (places if isinstance(places, range) else [places]) if at >= first]
         if len(found) < (len(places) if isinstance(places, range) else 1):
-            raise self._lost()
+            raise self.lost()
         return found if isinstance(index, slice) else found[0]
 
     @property
@@ -175,7 +176,7 @@ class Journal:
         """
         found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
         if len(found) < self.violation_count:
-            raise self._lost()
+            raise self.lost()
         return found
 
     def for_operation(self, operation: OperationName) -> list[Exchange]:
@@ -240,7 +241,7 @@ class Journal:
 
     def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         if asked.asked and self.evicted:
-            raise self._lost()
+            raise self.lost()
         found = self._matching(asked)
         count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
         claim = asked.claim_of("at least once" if times is None else _times(times))
@@ -319,7 +320,7 @@ class Journal:
         if len(found) >= times:
             return found
         if self.evicted:
-            raise self._lost()
+            raise self.lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
         raise VerificationError(self._failure(claim, len(found), found, asked))
 

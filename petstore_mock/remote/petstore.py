@@ -7,6 +7,7 @@ import secrets
 from contextlib import AbstractContextManager, suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
+from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.real import RLock
@@ -165,7 +166,9 @@ class RemotePetStore(PetStore):
             if isinstance(seed := options.get("seed"), (str, PathLike)):
                 refuse(f"{seed}: {error}")
             raise
-        self.url = made["url"]
+        self.url, path = made["url"], urlsplit(self._door.root).path
+        if not urlsplit(self.url).path.startswith(f"{path}/"):
+            refuse(f"expected a stub that knows {path}, which a proxy adds; got {self.url}: serve with --public-url")
         self._key: str = made["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)

@@ -62,6 +62,7 @@ __all__ = [
     "spoil",
     "time_zone",
 ]
+__dir__ = __all__.copy  # what editors and consoles complete
 
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9

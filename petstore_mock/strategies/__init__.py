@@ -50,3 +50,4 @@ __all__ = [
     "pets",
     "scenarios",
 ]
+__dir__ = __all__.copy  # what editors and consoles complete

@@ -28,6 +28,7 @@ _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NA
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
 _BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
+_LOOSE: Final = re.compile(rb"(?:[!-.0-~]* +)?(/[^ ?\r\n]{,100})")  # the path of a malformed line
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
@@ -122,13 +123,14 @@ class Reader:
         """Return the head of a refused request, as far as it can be read."""
         if self.head is not None:
             return self.head
-        found = _BEGINNING.match(self.buffer)
+        found, loose = _BEGINNING.match(self.buffer), _LOOSE.match(self.buffer)
+        path = loose[1].decode("latin-1") if loose else "-"
         if found is None:
-            return Head()
+            return Head(target=path)
         fields = NO_FIELDS
         with suppress(RequestError):
             fields = _read_fields(bytes(self.buffer[found.end() + 2 : self.buffer.find(b"\r\n\r\n") + 4]))
-        target = (found[2] or b"-").decode("ascii")
+        target = found[2].decode("ascii") if found[2] else path
         return Head(found[1].decode("ascii"), target, fields, modern=found[3] != b"0")
 
 

@@ -107,8 +107,10 @@ def wait_for_requests(
 
     while is_same() and not is_met() and (left := deadline - monotonic()) > 0:
         wait_blocking(journal, is_met, min(left, _LOOK))
-    found = [to_data(one) for one in journal.kept if asked.matches(one)]
-    return {"met": is_same() and is_met(), "requests": found}
+    met = is_same() and is_met()
+    if not met and is_same() and asked.asked and journal.evicted:
+        raise journal.lost()
+    return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
 
 
 @verb("POST", "requests/assert", locks=False)

@@ -7,13 +7,14 @@ A verb of all worlds without a ``name`` stands at the root alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NotRequired, TypedDict, Unpack
+from typing import Any, Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.core.options import WorldOptions
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
 from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
+from petstore_mock.interface.openapi import openapi_document
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.verbs.verb import Count, verb
 
@@ -87,12 +88,12 @@ def _verification(problems: list[Problem]) -> VerificationData:
 
 @verb("PUT", "world", 201)
 def make_world(
-    worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", **options: Unpack[WorldOptions]
+    worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", *, new: bool = False, **options: Unpack[WorldOptions]
 ) -> WorldData:
     """Make the world, or make it anew for another test."""
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
     previous = None if former is None else _verification(former.verification.problems())
-    worlds.make(name, options)
+    worlds.make(name, options, new=new)
     data = world_data(worlds.find(name), origin)
     if previous is not None:
         data["previous"] = previous
@@ -103,6 +104,12 @@ def make_world(
 def show_world(world: World, origin: str = "") -> WorldData:
     """Show the world."""
     return world_data(world, origin)
+
+
+@verb("GET", "service/openapi.json")
+def describe_service(world: World, origin: str = "") -> dict[str, Any]:
+    """Describe the service, which clients use, as an OpenAPI 3.1 document."""
+    return openapi_document(world_data(world, origin)["url"])
 
 
 @verb("POST", "world/reset")

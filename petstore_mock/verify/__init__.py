@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["ClauseResult", "Drift", "Finding", "Learned", "Verdict", "learn", "verify"]
+__dir__ = __all__.copy  # what editors and consoles complete
 
 
 def verify(

@@ -177,7 +177,7 @@ def _clauses(guest: Guest, history: History, keys: tuple[str, ...]) -> Iterator[
         result: Result = "holds" if found[clause.id] else "not_observable"
         detail, curl = counted(len(found[clause.id]), "time") if found[clause.id] else _why_unseen(clause, guest), ""
         for look, seen in [one for one in found[clause.id] if not one[0].holds][:1]:
-            result, curl = "broken", curl_line(seen.exchange)
+            result, curl = "broken", curl_line(seen.exchange, own_ca=False)
             detail = f"{seen.line}: expected {look.expected or clause.words}; came {seen.came}"
             if look.cause and first.setdefault(look.cause, clause.id) != clause.id:
                 result, curl, detail = "not_observable", "", f"not checked, because of {first[look.cause]}"

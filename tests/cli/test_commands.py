@@ -47,7 +47,13 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--set", "list_ordr=by_name"), "did you mean 'list_order'?"),
     (("serve", "--behaviour", "hostil"), "did you mean 'hostile'?"),
     (("serve", "--at", "soon"), "2030-12-06"),
-    (("serve", "--seed", "nowhere.json"), "No such file"),
+    (("serve", "--seed", "nowhere.json"), "--seed: expected a number of animals, or a JSON file"),
+    (("serve", "--seed", "-1"), "--seed: expected a number of animals"),
+    (("serve", "--set", "list_order=x"), "--set: expected a list_order"),
+    (("serve", "--behaviour", "no.toml"), "--behaviour: expected a readable TOML file"),
+    (("serve", "--api-key", "a", "--api-key", "a"), "--api-key: expected each API key once"),
+    (("serve", "--at", "2030-13-01"), "--at: expected a date"),
+    (("serve", "--public-url", "ci.example"), "--public-url: expected an address"),
     (("serve", "--api-key", "a b"), "RFC 6750"),
     (("serve", "--log-format", "xml"), "text, json"),
     (("serve", "--cors", "shop"), "--cors"),
@@ -79,6 +85,13 @@ def test_the_environment_stands_in_for_options(command: Command, monkeypatch: py
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # of Kubernetes, for a service of that name
     monkeypatch.setenv("PETSTORE_MOCK_QUIET", "perhaps")
     assert "PETSTORE_MOCK_QUIET: expected true or false" in command("serve")[2]
+
+
+def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("APIKEY", "SERVICE_HOST", "PORT_8080_TCP", "SERVICE_PORT"):  # Kubernetes sets all but the first
+        monkeypatch.setenv(f"PETSTORE_MOCK_{name}", "secret")
+    told = "petstore-mock: the environment has PETSTORE_MOCK_APIKEY; did you mean PETSTORE_MOCK_API_KEY?\n"
+    assert command("gaps")[::2] == (0, told)
 
 
 def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:

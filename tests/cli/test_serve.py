@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import signal
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from petstore_mock import PetStoreMockError, connect, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.live.stub import COMMAND, PATIENCE, Stub, stub
-from tests.platforms import POSIX_SIGNALS
+from tests.platforms import HAS_SIGNALS, POSIX_SIGNALS
 
 KEY = "key-of-the-test"
 
@@ -90,6 +95,99 @@ def test_the_log_of_json_has_an_object_a_request() -> None:
     assert reset["result"] == "reset after the commit: animal 1 created"
     assert (refused["event"], refused["status"], refused["condition"]) == ("request", 400, "invalid_query")
     assert (refused["section"], refused["target"], refused["number"]) == ("4.1", "/v1/pets?limit=0", 2)
+
+
+def test_the_log_tells_what_a_browser_will_keep_from_a_page() -> None:
+    page: dict[str, Any] = {"Origin": "http://shop.example"}
+    asked = {
+        **page,
+        "Access_Control_Request_Method": "GET",
+        "Access_Control_Request_Headers": "authorization,traceparent,x-request-id",
+    }
+    for options, words in (((), "pages of http://shop.example: --cors"), (("--cors", "http://shop.example"), "")):
+        with stub("--api-key", KEY, *options) as running:
+            ask(f"{running.url}/pets", method="OPTIONS", **asked)
+            ask(f"{running.url}/pets", **page)
+            lines = running.end()[1].splitlines()
+        assert [words in line if words else "browser" not in line for line in lines] == [True, True]
+    with PetStoreMock(api_key=KEY, cors=["http://shop.example"]) as petstore:
+        request = urllib.request.Request(f"{petstore.url}/pets", method="OPTIONS")
+        for name, value in asked.items():
+            request.add_header(name.replace("_", "-"), value)
+        with urllib.request.urlopen(request) as reply:
+            assert reply.headers["Access-Control-Allow-Headers"] == "authorization,traceparent,x-request-id"
+
+
+@pytest.mark.skipif(not HAS_SIGNALS, reason="it needs a pseudo-terminal")
+@pytest.mark.parametrize("plain", [False, True])
+def test_on_a_terminal_the_log_has_columns_and_colours(plain: bool) -> None:
+    import pty  # noqa: PLC0415  # POSIX has it
+
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "NO_COLOR": "1" if plain else ""}
+    command = [*COMMAND, "serve", "--port", "0", "--api-key", KEY]
+    with subprocess.Popen(command, stdout=terminal, env=environment) as process, open(master, "rb") as screen:  # noqa: PTH123
+        first = screen.readline().decode()
+        url = first.split()[2]
+        for path in ("/pets", "/pets?limit=0", "/pets/1"):
+            ask(url + path)
+        lines: list[str] = []
+        while len(lines) < 3:
+            line = screen.readline().decode().rstrip()
+            lines += [line] if " /v1/pets" in line and "Try:" not in line else []
+        process.terminate()
+    assert [re.findall("\33\\[(\\d+)m", line) for line in lines] == (
+        [[]] * 3 if plain else [["32", "0"], ["33", "0"], ["33", "0"]]
+    )
+    bare = [re.sub("\33\\[\\d+m", "", line) for line in lines]
+    assert len({line.index(status) for line, status in zip(bare, (" 200 ", " 400 ", " 404 "), strict=True)}) == 1
+    assert len({re.search(r" ms +(\w+Pet)", line).start(1) for line in bare}) == 1  # type: ignore[union-attr]
+
+
+def test_behind_a_proxy_every_address_is_the_public_one() -> None:
+    public = "https://ci.example/petstore"
+    gaps = {"location_header": "present", "paging_headers": "link"}
+    options = [word for name, value in gaps.items() for word in ("--set", f"{name}={value}")]
+    with stub("--public-url", f"{public}/v1", "--api-key", KEY, *options) as running:
+        body = json.dumps({"behaviour": gaps, "api_key": KEY}).encode()
+        made = fetch(f"{root_of(running)}/w/a/__petstore/world", body, "PUT")
+        assert json.load(made)["url"] == f"{public}/w/a/v1"
+        for mount in ("", "/w/a"):
+            pets = f"{root_of(running)}{mount}/v1/pets"
+            assert fetch(pets, b'{"name": "Rex", "categoryId": 1}').headers["Location"] == f"/petstore{mount}/v1/pets/1"
+            assert fetch(pets).headers["Link"].startswith(f"</petstore{mount}/v1/pets?")
+
+
+def test_connect_keeps_the_path_of_a_proxy_or_refuses_it() -> None:
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        while data := source.recv(65536):
+            sink.sendall(data.replace(b" /petstore/", b" /", 1))
+
+    class Proxy(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(stubs[-1].address) as upstream:
+                threading.Thread(target=pump, args=(self.request, upstream), daemon=True).start()
+                pump(upstream, self.request)
+
+    stubs: list[Stub] = []
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        public = f"http://127.0.0.1:{proxy.server_address[1]}/petstore"
+        with stub("--quiet", "--allowed-host", "127.0.0.1") as running:
+            stubs.append(running)
+            with pytest.raises(PetStoreMockError, match=r"/petstore, .*--public-url"):
+                connect(public)
+        with stub("--quiet", "--allowed-host", "127.0.0.1", "--public-url", public) as running:
+            stubs.append(running)
+            with connect(public) as petstore:
+                assert petstore.url.startswith(f"{public}/w/")
+                assert fetch(f"{petstore.url}/pets", key=petstore.api_key).status == 200
+        proxy.shutdown()
+
+
+def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:  # noqa: ANN401
+    named = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    return urllib.request.urlopen(urllib.request.Request(url, body, named, method=method), timeout=PATIENCE)
 
 
 def test_quiet_logs_no_requests() -> None:
@@ -168,6 +266,21 @@ def test_a_stub_of_tls_is_ready_for_those_who_trust_it(tmp_path: Any) -> None:  
         with connect(running.url, ca_path=ca) as petstore:
             assert petstore.tls.ca_path == ca
             assert petstore.url.startswith("https://")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_curl_line_of_a_violation_over_tls_works_when_it_is_pasted(tmp_path: Any) -> None:  # noqa: ANN401
+    ca = str(tmp_path / "ca.pem")
+    with stub("--tls", "--tls-ca-out", ca, "--api-key", KEY, "--quiet", "--control-port", "0") as running:
+        door = next(line.removeprefix("Control url: ") for line in running.first if line.startswith("Control url"))
+        variables = {**os.environ, "PETSTORE_CA": ca, "PETSTORE_KEY": KEY}
+        for line in (running.curl.replace("/pets", "/pets?limit=0"), ""):
+            told = line or next(
+                one for one in fetch(f"{door}requests.txt").read().decode().split("\n") if "curl -i" in one
+            )
+            assert told.count(ca if line else '--cacert "$PETSTORE_CA"') == 1
+            done = subprocess.run(["sh", "-c", told], env=variables, capture_output=True, text=True, check=False)
+            assert "HTTP/1.1 400" in done.stdout, done.stderr
 
 
 @POSIX_SIGNALS

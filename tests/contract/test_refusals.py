@@ -39,28 +39,23 @@ REFUSALS: list[Row] = [
     ("GET", "/v1/pets/x", [], None, 404, "not_found", "malformed_pet_id", "4.3"),
 ]
 # The same under another behaviour.
-CHOSEN: list[tuple[str, str, Row]] = [
-    (
-        "malformed_pet_id",
-        "bad_request",
-        ("GET", "/v1/pets/x", [], None, 400, "invalid_parameter", "invalid_pet_id", "4.3"),
+POSITIVE = b'{"name":"a","categoryId":0}'
+CHOSEN: dict[str, Row] = {
+    "malformed_pet_id=bad_request": (
+        *("GET", "/v1/pets/x", [], None),
+        *(400, "invalid_parameter", "invalid_pet_id", "4.3"),
     ),
-    ("media_type", "bad_request", ("POST", "/v1/pets", [TEXT], REX, 400, "invalid_body", "wrong_media_type", "4.2")),
-    (
-        "unknown_route",
-        "not_implemented",
-        ("GET", "/v1/cats", [], None, 501, "not_implemented", "unknown_path_501", "4.4"),
-    ),
-    (
-        "category_rule",
-        "positive",
-        ("POST", "/v1/pets", [JSON], b'{"name":"a","categoryId":0}', 400, "invalid_body", "invalid_body", "2"),
-    ),
-]
+    "media_type=bad_request": ("POST", "/v1/pets", [TEXT], REX, 400, "invalid_body", "wrong_media_type", "4.2"),
+    "unknown_route=not_implemented": ("GET", "/v1/cats", [], None, 501, "not_implemented", "unknown_path_501", "4.4"),
+    "category_rule=positive": ("POST", "/v1/pets", [JSON], POSITIVE, 400, "invalid_body", "invalid_body", "2"),
+}
+ROWS = [*(("", row) for row in REFUSALS), *CHOSEN.items()]
 
 
-def refused(client: Client, row: Row) -> None:
+@pytest.mark.parametrize(("choice", "row"), ROWS, ids=range(len(ROWS)))
+def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client, choice: str, row: Row) -> None:
     method, target, fields, body, *expected = row
+    client.petstore.configure(Behaviour().replace(dict([choice.split("=")] if choice else [])))
     error = client.authed(method, target, body, *fields).json()
     assert [error["status"], error["code"], client.refusal, client.last.section] == expected
     assert set(error) == {"code", "message", "status"}
@@ -68,17 +63,6 @@ def refused(client: Client, row: Row) -> None:
     assert client.petstore.journal.violations == [client.last]
     client.petstore.journal.assert_called(times=1, condition=client.refusal)
     assert client.list().status == 200
-
-
-@pytest.mark.parametrize("row", REFUSALS, ids=range(len(REFUSALS)))
-def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client, row: Row) -> None:
-    refused(client, row)
-
-
-@pytest.mark.parametrize(("gap", "name", "row"), CHOSEN, ids=range(len(CHOSEN)))
-def test_a_refusal_that_the_behaviour_chooses(client: Client, gap: str, name: str, row: Row) -> None:
-    client.petstore.configure(Behaviour().replace({gap: name}))
-    refused(client, row)
 
 
 def test_what_the_client_can_t_help_is_no_violation(client: Client) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
+import re
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -189,6 +191,45 @@ def test_a_body_needs_its_type(door: Door, content_type: str, status: int) -> No
     assert reply.fields.get("Accept") == ("application/json" if status == 415 else None)
 
 
+def test_a_coded_body_is_refused_by_the_name_of_its_coding(door: Door) -> None:
+    for body in (gzip.compress(b'{"name": "Rex"}'), b'{"name": "Rex"}'):
+        for reply in (
+            door("POST", "pets", body, Content_Encoding="gzip"),
+            door("POST", "/v1/pets", body, Content_Encoding="gzip", Authorization=f"Bearer {door.petstore.api_key}"),
+        ):
+            assert (reply.status, reply.fields["Accept-Encoding"], b"gzip" in reply.body) == (415, "identity", True)
+    assert door("POST", "pets", {}, Content_Encoding="identity").status == 201
+    assert [one.condition.name for one in door.petstore.journal if one.condition] == ["content_coding"] * 2
+    assert all("gzip" in one.reason for one in door.petstore.journal.violations)
+
+
+# Faults that can't be right, with the field that the problem names.
+FAULTS: tuple[tuple[Any, list[str]], ...] = (
+    ("reset", ["body.fault"]),
+    (None, ["body.fault"]),
+    (True, ["body.fault"]),
+    (99, ["body.fault"]),
+    ([503], ["body.fault"]),
+    ({"kind": "delay", "seconds": True}, ["body.fault.seconds"]),
+    ({"kind": "delay", "seconds": None}, ["body.fault.seconds"]),
+    ({"kind": "delay", "secs": 1}, ["body.fault.seconds", "body.fault.secs"]),
+    ({"kind": "respond", "status": 9, "body": 4}, ["body.fault.body", "body.fault.status"]),
+    ({"kind": "rate_limited", "retry_after": False}, ["body.fault.retry_after"]),
+    ({"kind": "rate_limited", "retry_after": "soon"}, []),
+    ({"kind": "sequence", "faults": []}, ["body.fault.faults"]),
+    ({"kind": "sequence", "faults": [503, "reset"]}, ["body.fault.faults.1"]),
+    ({"kind": "tls.expired"}, []),
+)
+
+
+@pytest.mark.parametrize(("fault", "told"), FAULTS)
+def test_problems_speak_http_and_json(door: Door, fault: Any, told: list[str]) -> None:  # noqa: ANN401
+    reply = door("POST", "faults", {"fault": fault})
+    assert (reply.status, reply.told) == (422, told)
+    words = r"faults\.\w+\(|petstore_mock|True|False|None|\(str\)|=True|datetime|seed_many|Python|PetStoreMock"
+    assert re.search(words, reply.json["detail"]) is None, reply.json["detail"]
+
+
 def test_without_a_body_no_type_is_asked(door: Door) -> None:
     assert door("POST", "snapshots", Content_Type="text/plain").status == 201
     assert door("POST", "pets").status == 422
@@ -206,14 +247,27 @@ def test_an_announced_length_is_refused_before_the_body_arrives(door: Door) -> N
         assert (response.status, "70000000" in json.load(response)["detail"]) == (413, True)
 
 
-@pytest.mark.parametrize("line", ["GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"])
+MALFORMED = (
+    "GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "GET /__petstore/world HTTP/9.9\r\nHost: a\r\n\r\n",
+    "GET /__petstore/wor ld HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET /__petstore/w\xf6rld HTTP/1.1\r\nHost: a\r\n\r\n",
+    f"GET /__petstore/{'x' * 20_000} HTTP/1.1\r\n",
+    "G<T /w/a/__petstore/world HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET  /__petstore/world HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET /__petstore/world?a=b\r\n\r\n",
+    "/__petstore/world\r\n\r\n",
+)
+
+
+@pytest.mark.parametrize("line", MALFORMED)
 def test_nothing_under_the_door_is_journalled(door: Door, line: str) -> None:
     host, _, port = door.address.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as sock:
-        sock.sendall(line.encode())
+        sock.sendall(line.encode("latin-1"))
         response = http.client.HTTPResponse(sock)
         response.begin()
-        assert (response.status, response.headers["Content-Type"]) == (400, PROBLEM)
+        assert (response.status in {400, 414, 505}, response.headers["Content-Type"]) == (True, PROBLEM)
     door("GET", "nowhere")
     door("POST", "pets", b"{")
     assert len(door.petstore.journal) == 0

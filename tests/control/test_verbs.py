@@ -103,6 +103,72 @@ def test_a_reset_returns_to_the_start_and_keeps_the_problems(door: Door) -> None
     assert door("POST", "world/verification", {}, world="a").json["passed"] is True
 
 
+def test_a_world_is_made_only_if_it_is_new(door: Door) -> None:
+    asked = [door("PUT", "world", world="a", If_None_Match="*") for _ in range(2)]
+    assert [reply.status for reply in asked] == [201, 412]
+    assert (door("GET", "world", world="a").json["api_key"], "new world" in asked[1].json["detail"]) == (
+        asked[0].json["api_key"],
+        True,
+    )
+    assert door("PUT", "world", If_None_Match="*").status == 412
+    assert door("PUT", "world", world="a").status == 200
+
+
+def test_a_reset_revokes_issued_keys_and_their_use_is_no_leak(door: Door) -> None:
+    door("PUT", "world", {"strict": True}, world="a")
+    key = door("POST", "keys", {}, world="a").json["api_key"]
+    door("POST", "world/reset", world="a")
+    for world in ("a", ""):
+        reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
+        assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
+    entries = door("GET", "requests", world="a").json["requests"]
+    assert [one["condition"] for one in entries] == ["revoked_key"] * 2
+    assert door("GET", "leaks").json["total"] == 0
+
+
+def send_many(door: Door, path: str, count: int, **fields: str) -> None:
+    connection = http.client.HTTPConnection(door.address, timeout=30)
+    for _ in range(count):
+        connection.request("GET", path, headers=fields)
+        connection.getresponse().read()
+    connection.close()
+
+
+def test_leaks_are_counted_beyond_those_that_are_kept(door: Door) -> None:
+    door("PUT", "world", world="a")
+    door("DELETE", "world", world="a")
+    send_many(door, "/w/a/v1/pets", 1_003)
+    leaks = door("GET", "leaks").json
+    assert (len(leaks["leaks"]), leaks["total"]) == (1_000, 1_003)
+
+
+def test_no_question_about_evicted_requests_is_guessed(door: Door) -> None:
+    key = door("PUT", "world", world="a").json["api_key"]
+    send_many(door, "/w/a/v1/pets?limit=5", 1_001, Authorization=f"Bearer {key}")
+    for path in ("requests/wait", "requests/assert"):
+        for where in ({"limit": 6}, {"status": 404}):
+            reply = door(
+                "POST", path, {"where": where, "timeout": 0} if path.endswith("wait") else {"where": where}, world="a"
+            )
+            assert (reply.status, "--keep-requests" in reply.json["detail"]) == (409, True)
+    assert door("POST", "requests/wait", {"where": {"limit": 5}, "timeout": 0}, world="a").json["met"] is True
+    assert door("POST", "requests/wait", {"times": 1_001, "timeout": 0}, world="a").json["met"] is True
+    assert door("POST", "requests/wait", {"times": 1_002, "timeout": 0}, world="a").json["met"] is False
+    failed = door("POST", "requests/assert", {"operation": "listPets", "times": 2}, world="a").json
+    assert (failed["passed"], "it arrived 1001 times" in failed["message"]) == (False, True)
+
+
+def test_the_service_and_the_door_describe_themselves(door: Door) -> None:
+    door("PUT", "world", world="a")
+    for world, mount in (("", ""), ("a", "/w/a")):
+        document = door("GET", "service/openapi.json", world=world).json
+        assert document["servers"][0]["url"] == f"http://{door.address}{mount}/v1"
+        assert "/pets" in document["paths"]
+    own = door("GET", "openapi.json").json
+    assert "control door" in own["info"]["title"]
+    assert own["info"]["title"] != document["info"]["title"]
+
+
 # Animals
 
 
@@ -263,6 +329,21 @@ def test_a_wait_ends_when_the_response_is_known_when_time_is_up_or_with_its_worl
     ended = door("POST", "requests/wait", {"times": 9, "timeout": 20}, world="a")
     assert (ended.status, ended.json["met"], time.monotonic() - began < 15) == (200, False, True)
     assert [door("POST", "requests/wait", body).status for body in ({"timeout": 26}, {"times": 0})] == [422, 422]
+
+
+def test_a_create_that_is_held_back_is_not_counted_after_its_journal_was_cleared(door: Door) -> None:
+    door("PUT", "world", world="a")
+    door("POST", "faults", {"fault": {"kind": "delay", "seconds": 0.3}, "times": 1}, world="a")
+    with ThreadPoolExecutor() as pool:
+        created = pool.submit(door.use, "POST", "/v1/pets", {"name": "Rex", "categoryId": 1}, world="a")
+        assert door("POST", "requests/wait", {"operation": "createPet", "timeout": 9}, world="a").json["met"] is True
+        assert door("DELETE", "requests", world="a").status == 204
+        assert created.result().status == 201
+    assert len(door("GET", "pets", world="a").json["pets"]) == 1
+    assert door("GET", "requests", world="a").json["total"] == 0
+    assert door("POST", "requests/assert", {"operation": "createPet", "times": 0}, world="a").json["passed"] is True
+    door.use("POST", "/v1/pets", {"name": "Tom", "categoryId": 1}, world="a")
+    assert door("POST", "requests/assert", {"operation": "createPet", "times": 1}, world="a").json["passed"] is True
 
 
 def test_violations_can_be_expected_by_number(door: Door) -> None:

@@ -243,10 +243,10 @@ def with_command(folder: Path) -> str:
 
 @POSIX_SHELL
 def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_command: str) -> None:
-    (folder / "stub.log").write_text("of an earlier run\n", encoding="utf-8")
     result = run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
     assert (result.returncode, result.stdout, result.stderr) == (20, "", "")
-    serving, request = map(json.loads, (folder / "stub.log").read_text(encoding="utf-8").splitlines())
+    (log,) = folder.glob("stub.log.*")
+    serving, request = map(json.loads, log.read_text(encoding="utf-8").splitlines())
     assert (serving["event"], request["status"]) == ("serving", 200)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", urlsplit(serving["url"]).port))

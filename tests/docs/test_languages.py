@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -43,6 +47,47 @@ def with_stub(folder: Path, *command: str) -> str:
         cwd=folder,
         environment={"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"},
     )
+
+
+def log_of(folder: Path) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in folder.glob("stub.log.*"))
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_recipes_run_twice_at_once(folder: Path, shell: str) -> None:
+    """Two runs share the folder, and two of the shell's tests share a stub."""
+    both = f"{shell} test_pets.sh & first=$!; {shell} test_pets.sh; wait $first"
+    command = [shutil.which(shell) or pytest.skip(f"{shell} is not installed"), "with_stub.sh", shell, "-c", both]
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    runs = [subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [run.communicate(timeout=60)[0].split() for run in runs] == [["passed"] * 2] * 2
+    assert [run.returncode for run in runs] == [0, 0]
+    assert len(list(folder.glob("stub.log.*"))) == 2
+    names = set(re.findall(r"/w/(shell-\w+)/|\[(shell-\w+)\]|\"world\": \"(shell-\w+)\"", log_of(folder)))
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_a_signal_ends_script_tests_and_stub(folder: Path, shell: str, number: signal.Signals) -> None:
+    def hear() -> None:
+        signal.signal(number, signal.SIG_DFL)  # a shell can't trap what its parent ignored
+
+    (folder / "slow.sh").write_text("echo $$ $PETSTORE_URL > started.tmp; mv started.tmp started; exec sleep 60\n")
+    command = [shutil.which(shell) or pytest.skip(f"{shell} is not installed"), "with_stub.sh", "sh", "slow.sh"]
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    with subprocess.Popen(command, cwd=folder, env=environment, preexec_fn=hear) as process:  # noqa: PLW1509
+        deadline = time.monotonic() + 30
+        while not (folder / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        tests, url = (folder / "started").read_text(encoding="ascii").split()
+        process.send_signal(number)
+        assert process.wait(10) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(tests), 0)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", urlsplit(url).port or 0))
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -86,7 +131,7 @@ def test_go(folder: Path) -> None:
     source.write_text(source.read_text(encoding="utf-8").replace('"times": 1', '"times": 3'), encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match="expected 503, then 200; got 503, then 503"):
         with_stub(folder, *command)
-    assert '"leak"' not in (folder / "stub.log").read_text(encoding="utf-8")
+    assert '"leak"' not in log_of(folder)
 
 
 @pytest.mark.peers
@@ -104,4 +149,8 @@ def test_typescript_in_several_workers(folder: Path) -> None:
     tests = sorted(path.name for path in folder.glob("*.test.js"))
     told = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
     assert re.search(r"^# pass 8$|ℹ pass 8$", told, re.MULTILINE), told
-    assert '"leak"' not in (folder / "stub.log").read_text(encoding="utf-8")
+    assert '"leak"' not in log_of(folder)
+    failing = (folder / "pets.test.js").read_text(encoding="utf-8").replace('["Rex"]', '["Tom"]')
+    (folder / "failing.test.js").write_text(failing, encoding="utf-8")
+    with pytest.raises(pytest.fail.Exception, match=r"GET /v1/pets +200"):  # the journal, in the error of the test
+        with_stub(folder, "node", "--test", "failing.test.js")

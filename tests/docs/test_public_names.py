@@ -179,3 +179,9 @@ def test_entry_says_what_is_raised(name: str) -> None:
     raised = set(re.findall(r"^ +raise ([A-Z]\w+)\(", inspect.getsource(function), re.MULTILINE)) - {"AttributeError"}
     text = inspect.getdoc(function) or ""
     assert ELSEWHERE.search(text) or all(error in text for error in raised), f"say when it raises {sorted(raised)}"
+
+
+@pytest.mark.parametrize("name", ["faults", "checks", "stateful", "strategies", "verify"])
+def test_a_submodule_completes_its_public_names_alone(name: str) -> None:
+    module = importlib.import_module(f"petstore_mock.{name}")
+    assert set(dir(module)) == set(module.__all__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import ApiRequest, PetStoreMock, PetStoreMockError, VerificationError, faults
-from tests.client import JSON, REX, Client
+from tests.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    import requests
 
 
 @pytest.fixture
@@ -40,6 +36,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"port": "8080"}, "port='8080'"),
     ({"port": True}, "port=True"),
     ({"host": 1}, "host=1"),
+    ({"tls": "yes"}, "tls"),
     ({"at": "tomorrow"}, "'tomorrow'"),
     ({"seed": -1}, "-1"),
     ({"seed": {"name": "Rex"}}, "seed"),
@@ -77,12 +74,6 @@ def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
     petstore.stop()
 
 
-def test_it_speaks_tls_under_a_certificate_that_its_context_trusts() -> None:
-    with PetStoreMock(tls=True, seed=1) as petstore, Client(petstore) as client:
-        assert petstore.url.startswith("https://")
-        assert (client.list().json(), petstore.journal.last.secure) == (petstore.pets, True)
-
-
 def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStoreMock) -> None:
     with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
         one.create(name="Rex", categoryId=1)
@@ -90,20 +81,14 @@ def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStore
         assert [entry.operation for entry in petstore.journal] == ["createPet", "listPets", "listPets"]
 
 
-class Helpful(PetStoreMock):
-    """As a team extends it."""
-
-    def __init__(self, species: str) -> None:
-        super().__init__(seed=3)
-        self.species = species
-
-    def seed_one(self) -> str:
-        return str(self.seed(name=self.species)["name"])
-
-
 def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
+    class Helpful(PetStoreMock):
+        def __init__(self, species: str) -> None:
+            super().__init__(seed=3)
+            self.species = species
+
     with Helpful("cat").fresh() as inner:
-        assert (type(inner), inner.seed_one(), len(inner.pets)) == (Helpful, "cat", 1)
+        assert (type(inner), inner.species, inner.pets) == (Helpful, "cat", [])
 
 
 def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -> None:
@@ -122,53 +107,25 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -
         pass
 
 
-def test_sixteen_threads_lose_and_mix_up_nothing(petstore: PetStoreMock) -> None:
-    created: list[dict[str, Any]] = []
-
-    def work(number: int) -> None:
-        with Client(petstore, "wsgi") as client:
-            for step in range(10):
-                pet = client.created(name=f"{number}/{step}", categoryId=number)
-                created.append(pet)
-                assert client.get(pet["id"]).json() == pet
-
-    threads = [threading.Thread(target=work, args=[number]) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert petstore.pets == sorted(created, key=lambda pet: int(pet["id"]))
-    assert {pet["name"] for pet in created} == {f"{number}/{step}" for number in range(16) for step in range(10)}
-    assert [entry.number for entry in petstore.journal] == list(range(1, 321))
-    made = [json.loads(entry.response_body)["id"] for entry in petstore.journal.for_operation("createPet")]
-    assert made == sorted(made), "the journal's order is the order of what happened"
-    petstore.verify()
-
-
 # when=
 
 
-def test_when_gets_the_request_and_uses_up_nothing_where_it_says_no(petstore: PetStoreMock, client: Client) -> None:
+def test_when_gets_the_request_and_uses_up_nothing_where_it_or_where_says_no(
+    petstore: PetStoreMock, client: Client
+) -> None:
     seen = []
 
     def wanted(request: ApiRequest) -> bool:
-        seen.append(
-            (request.method, request.operation, request.query, request.header("x-trace"), len(petstore.journal))
-        )
-        return request.query.get("limit") == "2"
+        traced = request.header("x-trace")
+        seen.append((request.method, request.operation, request.query, traced, len(petstore.journal)))
+        return traced == "t"
 
-    handle = petstore.inject(503, when=wanted, after=1, times=1)
-    traced = [client.status(query="?limit=1", fields=[("X-Trace", "t")])]
-    assert [*traced, *(client.status(query="?limit=2") for _ in range(3))] == [200, 200, 503, 200]
-    assert seen[0] == ("GET", "listPets", {"limit": "1"}, "t", 0)
-    assert (handle.hits, len(seen)) == (1, 3)
-
-
-def test_where_and_when_must_both_hold(petstore: PetStoreMock, client: Client) -> None:
-    petstore.inject(503, where={"limit": 2}, when=lambda request: request.header("x-trace") == "t")
+    handle = petstore.inject(503, where={"limit": 2}, when=wanted, after=1, times=1)
     trace = [("X-Trace", "t")]
-    assert [client.status(query="?limit=2"), client.status(query="?limit=1", fields=trace)] == [200, 200]
-    assert client.status(query="?limit=2", fields=trace) == 503
+    queries = [("?limit=2", trace), ("?limit=1", trace), ("?limit=2", []), ("?limit=2", trace), ("?limit=2", trace)]
+    assert [client.status(query=query, fields=fields) for query, fields in queries] == [200, 200, 200, 503, 200]
+    assert seen[0] == ("GET", "listPets", {"limit": "2"}, "t", 0)
+    assert (handle.hits, len(seen)) == (1, 3)
 
 
 @pytest.mark.parametrize("leave", [pytest.fail, sys.exit, json.loads])
@@ -212,10 +169,9 @@ def test_a_when_may_ask_and_steer_the_fake(petstore: PetStoreMock, client: Clien
     assert [entry.number for entry in petstore.journal] == [1]
 
 
-@pytest.mark.parametrize("when", [1, "Rex"], ids=repr)
-def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock, when: Any) -> None:  # noqa: ANN401
+def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="when"):
-        petstore.inject(503, when=when)
+        petstore.inject(503, when=1)  # type: ignore[arg-type]  # the mistake that is meant
 
 
 # Without a socket
@@ -225,12 +181,8 @@ def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock, when: Any
 @pytest.mark.parametrize(
     "fault",
     [
-        faults.hang(),
-        faults.reset(),
-        faults.empty_reply(),
-        faults.truncate(),
-        faults.dribble(9),
-        faults.malformed_chunk(),
+        *(faults.hang(), faults.reset(), faults.empty_reply()),
+        *(faults.truncate(), faults.dribble(9), faults.malformed_chunk()),
     ],
     ids=str,
 )
@@ -253,15 +205,14 @@ def test_a_delay_is_waited_for(petstore: PetStoreMock, over: str) -> None:
     assert (petstore.journal.last.outcome, petstore.journal.last.duration >= 0.05) == ("delayed", True)
 
 
-@pytest.mark.parametrize("ends", ["reset", "stop"])
-def test_a_held_response_is_let_go_and_commits_nothing(petstore: PetStoreMock, client: Client, ends: str) -> None:
+def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
     petstore.inject(faults.delay(600), on="createPet")
     statuses: list[int | None] = []
     thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
     thread.start()
     petstore.journal.wait_for("createPet", timeout=30)
     assert client.list().status == 200, "a delay blocks no other request"
-    getattr(petstore, ends)()
+    petstore.stop()
     thread.join(30)
     assert (statuses, petstore.pets) == ([503], [])
 
@@ -275,47 +226,6 @@ def test_the_journal_names_the_place_of_a_misplaced_key(petstore: PetStoreMock, 
     ):
         client.send("GET", target, fields, body)
         assert petstore.journal.last.misplaced_keys == (place,)
-
-
-def test_a_session_of_requests_asks_the_application(petstore: PetStoreMock) -> None:
-    session, url = petstore.requests_session(), "https://api.petstore.test/v1/pets"
-    rex = json.loads(REX)
-    for body in ({"json": rex}, {"data": iter([REX[:5], REX[5:]]), "headers": dict([JSON])}):
-        assert session.post(url, **body, auth=with_key(petstore)).status_code == 201
-    assert session.get(url, params={"limit": 1}, auth=with_key(petstore)).json() == petstore.pets[:1]
-    assert (petstore.journal.last.query, petstore.journal.last.headers["host"]) == ({"limit": "1"}, "api.petstore.test")
-    assert [session.head(url, auth=with_key(petstore)).content, session.get(url).status_code] == [b"", 401]
-    petstore.inject(faults.delay(0.05), times=1)
-    assert session.get(url, auth=with_key(petstore)).status_code == 200
-    assert petstore.journal.last.duration >= 0.05
-    petstore.inject(faults.reset())
-    with pytest.raises(PetStoreMockError, match=r"petstore\.url"):
-        session.get(url, auth=with_key(petstore))
-
-
-def with_key(petstore: PetStoreMock) -> Callable[[requests.PreparedRequest], requests.PreparedRequest]:
-    def add(request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers.update(petstore.headers)
-        return request
-
-    return add
-
-
-# Expectations for paths that the fake has no route for (§4.4)
-
-
-def test_an_expectation_responds_and_one_that_is_not_met_fails(petstore: PetStoreMock) -> None:
-    with petstore, Client(petstore) as client:
-        petstore.httpserver.expect_oneshot_request("/v1/store/orders").respond_with_json([{"id": 1}])
-        assert client.bare("GET", "/v1/store/orders").json() == [{"id": 1}]
-        assert (petstore.journal.last.by_expectation, petstore.journal.last.is_violation) == (True, False)
-        petstore.verify()
-        petstore.httpserver.expect_oneshot_request("/v1/store/orders", headers=petstore.headers)
-        with pytest.raises(VerificationError, match="/v1/store/orders") as failure:
-            petstore.verify()
-        assert petstore.api_key not in str(failure.value)
-        petstore.reset()
-        petstore.verify()
 
 
 # Notes
@@ -350,25 +260,3 @@ def test_what_takes_no_note_leaves_as_it_came(ending: BaseException) -> None:
         raise ending
     assert caught.value is ending
     assert not hasattr(ending, "__notes__")
-
-
-def test_a_failing_unittest_prints_the_journal_of_its_mock(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(
-        """
-import unittest
-import urllib.request
-from petstore_mock import PetStoreMock
-
-class Case(unittest.TestCase):
-    def test_it(self):
-        with PetStoreMock() as petstore:
-            request = urllib.request.Request(petstore.url + "/pets?limit=7", headers=petstore.headers)
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                self.assertEqual(answer.status, 201)
-""",
-        encoding="utf-8",
-    )
-    run = subprocess.run(
-        [sys.executable, "-m", "unittest", "test_it"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert "GET /v1/pets?limit=7" in run.stderr

@@ -29,8 +29,6 @@ from petstore_mock import faults
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
 
-__all__ = ["CLIENTS", "STEPS", "Answer", "Client", "FailedError", "Send", "documented", "lines_of", "talk"]
-
 TABLE: Final = Path(__file__).parents[2] / "docs" / "reference" / "clients.md"
 TIMEOUT: Final = 20
 
@@ -55,68 +53,37 @@ class FailedError(ValueError):
 # The clients
 
 
-def _simple(send: Send) -> Open:
-    return lambda _petstore: nullcontext(send)
+def _by(request: Callable[..., Any]) -> Send:
+    """Send with the function that most libraries have."""
 
-
-def _requests(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-    answer = requests.request(method, url, headers=headers, json=value, timeout=TIMEOUT)
-    return answer.status_code, answer.json()
-
-
-@contextmanager
-def _requests_session(_petstore: PetStoreMock) -> Iterator[Send]:
-    with requests.Session() as session:
-
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            answer = session.request(method, url, headers=headers, json=value, timeout=TIMEOUT)
-            return answer.status_code, answer.json()
-
-        yield send
-
-
-def _send_by_httpx(client: httpx.Client) -> Send:
     def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-        answer = client.request(method, url, headers=headers, json=value)
-        return answer.status_code, answer.json()
+        answer = request(method, url, headers=headers, timeout=TIMEOUT, **({} if value is None else {"json": value}))
+        return getattr(answer, "status_code", None) or answer.status, answer.json()
 
     return send
 
 
-@contextmanager
-def _httpx(_petstore: PetStoreMock) -> Iterator[Send]:
-    with httpx.Client(timeout=TIMEOUT) as client:
-        yield _send_by_httpx(client)
+def _simple(send: Send) -> Open:
+    return lambda _petstore: nullcontext(send)
 
 
-@contextmanager
-def _httpx_wsgi(petstore: PetStoreMock) -> Iterator[Send]:
-    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app)) as client:
-        yield _send_by_httpx(client)
+def _entered(make: Callable[[PetStoreMock], AbstractContextManager[Any]]) -> Open:
+    """Send with a session of a library."""
+
+    @contextmanager
+    def entered(petstore: PetStoreMock) -> Iterator[Send]:
+        with make(petstore) as client:
+            yield _by(client.request)
+
+    return entered
 
 
 @contextmanager
 def _httpx_async(_petstore: PetStoreMock) -> Iterator[Send]:
     with asyncio.Runner() as runner:
-        client = httpx.AsyncClient(timeout=TIMEOUT)
-
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            answer = runner.run(client.request(method, url, headers=headers, json=value))
-            return answer.status_code, answer.json()
-
-        yield send
+        client = httpx.AsyncClient()
+        yield _by(lambda *arguments, **options: runner.run(client.request(*arguments, **options)))
         runner.run(client.aclose())
-
-
-@contextmanager
-def _urllib3(_petstore: PetStoreMock) -> Iterator[Send]:
-    with urllib3.PoolManager() as pool:
-
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            answer = pool.request(method, url, headers=headers, timeout=TIMEOUT, **_if_given(json=value))
-            return answer.status, answer.json()
-
-        yield send
 
 
 @contextmanager
@@ -128,7 +95,7 @@ def _aiohttp(_petstore: PetStoreMock) -> Iterator[Send]:
         session = runner.run(make())
 
         async def ask(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            async with session.request(method, url, headers=headers, **_if_given(json=value)) as answer:
+            async with session.request(method, url, headers=headers, json=value) as answer:
                 return answer.status, await answer.json()
 
         yield lambda method, url, headers, value: runner.run(ask(method, url, headers, value))
@@ -243,17 +210,15 @@ def _run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
 
 
-def _if_given(**options: object) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
 CLIENTS: Final = (
-    Client("requests", _simple(_requests)),
-    Client("requests.Session", _requests_session),
-    Client("httpx.Client", _httpx),
+    Client("requests", _simple(_by(requests.request))),
+    Client("requests.Session", _entered(lambda _: requests.Session())),
+    Client("httpx.Client", _entered(lambda _: httpx.Client())),
     Client("httpx.AsyncClient", _httpx_async),
-    Client("httpx over WSGITransport", _httpx_wsgi),
-    Client("urllib3", _urllib3),
+    Client(
+        "httpx over WSGITransport", _entered(lambda store: httpx.Client(transport=httpx.WSGITransport(app=store.app)))
+    ),
+    Client("urllib3", _entered(lambda _: urllib3.PoolManager())),
     Client("aiohttp", _aiohttp),
     Client("urllib.request", _simple(_urllib)),
     Client("http.client", _http_client),
@@ -292,19 +257,14 @@ def _gets(petstore: PetStoreMock, send: Send) -> str:
 def _meets_400(petstore: PetStoreMock, send: Send) -> str:
     status, body = send("POST", f"{petstore.url}/pets", petstore.headers, {"name": 1, "categoryId": "x"})
     assert (status, body["status"], body["code"]) == (400, 400, "invalid_body")
-    assert "body.categoryId" in body["message"]
-    assert "body.name" in body["message"]
     return "yes"
 
 
 def _meets_401(petstore: PetStoreMock, send: Send) -> str:
     for headers in ({"Authorization": "Bearer wrong"}, {}):
         status, body = send("GET", f"{petstore.url}/pets", headers, None)
-        assert status == 401
-        if body is None:
-            return "status alone"
-        assert body["status"] == 401
-    return "yes"
+        assert (status, body and body["status"]) in {(401, 401), (401, None)}
+    return "status alone" if body is None else "yes"
 
 
 def _meets_404(petstore: PetStoreMock, send: Send) -> str:
@@ -363,12 +323,21 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
 }
 
 
-def documented() -> dict[tuple[str, str], str]:
-    """Return the cells of the table in ``docs/reference/clients.md`` by client and column."""
+def cells_of(petstore: PetStoreMock, send: Send) -> dict[str, str]:
+    """Take each step in a world as it begins; return the cells of the client's row."""
+    cells = {}
+    for step, take in STEPS.items():
+        petstore.reset()
+        cells[step] = take(petstore, send)
+    return cells
+
+
+def documented(client: str) -> dict[str, str]:
+    """Return the cells of a client in the table of ``docs/reference/clients.md`` by column."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in TABLE.read_text(encoding="utf-8").splitlines()
         if line.startswith("|") and not re.fullmatch(r"[|\-: ]+", line)
     ]
-    header, *clients = rows
-    return {(row[0], column): cell for row in clients for column, cell in zip(header[1:], row[1:], strict=True)}
+    (row,) = [row for row in rows if row[0] == client]
+    return dict(zip(rows[0][1:], row[1:], strict=True))

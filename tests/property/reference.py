@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 import h11
 
+from tests.property.judge import decode
 from tests.wire.raw import Received, parse_head
 
 if TYPE_CHECKING:
@@ -134,96 +135,57 @@ def _has_odd_target(request: Verdict) -> bool:
     return absolute is None or _HOST.fullmatch(absolute[1]) is None
 
 
-def _has_broken_encoding(request: Verdict) -> bool:
-    """Say whether the path is no percent-encoded UTF-8 (RFC 3986 §2.1): there is no telling what it names."""
-    path = request.target.partition("?")[0].encode()
-    if re.search(rb"%(?![0-9A-Fa-f]{2})", path):
-        return True
-    raw = re.sub(rb"%(..)", lambda match: bytes([int(match[1], 16)]), path)
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
+def _repeats_its_length(request: Verdict) -> bool:
+    lines = re.findall(rb"(?im)^content-length:[^\n]*", request.head)
+    return len(lines) > 1 or b"," in b"".join(lines)
 
 
-class _Reason(NamedTuple):
-    statuses: frozenset[int]
-    words: str
-    holds: Callable[[Verdict], object]
-
-
-_BAD: Final = frozenset({400})
-
-REASONS: Final = (
-    _Reason(
-        frozenset({400, 501}),  # where h11 sees the end of the head we read on, and may find a coding in what follows
-        "a bare LF ends a line: RFC 9112 §2.2 lets a recipient take it, and two that differ in it can be played off",
-        lambda request: re.search(rb"(?<!\r)\n", request.head),
-    ),
-    _Reason(_BAD, "RFC 9112 §5.2: folded lines are rejected", lambda request: re.search(rb"\r\n[ \t]", request.head)),
-    _Reason(_BAD, "RFC 9110 §5.5: control characters in a value", lambda request: _CONTROL.search(request.head)),
-    _Reason(
-        _BAD,
-        "RFC 9112 §6.3: a repeated Content-Length may be rejected even when all are the same",
-        lambda request: (
-            len(re.findall(rb"(?im)^content-length:", request.head)) > 1
-            or re.search(rb"(?im)^content-length:[^\n]*,", request.head)
-        ),
-    ),
-    _Reason(
-        _BAD,
+# The sentence of HTTP, the statuses that it allows or demands, and the requests that it is about.
+REASONS: Final[tuple[tuple[str, set[int], Callable[[Verdict], object]], ...]] = (
+    # Where h11 sees the end of the head we read on, and may find a coding in what follows.
+    ("RFC 9112 §2.2: a bare LF may end a line", {400, 501}, lambda one: re.search(rb"(?<!\r)\n", one.head)),
+    ("RFC 9112 §5.2: folded lines are rejected", {400}, lambda one: re.search(rb"\r\n[ \t]", one.head)),
+    ("RFC 9110 §5.5: control characters in a value", {400}, lambda one: _CONTROL.search(one.head)),
+    ("RFC 9112 §6.3: a repeated Content-Length may be rejected", {400}, _repeats_its_length),
+    (
         "RFC 9112 §6.1: both Content-Length and Transfer-Encoding may be an attempt at smuggling",
-        lambda request: request.values(b"content-length") and request.values(b"transfer-encoding"),
+        {400},
+        lambda one: one.values(b"content-length") and one.values(b"transfer-encoding"),
     ),
-    _Reason(
-        _BAD,
-        "RFC 9112 §6.1: HTTP/1.0 has no Transfer-Encoding; the framing is faulty",
-        lambda request: request.version == "1.0" and request.values(b"transfer-encoding"),
+    (
+        "RFC 9112 §6.1: HTTP/1.0 has no Transfer-Encoding",
+        {400},
+        lambda one: one.version == "1.0" and one.values(b"transfer-encoding"),
     ),
-    _Reason(
-        _BAD,
+    (
         "RFC 9112 §7.1: chunks, their extensions and trailers are read to the letter, and frame nothing else",
-        lambda request: request.values(b"transfer-encoding") and not _is_strictly_chunked(request.rest),
+        {400},
+        lambda one: one.values(b"transfer-encoding") and not _is_strictly_chunked(one.rest),
     ),
-    _Reason(_BAD, "RFC 9112 §3.2: a form of target that the method has not", _has_odd_target),
-    _Reason(
-        frozenset({421}),
-        "RFC 9110 §7.4: an https target must have come over TLS",
-        lambda request: request.target.lower().startswith("https://"),
-    ),
-    _Reason(_BAD, "RFC 3986 §2.1: the path is no percent-encoded UTF-8", _has_broken_encoding),
-    _Reason(
-        _BAD,
+    ("RFC 9112 §3.2: a form of target that the method has not", {400}, _has_odd_target),
+    ("RFC 9110 §7.4: https must have come over TLS", {421}, lambda one: one.target.lower().startswith("https://")),
+    ("RFC 3986 §2.1: no percent-encoded UTF-8", {400}, lambda one: decode(one.target.partition("?")[0]) is None),
+    (
         "RFC 9112 §3.2: Host must be valid",
-        lambda request: any(_HOST.fullmatch(value) is None for value in request.values(b"host")),
+        {400},
+        lambda one: any(_HOST.fullmatch(value) is None for value in one.values(b"host")),
     ),
-    _Reason(frozenset({501}), "RFC 9110 §9.1: an unknown method", lambda request: request.method not in _METHODS),
-    _Reason(
-        frozenset({505}), "RFC 9110 §15.6.6: another version", lambda request: request.version not in {"1.0", "1.1"}
-    ),
+    ("RFC 9110 §9.1: an unknown method", {501}, lambda one: one.method not in _METHODS),
+    ("RFC 9110 §15.6.6: another version", {505}, lambda one: one.version not in {"1.0", "1.1"}),
 )
 
 
 def reason_to_refuse(request: Verdict, status: int) -> str | None:
     """Return why a request that h11 takes may be answered with ``status``, or None."""
-    return next((why.words for why in REASONS if status in why.statuses and why.holds(request)), None)
-
-
-# Why the fake executes what h11 rejects: what h11 says, the head, and what HTTP says
-
-_TAKEN: Final = (
-    (
-        "Only Transfer-Encoding: chunked is supported",
-        re.compile(rb"(?im)^transfer-encoding:[ \t,]*chunked[ \t,]*\r$"),
-        "RFC 9110 §5.6.1: empty elements of a list are ignored",
-    ),
-)
+    return next((words for words, statuses, holds in REASONS if status in statuses and holds(request)), None)
 
 
 def reason_to_take(request: Verdict) -> str | None:
     """Return why a request that h11 rejects may be carried out, or None."""
-    return next((words for why, head, words in _TAKEN if why in request.why and head.search(request.head)), None)
+    if "Only Transfer-Encoding: chunked is supported" not in request.why:
+        return None
+    line = re.search(rb"(?im)^transfer-encoding:[ \t,]*chunked[ \t,]*\r$", request.head)
+    return line and "RFC 9110 §5.6.1: empty elements of a list are ignored"
 
 
 # Responses of the fake

@@ -20,11 +20,13 @@ from tests.client import Client
 from tests.property.test_invariants import ALTERNATIVES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.strategies import InvalidListQuery, InvalidNewPet, PlannedFault
+
+    Wanted = dict[str, Callable[[Any], bool]]
 
 pytestmark = pytest.mark.untraced
 
@@ -34,7 +36,7 @@ def client() -> Client:
     return Client(PetStoreMock(), "wsgi")
 
 
-def missed(strategy: SearchStrategy[Any], wanted: Mapping[str, Callable[[Any], bool]]) -> list[str]:
+def missed(strategy: SearchStrategy[Any], wanted: Wanted) -> list[str]:
     """Return what of ``wanted`` the strategy does not draw within a bounded search."""
     left = dict(wanted)
 
@@ -86,60 +88,62 @@ def test_invalid_list_query_is_refused_for_its_rule_alone(client: Client, drawn:
     assert [rule for _, rule in client.broken] == [drawn.rule]
 
 
-def breaks(rule: str, drawn: InvalidNewPet | InvalidListQuery) -> bool:
+def each(values: Iterable[Any], holds: Callable[[Any, Any], bool]) -> Wanted:
+    """Return a condition for each value: that it ``holds`` for what is drawn."""
+    return {str(value): partial(holds, value) for value in values}
+
+
+def has_rule(rule: str, drawn: InvalidNewPet | InvalidListQuery) -> bool:
     return drawn.rule == rule
 
 
 def has_status_of(kind: type, drawn: InvalidNewPet) -> bool:
-    return isinstance(drawn.body, dict) and type(drawn.body.get("status", "")) is kind
+    return isinstance(drawn.body, dict) and isinstance(drawn.body.get("status"), kind)
 
 
-def leaves_out(field: str, drawn: InvalidNewPet) -> bool:
-    return drawn.rule == "required" and field not in drawn.body
-
-
-def has_limit(limit: str, drawn: InvalidListQuery) -> bool:
-    return drawn.query.get("limit") == limit
-
-
-def test_each_rule_of_the_body_each_type_and_each_lack_is_drawn() -> None:
-    rules = ("required", "type", "additionalProperties", "enum", "minimum", "maximum")
-    wanted: dict[str, Callable[[Any], bool]] = {
-        **{rule: partial(breaks, rule) for rule in rules},
-        **{f"a status of {kind}": partial(has_status_of, kind) for kind in (type(None), bool, int, float, list, dict)},
-        **{f"no {field}": partial(leaves_out, field) for field in ("name", "categoryId")},
-        "a near miss": lambda drawn: isinstance(drawn.body, dict) and "category_id" in drawn.body,
-    }
-    assert missed(strategies.invalid_new_pets(), wanted) == []
-
-
-def test_each_rule_of_the_query_and_each_odd_number_is_drawn() -> None:
-    rules = ("type", "minimum", "maximum", "enum", "unique", "additionalProperties")
-    limits = ("", "+5", "1_0", "1.0", "\u0665", "five", "-0")
-    wanted = {
-        **{rule: partial(breaks, rule) for rule in rules},
-        **{f"limit={limit}": partial(has_limit, limit) for limit in limits},
-    }
-    assert missed(strategies.invalid_list_queries(), wanted) == []
-
-
-# Edges
-
-AWKWARD: dict[str, Callable[[str], bool]] = {
+OF_BODIES: Wanted = {
+    **each(("required", "type", "additionalProperties", "enum", "minimum", "maximum"), has_rule),
+    **each((list, dict), has_status_of),
+    **each(("name", "categoryId"), lambda field, drawn: drawn.rule == "required" and field not in drawn.body),
+    "a near miss": lambda drawn: isinstance(drawn.body, dict) and "category_id" in drawn.body,
+}
+OF_QUERIES: Wanted = {
+    **each(("type", "minimum", "maximum", "enum", "unique", "additionalProperties"), has_rule),
+    **each(("", "+5", "1_0", "1.0", "\u0665", "five", "-0"), lambda limit, drawn: drawn.query.get("limit") == limit),
+}
+AWKWARD: Wanted = {
     "emoji": lambda text: any(0x1F300 <= ord(character) <= 0x1FAFF for character in text),
     "combining marks": lambda text: any(unicodedata.combining(character) for character in text),
     "right-to-left": lambda text: any(unicodedata.bidirectional(character) == "R" for character in text),
     "emptiness": lambda text: not text,
     "great length": lambda text: len(text) > 1000,
+    "a script's end": lambda text: text == "</script>",
     "characters beyond 16 bits": lambda text: any(ord(character) > 0xFFFF for character in text),
-    **{f"the character {one!r}": partial(lambda one, text: one in text, one) for one in ("\0", '"', "'", "\u2028")},
+    **each(("\0", '"', "'", "\u2028"), lambda one, text: one in text),
 }
 EDGES = (-(2**63), 2**63 - 1, 2**53 - 1, 2**53 + 1, -(2**53) - 1, 0, -1)
+WIRE = ("hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk")
+FAULTS = each((*WIRE, "malformed_json", "delay", "rate_limited"), lambda kind, fault: fault.kind == kind)
+DRAWN: list[tuple[SearchStrategy[Any], Wanted, tuple[str, ...]]] = [
+    (strategies.invalid_new_pets(), OF_BODIES, ()),
+    (strategies.invalid_list_queries(), OF_QUERIES, ()),
+    (strategies.names(), AWKWARD, ()),
+    (strategies.category_ids(), each(EDGES, eq), ()),
+    (strategies.pet_statuses(), each(("available", "pending", "sold"), eq), ()),
+    (strategies.faults(), FAULTS, ()),
+    (strategies.faults(allow_wire=False), FAULTS, WIRE),
+    *(
+        (strategies.behaviours(vary=[gap]), each((Behaviour().replace({gap: name}) for name in names), eq), ())
+        for gap, names in ALTERNATIVES.items()
+    ),
+]
 
 
-def test_names_and_category_ids_reach_their_edges() -> None:
-    assert missed(strategies.names(), AWKWARD) == []
-    assert missed(strategies.category_ids(), {str(edge): partial(eq, edge) for edge in EDGES}) == []
+@pytest.mark.parametrize(("strategy", "wanted", "never"), DRAWN, ids=range(len(DRAWN)))
+def test_each_rule_edge_kind_and_alternative_is_drawn(
+    strategy: SearchStrategy[Any], wanted: Wanted, never: tuple[str, ...]
+) -> None:
+    assert missed(strategy, wanted) == list(never)
 
 
 @pytest.mark.parametrize(
@@ -168,18 +172,9 @@ def test_failing_example_shows_code_that_makes_it(drawn: SearchStrategy[Any], wo
     assert eval(shown, {"faults": faults, **names}) == failed[-1]  # what Hypothesis printed
 
 
-# Arguments
-
-
-WRONG: dict[str, Callable[[], SearchStrategy[Any]]] = {
-    "vary='list_order'": lambda: strategies.behaviours(vary="list_order"),
-    "'list_order'": lambda: strategies.behaviours(vary=["list_ordr"]),
-}
-
-
-@pytest.mark.parametrize("words", WRONG)
-def test_wrong_argument_is_reported_when_drawn(words: str) -> None:
-    strategy = WRONG[words]()  # not here: that would fail the import of a test module
+@pytest.mark.parametrize(("vary", "words"), [("list_order", "vary='list_order'"), (["list_ordr"], "'list_order'")])
+def test_wrong_argument_is_reported_when_drawn(vary: Any, words: str) -> None:  # noqa: ANN401
+    strategy = strategies.behaviours(vary=vary)
     with pytest.raises(PetStoreMockError, match="expected") as caught:
         find(strategy, lambda _: True)
     assert words in str(caught.value)
@@ -212,16 +207,6 @@ def test_no_behaviour_drawn_by_default_refuses_a_valid_animal(behaviour: Behavio
     assert Client(PetStoreMock(behaviour=behaviour)).create(**pet).status == 201
 
 
-@pytest.mark.parametrize("gap", sorted(ALTERNATIVES))
-def test_behaviours_reach_each_alternative(gap: str) -> None:
-    wanted = {name: partial(behaves, gap, name) for name in ALTERNATIVES[gap]}
-    assert missed(strategies.behaviours(vary=[gap]), wanted) == []
-
-
-def behaves(gap: str, alternative: str, behaviour: Behaviour) -> bool:
-    return behaviour.replace({gap: alternative}) == behaviour
-
-
 @given(plan=strategies.fault_plans())
 def test_fault_plan_can_be_injected_and_need_not_fire(plan: tuple[PlannedFault, ...]) -> None:
     petstore = PetStoreMock()
@@ -239,16 +224,3 @@ def test_faults_without_wire_work_in_process(fault: faults.Fault) -> None:
     petstore.inject(fault, on="listPets")
     response = Client(petstore).bare("GET", "/v1/pets", list(petstore.headers.items()))
     assert (response.status, response.header("Content-Type"), response.body) != (200, "application/json", b"[]")
-
-
-def is_of(kind: str, fault: faults.Fault) -> bool:
-    return fault.kind == kind
-
-
-WIRE = ("hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk")
-
-
-def test_faults_reach_each_kind() -> None:
-    wanted = {kind: partial(is_of, kind) for kind in (*WIRE, "malformed_json", "delay", "rate_limited")}
-    assert missed(strategies.faults(), wanted) == []
-    assert missed(strategies.faults(allow_wire=False), wanted) == list(WIRE)

@@ -6,7 +6,7 @@ import json
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
@@ -65,7 +65,6 @@ class Received:
     status: int
     reason: str
     fields: dict[str, str]
-    names: tuple[str, ...]
     body: bytes = b""
     chunks: int = 0
 
@@ -82,15 +81,14 @@ def parse_head(head: bytes) -> Received:
     line, *lines = head.decode("latin-1").split("\r\n")
     version, status, reason = line.split(" ", 2)
     assert (version, len(status)) == ("HTTP/1.1", 3), line
-    names, fields = [], {}
+    fields: dict[str, str] = {}
     for one in lines:
         name, colon, value = one.partition(": ")
         assert colon, f"no field: {one!r}"
         assert name.strip() == name
         assert name.lower() not in fields, f"{name} came twice"
-        names.append(name)
         fields[name.lower()] = value
-    return Received(int(status), reason, fields, tuple(names))
+    return Received(int(status), reason, fields)
 
 
 class Raw:
@@ -138,14 +136,14 @@ class Raw:
         if method == "HEAD" or head.status < 200 or head.status in {204, 304}:
             return head
         if head.fields.get("transfer-encoding") != "chunked":
-            return _with_body(head, self._exactly(int(head.fields["content-length"])))
+            return replace(head, body=self._exactly(int(head.fields["content-length"])))
         assert "content-length" not in head.fields
         pieces = []
         while size := int(self._until(b"\r\n"), 16):
             pieces.append(self._exactly(size))
             assert self._exactly(2) == b"\r\n"
         assert self._exactly(2) == b"\r\n"
-        return _with_body(head, b"".join(pieces), len(pieces))
+        return replace(head, body=b"".join(pieces), chunks=len(pieces))
 
     def head(self) -> Received:
         """Read the head of a response, and leave its body."""
@@ -195,7 +193,3 @@ class Raw:
         whole = b"".join(pieces)
         self.buffer = whole[size:]
         return whole[:size]
-
-
-def _with_body(head: Received, body: bytes, chunks: int = 0) -> Received:
-    return Received(head.status, head.reason, head.fields, head.names, body, chunks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMock, faults
-from tests.wire.raw import KEY, OTHER, REX, Raw, eventually, get, open_descriptors, post
+from tests.wire.raw import KEY, OTHER, Raw, eventually, get, open_descriptors, post
 from tests.wire.test_malformed import CHUNKED, MALFORMED
 
 if TYPE_CHECKING:
@@ -49,26 +49,17 @@ def test_requests_of_a_client_that_has_gone_are_not_served_on() -> None:
 
 
 @pytest.mark.untraced
-def test_half_sent_heads_hinder_nobody(dial: Callable[[], Raw]) -> None:
-    slow = [dial().send(LIST[: 5 + number % 20]) for number in range(50)]
-    other = dial()
-    for _ in range(100):
-        assert other.call(OTHER).status == 204
-    for number, client in enumerate(slow):
-        assert client.send(LIST[5 + number % 20 :]).response().status == 200
-
-
-@pytest.mark.untraced
-def test_500_connections_at_once_are_served(dial: Callable[[], Raw]) -> None:
+def test_500_connections_at_once_are_served_and_half_sent_heads_hinder_nobody(dial: Callable[[], Raw]) -> None:
     resource: Any = pytest.importorskip("resource")  # Windows has none, nor the limit
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 1300:  # both ends may be in this process
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1300), hard))
-    clients = [dial() for _ in range(500)]
-    for client in clients:
-        client.send(LIST)
+    slow = [(dial().send(LIST[: 5 + number % 20]), LIST[5 + number % 20 :]) for number in range(50)]
+    clients = [dial().send(LIST) for _ in range(450)]
     for client in reversed(clients):
         assert client.response().status == 200
+    for client, rest in slow:
+        assert client.send(rest).response().status == 200
 
 
 # What is left
@@ -81,7 +72,7 @@ def home() -> Iterator[PetStoreMock]:
 
 
 def attack(petstore: PetStoreMock) -> None:
-    for sent in [*MALFORMED.values(), LIST[:-2] + b"X: " + b"a" * 70_000, LIST * 5, post() * 3]:
+    for sent in [*MALFORMED, LIST[:-2] + b"X: " + b"a" * 70_000, LIST * 5, post() * 3]:
         with Raw(petstore) as client:
             client.send(sent)
         Raw(petstore).send(sent[:-1]).reset()
@@ -109,9 +100,9 @@ def test_nothing_is_left_of_hostile_clients(home: PetStoreMock) -> None:
     before = measured()
     for _ in range(6):
         attack(home)
-    grown = measured() - before
+    # Of some 800 connections: a buffer that is left behind makes it 60 MB. The last ones may be read a while.
+    eventually(lambda: measured() - before < 150_000, "the memory as before")
     tracemalloc.stop()
-    assert grown < 150_000  # of some 800 connections; a buffer that is left behind makes it 60 MB
     assert threading.active_count() <= threads
 
 
@@ -129,53 +120,26 @@ ASKED = (
 )
 
 
-@pytest.fixture
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def cycles_of(work: Callable[[], None]) -> int:
-    """Return how many objects are left for the collector each time; a thread of an earlier test may end once."""
-    work()  # what is made once
-    gc.collect()
-    left = []
-    for _ in range(3):
-        work()
-        left.append(gc.collect())
-    return min(left)
-
-
 @pytest.mark.untraced
-@pytest.mark.usefixtures("no_collector")
-def test_requests_leave_no_cycles(home: PetStoreMock) -> None:
-    with Raw(home) as client:
-
-        def work() -> None:
-            for _ in range(50):
-                for sent, status in ASKED:
-                    assert client.call(sent).status == status
-            home.reset()  # the journal lets its entries go
-
-        assert cycles_of(work) == 0
-
-
-@pytest.mark.untraced
-@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize(
     "fault",
-    [faults.delay(0), faults.delay(0.001), faults.dribble(100_000), faults.server_error(503, delay=0)],
+    [None, faults.delay(0), faults.delay(0.001), faults.dribble(100_000), faults.server_error(503, delay=0)],
     ids=str,
 )
-def test_faults_leave_no_cycles(home: PetStoreMock, fault: faults.Fault) -> None:
+def test_requests_and_faults_leave_no_cycles(home: PetStoreMock, fault: faults.Fault | None) -> None:
+    left = []
     with Raw(home) as client:
-
-        def work() -> None:
-            home.inject(fault, on="createPet")
-            for _ in range(30):
-                assert client.call(post(REX)).status in {201, 503}
-            home.reset()
-
-        assert cycles_of(work) == 0
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(4):  # what is made once is made in the first; a thread of an earlier test may end once
+                if fault is not None:
+                    home.inject(fault, on="createPet")
+                for _ in range(30):
+                    for sent, status in ASKED if fault is None else ((post(), None),):
+                        assert client.call(sent).status in {status, 201, 503}
+                home.reset()  # the journal lets its entries go
+                left.append(gc.collect())
+        finally:
+            gc.enable()
+    assert min(left[1:]) == 0

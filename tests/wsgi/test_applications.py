@@ -96,6 +96,22 @@ def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
     assert f"\r\n{name}:".encode() not in sent.getvalue()
 
 
+def test_a_session_of_requests_waits_for_a_delay_and_can_meet_no_reset(petstore: PetStoreMock) -> None:
+    with petstore.requests_session() as session:
+        petstore.inject(faults.delay(0.05), times=1)
+        listed = session.get("https://api.petstore.test/v1/pets", params={"limit": 1}, headers=petstore.headers)
+        assert listed.json() == petstore.pets
+        entry = petstore.journal.last
+        assert (entry.query, entry.headers["host"], entry.duration >= 0.05) == (
+            {"limit": "1"},
+            "api.petstore.test",
+            True,
+        )
+        petstore.inject(faults.reset())
+        with pytest.raises(PetStoreMockError, match=r"petstore\.url"):
+            session.get("https://api.petstore.test/v1/pets", headers=petstore.headers)
+
+
 LIST = "/v1/pets"
 BODY = b'{"name":"Rex","categoryId":1}'
 TYPED = {"Content-Type": "application/json"}

@@ -64,7 +64,7 @@ def test_cuts_between_packets_change_nothing(cuts: list[int]) -> None:
     [
         (b"HEAD /a HTTP/1.1\r\nHo", "HEAD", "/a"),
         (b"HEAD /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "HEAD", "/a"),
-        (b"HEAD /a", "HEAD", "-"),
+        (b"HEAD /a", "HEAD", "/a"),
         (b"\0", "-", "-"),
     ],
 )

@@ -1,0 +1,83 @@
+"""The image without Docker: its CMD and HEALTHCHECK run as the Dockerfile has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.live.stub import COMMAND, PATIENCE, reserved_port
+from tests.platforms import POSIX_SIGNALS
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").rpartition("FROM ")[2]
+COMPOSE = re.findall(r"command: \[(serve, .*)\]", (ROOT / "docs/how-to/containers.md").read_text(encoding="utf-8"))[0]
+SETTINGS = dict(pair.split("=") for pair in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE)[0].split())
+HEALTH, _, CMD = (json.loads(words) for words in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", DOCKERFILE))
+WAYS = {
+    "plain": {},
+    "token": {"CONTROL_TOKEN": "secret"},
+    "TLS": {"TLS": "true"},
+    "TLS and token": {"TLS": "true", "CONTROL": "true", "TLS_HOST": "petstore", "TLS_CA_OUT": "ca.pem"},
+    "compose": {},
+    "read-only": {},
+}
+
+pytestmark = POSIX_SIGNALS
+
+
+def write_nothing() -> None:
+    import resource  # noqa: PLC0415  # POSIX has it
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_image_becomes_healthy_and_ends_at_once(tmp_path: Path, way: str) -> None:
+    with reserved_port() as port:  # a variable wins: the command line of the image names no port
+        own = {f"PETSTORE_MOCK_{name}": value for name, value in {**WAYS[way], "PORT": str(port)}.items()}
+    start = partial(
+        subprocess.Popen,
+        env={**os.environ, **SETTINGS, **own},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=write_nothing if way == "read-only" else None,
+    )
+    with start([*COMMAND, *(COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD)]) as process:
+        for _ in range(10):  # Docker asks again and again, too
+            with start([*COMMAND, *HEALTH[1:]]) as health:
+                told = health.communicate(timeout=PATIENCE)[0]
+            if health.returncode == 0:
+                break
+        process.send_signal(signal.SIGTERM)
+        out = process.communicate(timeout=5)[0]
+    assert (health.returncode, process.returncode) == (0, 0), told + out
+    assert "every other address" in out
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.call(["unshare", "--pid", "--fork", "true"]) != 0,
+    reason="the system lets this user make no PID namespace",
+)
+def test_sigterm_ends_it_as_pid_1() -> None:
+    """The kernel sends PID 1 no signal that it does not handle."""
+    command = ["unshare", "--pid", "--fork", "--kill-child", *COMMAND, "serve", "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "serves" in process.stdout.readline()
+        child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii")
+        os.kill(int(child), signal.SIGTERM)
+        assert process.wait(5) == 0
+
+
+def test_the_image_has_the_extras_a_folder_for_certificates_and_labels() -> None:
+    for wanted in (r"\[fast,tls\]", "--owner=10001 .*/certs", "USER 10001", "image.source=", "image.licenses="):
+        assert re.search(wanted, DOCKERFILE), wanted

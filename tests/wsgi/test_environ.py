@@ -1,0 +1,97 @@
+"""What the WSGI application takes from an environ that is not all as PEP 3333 wants it: target, fields, body."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from werkzeug.test import Client, TestResponse
+
+from petstore_mock import PetStoreMock
+from tests.client import REX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZE = 1024 * 1024 + 1
+
+
+@pytest.fixture
+def petstore() -> PetStoreMock:
+    return PetStoreMock()
+
+
+def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> TestResponse:  # noqa: ANN401
+    headers = {} if "environ_overrides" in options else petstore.headers
+    return Client(petstore.app).get(target, headers=headers, **options)
+
+
+def test_a_query_given_apart_from_the_path_is_judged_and_one_in_the_path_once(petstore: PetStoreMock) -> None:
+    for query in ("limit=0", "limit=1&limit=1", "status=lost"):
+        assert get(petstore, query_string=query).status_code == 400
+        assert petstore.journal.last.target == f"/v1/pets?{query}"
+    assert get(petstore, "/v1/pets?limit=3").status_code == 200
+
+
+def test_path_that_a_client_decoded_as_utf_8_is_answered(petstore: PetStoreMock) -> None:
+    """PEP 3333 asks for Latin-1; httpx's transport puts any character into the environ."""
+    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
+        assert client.get("http://fake.test/v1/pets/\u2713").status_code == 404
+    assert petstore.journal.last.path == "/v1/pets/\u2713"
+
+
+def test_blanks_around_a_field_are_no_part_of_it_and_the_version_is_the_server_s(petstore: PetStoreMock) -> None:
+    """RFC 9110 §5.5; a server strips them, a client in process may not."""
+    for value in (" Bearer {}", "Bearer {} ", "\tBearer {}\t"):
+        environ = {"HTTP_AUTHORIZATION": value.format(petstore.api_key), "SERVER_PROTOCOL": "HTTP/1.0"}
+        assert get(petstore, environ_overrides=environ).status_code == 200
+    assert petstore.journal.last.request.version == "HTTP/1.0"
+
+
+class Input(io.BytesIO):
+    """What a server gives an application; it counts what was asked of it."""
+
+    taken = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self.taken += len(data)
+        return data
+
+
+ENDS = {"wsgi.input_terminated": True}  # as servers say that decode chunked bodies
+# What the server says of a body; then what it has, the status, the condition, and how much of it is read.
+BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
+    ({"CONTENT_LENGTH": "29"}, REX + b"the next request of the connection", 201, None, 29),
+    (ENDS, REX, 201, None, 29),
+    ({}, REX, 400, "malformed_json", 0),
+    *(
+        ({"CONTENT_LENGTH": length}, REX, 400, "malformed_request", 0)
+        for length in ("-1", "1e1", "+29", "29, 29", "\N{ARABIC-INDIC DIGIT TWO}", "x" * 500)
+    ),
+    ({"CONTENT_LENGTH": "40"}, REX, 400, "malformed_request", 29),
+    ({"CONTENT_LENGTH": str(2 * SIZE)}, b" " * (2 * SIZE), 413, "body_too_large", 0),
+    (ENDS, b" " * (2 * SIZE), 413, "body_too_large", SIZE),
+]
+
+
+@pytest.mark.parametrize(("said", "content", "status", "condition", "taken"), BODIES, ids=range(len(BODIES)))
+def test_how_much_of_the_input_is_the_body(
+    petstore: PetStoreMock, said: dict[str, Any], content: bytes, status: int, condition: str | None, taken: int
+) -> None:
+    stream = Input(content)
+    statuses: list[str] = []
+
+    def start_response(line: str, *_: object) -> Callable[[bytes], None]:
+        statuses.append(line)
+        return lambda _data: None
+
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "CONTENT_TYPE": "application/json", **said}
+    environ |= {"HTTP_AUTHORIZATION": f"Bearer {petstore.api_key}", "wsgi.input": stream}
+    b"".join(petstore.app(environ, start_response))
+    assert statuses[0].startswith(f"{status} ")
+    assert stream.taken == taken
+    found = petstore.journal.last.condition
+    assert (found and found.name, len(petstore.pets)) == (condition, status == 201)
