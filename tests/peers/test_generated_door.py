@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock import PetStoreMock
-from petstore_mock.faults.kinds import KINDS
+from petstore_mock import PetStoreMock, faults
 from tests.peers.tools import NODE_MODULES, PYTHON_BIN, node_tool, python_tool, run
 
 if TYPE_CHECKING:
@@ -28,8 +27,9 @@ ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
     "dribble": {"bytes_per_second": 9},
     "sequence": {"faults": [503, {"kind": "reset"}]},
 }
-# Those of the TLS handshake need a stub that speaks TLS; their form has no arguments.
-SENT: Final = [{"kind": kind, **ARGUMENTS.get(kind, {})} for kind in KINDS if not kind.startswith("tls.")]
+# Faults of the TLS handshake need a stub that speaks TLS; their form has no arguments.
+OTHERS: Final = {"Fault", "coerce", "tls"}
+SENT: Final = [{"kind": kind, **ARGUMENTS.get(kind, {})} for kind in faults.__all__ if kind not in OTHERS]
 
 PYTHON = """
 import json, sys
