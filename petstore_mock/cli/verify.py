@@ -43,6 +43,8 @@ def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     for name, metavar, default, words in _NUMBERS:
         parser.add_argument(name, metavar=metavar, default=default, type=_number, help=words)
+    words = "a further header of each request, left out of reports; repeat it for several"
+    parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--receipt", metavar="FILE", help="a file that gets a line for each created animal")
     parser.add_argument("--plan", action="store_true", help="print every request, and send none")
     words = "choices that the service is to make still: else drift"
@@ -56,6 +58,11 @@ def _number(text: str) -> float:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
         refuse(f"expected a number; got {shown(text)}")
+
+
+def _field(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    return (name, value.strip()) if colon else refuse("expected --header 'NAME: VALUE'; got one without a colon")
 
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -85,6 +92,7 @@ def ask(options: Namespace, url: str, stderr: TextIO) -> Verdict:
         stderr.write(f"{_CLEAR_LINE}{line[:70]}")
         stderr.flush()
 
+    given["headers"] = dict(options.header)
     verdict = verify(url, api_key=_keys(options), progress=progress if shows else None, **given)
     stderr.write(_CLEAR_LINE if shows else "")
     for name, file in files.items():

@@ -269,7 +269,8 @@ def _after(world: World, mutant: Mutant, exchange: Exchange, response: Response)
     former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
     change(turn)
     document = encode_json(turn.document)
-    if (turn.status, turn.media_type, document) == former and turn.body is None and len(world.store) == animals:
+    is_same = (turn.status, turn.media_type, document) == former and turn.body is None
+    if is_same and len(world.store) == animals and not turn.has_updated:
         return
     exchange.mutant = mutant.name
     response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))

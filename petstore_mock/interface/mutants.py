@@ -162,6 +162,7 @@ _ARRAYS: Final = _returned("array")
 _ECHOED: Final = _known("creates", [*_PLAIN, *_CHOICES, *_ARRAYS])
 _SENT_NUMBERS: Final = _known("creates", _NUMBERS)
 _SENT_TEXTS: Final = _known("creates", _TEXTS)
+_SENT_CHOICES: Final = _known("creates", _CHOICES)
 _DROPPED: Final = _known("creates", [*_CHOICES, *_ARRAYS])
 _SEEN: Final = _known("reads", [*_PLAIN, *_CHOICES, *_ARRAYS])
 _OF_ERRORS: Final = _named(_EVERY[0], properties("Error"))
@@ -262,6 +263,23 @@ def _rename(pet: dict[str, Any], name: str) -> None:
 
 def _ascii(text: str) -> str:
     return text.encode("ascii", "replace").decode("ascii")
+
+
+def _basic(text: str) -> str:
+    """Replace the characters that take four bytes in UTF-8, such as emoji."""
+    return "".join(one if one <= "\uffff" else "?" for one in text)
+
+
+def _stores(change: Callable[[Any], Any]) -> Change:
+    """Return a change of what is kept; the response of the create stays as it is."""
+
+    def after(turn: Turn, subject: Subject) -> None:
+        name, kept = subject["name"], turn.document
+        if name in kept and change(kept[name]) != kept[name]:
+            turn.animals.update(kept["id"], {name: change(kept[name])})
+            turn.has_updated = True
+
+    return after
 
 
 def _rounded(number: int) -> int:
@@ -391,6 +409,13 @@ _TEMPLATES: Final = (
     _T(_ECHOED, "{verb}-{short}-changed 2-{short}-echoed {operation} returns another {name}", _set(_other)),
     _T(_SENT_NUMBERS, "{verb}-{short}-rounded 2-{short}-int64 {name} is rounded beyond 2^53", _set(_rounded)),
     _T(_SENT_TEXTS, "{verb}-{short}-ascii 2-{short}-text {name} loses letters beyond ASCII", _set(_ascii)),
+    _T(_SENT_TEXTS, "{verb}-{short}-emoji 2-{short}-text {name} has ? for each emoji", _set(_basic)),
+    _T(_SENT_TEXTS, "{verb}-{short}-trimmed 2-{short}-echoed {name} loses blanks at its ends", _set(str.strip)),
+    _T(_SENT_TEXTS, "keeps-{short}-basic {section}-same-animal {name} is kept with ? for each emoji", _stores(_basic)),
+    _T(_SENT_TEXTS, "keeps-{short}-trimmed {section}-same-animal {name} is kept without blanks", _stores(str.strip)),
+    _T(_SENT_TEXTS, "keeps-{short}-cut {section}-same-animal {name} is cut", _stores(lambda one: one[:50])),
+    _T(_SENT_NUMBERS, "keeps-{short}-rounded {section}-same-animal {name} is kept rounded", _stores(_rounded)),
+    _T(_SENT_CHOICES, "keeps-{short}-other {section}-same-animal another {name} is kept", _stores(_other)),
     _T(_SEEN, "{verb}-{short}-stale 4.3-same-animal {name} is another than in the list", _set(_other)),
     # Errors
     _T(_OF_ERRORS, "error-{name}-missing 2-error-{name} errors have no {name}", _WITHOUT, _STATUSES),

@@ -20,10 +20,11 @@ NO_BODY: Final = object()
 
 
 class MutableAnimals(Protocol):
-    """The animals of the service: the first but ``pet_id``, a new one with an id of the service, one to remove."""
+    """The animals of the service: the first but ``pet_id``, a new one, one to change or to remove."""
 
     def other(self, pet_id: int) -> dict[str, Any] | None: ...
     def add(self, fields: Mapping[str, Any]) -> dict[str, Any]: ...
+    def update(self, pet_id: int, changes: Mapping[str, Any]) -> dict[str, Any]: ...
     def remove(self, pet_id: int) -> None: ...
 
 
@@ -40,6 +41,7 @@ class Turn:
     status: int = 0
     document: Any = None  # the JSON value of the response's body
     media_type: str | None = "application/json"
+    has_updated: bool = False  # whether the mutant changed an animal that is kept
     body: bytes | None = None  # the bytes of the response's body, if they are not those of ``document``
 
     @property

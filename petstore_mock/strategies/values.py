@@ -35,6 +35,7 @@ _AWKWARD: Final = (
 )
 CHARACTERS: Final = st.sampled_from(_AWKWARD) | st.characters(codec="utf-8")  # without lone surrogates
 _LENGTHS: Final = (1, 1, 2, 20, 300)
+_OF_EACH_TYPE: Final[st.SearchStrategy[Any]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
 _HANDLED: Final = {"type", "title", "description", "default", "minimum", "maximum"}  # keywords that need no judge
 
 
@@ -83,9 +84,8 @@ def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
 def json_values() -> SearchStrategy[Any]:
     """Draw any JSON value, mostly a small one."""
     texts = st.text(CHARACTERS, max_size=10)
-    of_each_type: list[Any] = [None, True, 1, 1.5, "1", [], {}]  # a type is rare among the others
     return st.recursive(
-        st.sampled_from(of_each_type) | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+        _OF_EACH_TYPE | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
         max_leaves=5,
     )
@@ -93,7 +93,7 @@ def json_values() -> SearchStrategy[Any]:
 
 def wrong_values(schema: Schema) -> SearchStrategy[Any]:
     """Draw values of which most break a keyword of a schema."""
-    drawn = [json_values()]
+    drawn = [_OF_EACH_TYPE, json_values()]  # a type is rare among all values
     if "minimum" in schema:
         drawn.append(st.integers(max_value=schema["minimum"] - 1))
     if "maximum" in schema:

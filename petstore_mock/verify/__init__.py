@@ -15,9 +15,10 @@ from petstore_mock.common.guards import is_array
 from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.verify.evidence import Finding
-from petstore_mock.verify.guest import Guest
+from petstore_mock.verify.guest import OWN_FIELDS, Guest
 from petstore_mock.verify.verdict import ClauseResult, Drift, Learned, Verdict, reach_verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def verify(
     max_requests: int = 200,
     timeout: float = 10.0,
     deadline: float = 120.0,
+    headers: Mapping[str, str] | None = None,
     receipt: str | PathLike[str] | None = None,
     behaviour: Behaviour | str | PathLike[str] | None = None,
     progress: Callable[[str], object] | None = None,
@@ -51,6 +53,7 @@ def verify(
         max_requests: requests in all, at most.
         timeout: seconds until a response must be whole.
         deadline: seconds that the whole run may take.
+        headers: further header fields of each request, such as a gateway's own; their values are left out of reports.
         receipt: a file that gets a line of JSON for each created animal, before the next request.
         behaviour: the choices that the service is to make still: a ``Behaviour``, or a TOML file of ``learn``.
         progress: called with a line before each request.
@@ -68,10 +71,15 @@ def verify(
     for name, number in numbers.items():  # a billion seconds are thirty years: no system's clock waits longer
         is_right = is_number(number) and 1e-9 <= number < 1e9
         require(is_right, f"{name} to be more than 0 and less than a billion", **{name: number})
+    fields = dict(headers or {})
+    for name, value in fields.items():  # the message must not show a value
+        is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
+        require(is_right, "a header that can be sent, and that verify does not send itself", header=name)
     date = iso(time())
-    guest = Guest(url, keys, {**counts, **numbers}, receipt, progress or (lambda _: None))
+    limits = {**counts, **numbers}
+    guest = Guest(url, keys, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
     guest.go()
-    return reach_verdict(guest, url.rstrip("/"), date, keys, recorded)
+    return reach_verdict(guest, url.rstrip("/"), date, guest.secrets, recorded)
 
 
 def learn(url: str, *, api_key: str | Sequence[str], **options: Any) -> Learned:  # noqa: ANN401  # those of verify

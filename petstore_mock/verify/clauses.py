@@ -80,7 +80,8 @@ def _of_every_response() -> Iterator[Clause]:
     yield Clause("5-key", "The API key is sent as Authorization: Bearer <API_KEY>", _EVERY)
     yield Clause("7-status", "The status field of the Error body carries the HTTP status", _EVERY)
     for status in sorted({status for operation in _EVERY for status in operation.errors}):
-        yield Clause(f"7-{status}-error", f"{status}: Error body, as application/json", _EVERY)
+        words = f"{status}: Error body, as application/json"
+        yield Clause(f"7-{status}-error", words, _EVERY, f"a response with {status}")
 
 
 def _of_operations() -> Iterator[Clause]:
@@ -101,7 +102,7 @@ def _of_operations() -> Iterator[Clause]:
             yield Clause(f"{section}-{name}-filter", f"{name}: returns only animals with this {name}", _LISTS)
             yield Clause(f"{section}-{name}-finds", f"{name}: returns animals with this {name}", _LISTS)
     for operation in _CREATES:
-        words, needs = "400, 401: what is refused is not added", "a create that was refused"
+        words, needs = "400, 401: what is refused is not added", "a create that was refused with 400 or 401"
         yield Clause(f"{operation.section}-refused-not-kept", words, _LISTS, needs)
         needs = "a created animal, and a list that is not full"
         yield Clause(f"{operation.section}-listed", "Lists show a created animal", _LISTS, needs)
@@ -110,12 +111,16 @@ def _of_operations() -> Iterator[Clause]:
             beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))
             if beyond:
                 words = f"{name}: {'int64, beyond 2^53' if beyond == 'int64' else 'string, beyond ASCII'} too"
-                yield Clause(f"2-{short(name)}-{beyond}", words, _CREATES)
+                yield Clause(f"2-{short(name)}-{beyond}", words, _CREATES, f"a created animal with such a {name}")
     for operation in with_effect("reads"):
         yield Clause(f"{operation.section}-asked-for", "petId: the identifier of the animal", (operation,))
 
 
-_NAMED: Final = {probe.shows: Clause(probe.shows, probe.words) for probe in (*PROBES, *READ_BACK) if probe.words}
+_NAMED: Final = {
+    probe.shows: Clause(probe.shows, probe.words, needs="a created animal" if probe.expected == "made" else "")
+    for probe in (*PROBES, *READ_BACK)
+    if probe.words
+}
 CLAUSES: Final = tuple(
     sorted((*_of_every_response(), *_of_operations(), *_NAMED.values()), key=lambda clause: clause.section)
 )
@@ -123,7 +128,7 @@ CLAUSES: Final = tuple(
 
 # What an exchange shows
 
-_KEYS_AND_LIMITS: Final = frozenset({401, 403, 429})
+_KEYS_AND_LIMITS: Final = frozenset({401, 403, 409, 429})  # a conflict may be about a quota
 _ELSEWHERE: Final = frozenset({404, 405})
 # By what the interface says of the response: its status, and others that say nothing of it.
 _STATUSES: Final[Mapping[str, tuple[int, frozenset[int]]]] = {
@@ -139,13 +144,12 @@ def looks(seen: Seen, history: History) -> Iterator[Look]:
     if seen.failure is not None:
         is_own = bool(seen.probe.words) and not seen.probe.is_valid
         blamed = seen.probe.shows if is_own else success_clause(seen.operation)
-        is_frame = seen.failure.kind == "frame"
-        if is_frame or is_own or history.fails_again(seen):
-            yield Look("1-http" if is_frame else blamed, holds=False, expected="a whole response")
+        if is_own or history.fails_again(seen):
+            yield Look("1-http" if seen.failure.kind == "frame" else blamed, holds=False, expected="a whole response")
         return
     if seen.probe.media_type != "application/json":
         return  # the interface does not show how a service reads it
-    yield from _of_message(seen)
+    yield from _of_message(seen, history)
     yield from _of_status(seen, history)
     if seen.probe.shows == "invalid_limit" and seen.is_refusal:
         yield Look(f"{seen.operation.section}-limit-bound", holds=True)
@@ -162,27 +166,32 @@ def looks(seen: Seen, history: History) -> Iterator[Look]:
         yield from _of_kept(seen, history)
 
 
-def _of_message(seen: Seen) -> Iterator[Look]:
+def _of_message(seen: Seen, history: History) -> Iterator[Look]:
     yield Look("1-http", seen.status > 0)
     is_json = seen.document is not NO_JSON
     is_called_json = seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
-    if seen.is_success and seen.status != 204:
-        yield Look("1-json-body", is_json)
-        yield Look("1-media-type", is_called_json, f"application/json; it is {seen.header('Content-Type') or 'none'}")
+    coding = seen.header("Content-Encoding") if not is_json else ""
+    if seen.is_success and seen.status != 204 and seen.probe.expected not in _STATUSES:
+        cause = "coding" if coding else _cause(seen, history)
+        words = f"no coding, since identity was asked for; it is {coding}" if coding else ""
+        yield Look("1-json-body", is_json, words, cause)
+        words = f"application/json; it is {seen.header('Content-Type') or 'none'}"
+        yield Look("1-media-type", is_called_json, words, "media type" if is_json else cause)
     if seen.effect == "lists" and seen.is_success and seen.probe.has_key and is_json:
         yield Look("2-pets-array", seen.items is not None)
     if seen.effect == "lists" and (seen.is_success or seen.status in _ELSEWHERE):
         yield Look("1-base-address", seen.is_success)
     if seen.probe.has_key and (seen.is_success or seen.is_refusal) and seen.status != 403:
         yield Look("5-key", seen.status != 401, "the key to be accepted, as it is elsewhere")
-    objects = [item for item in seen.items or () if is_object(item)]
+    objects = [item for item in seen.items or () if is_object(item) and not properties("Pet").keys().isdisjoint(item)]
     if seen.items:
         yield Look("2-pet-object", len(objects) == len(seen.items))
     yield from _of_fields("Pet", objects)
     if seen.status in seen.operation.errors:
         found = seen.document
         is_error = is_object(found) and not properties("Error").keys().isdisjoint(found)
-        yield Look(f"7-{seen.status}-error", is_called_json and is_error, cause="error body")
+        cause = "coding" if coding else "media type" if is_error else "error body"
+        yield Look(f"7-{seen.status}-error", is_called_json and is_error, cause=cause)
         if is_error:
             yield from _of_fields("Error", [found])
             if isinstance(found.get("status"), int):
@@ -203,9 +212,9 @@ def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Look
 def _of_status(seen: Seen, history: History) -> Iterator[Look]:
     probe, status, wanted = seen.probe, seen.status, seen.operation.success
     is_nowhere = seen.effect == "lists" and status in _ELSEWHERE and not history.listed  # which is a clause of its own
-    is_gone = seen.is_removed and seen.is_refusal
-    if probe.is_valid and (seen.is_success or _is_wrong(seen, history)):
-        yield Look(success_clause(seen.operation), status == wanted, f"{wanted}")
+    is_gone = seen.is_removed and seen.is_refusal and status != 401
+    if _is_sound(seen) and (seen.is_success or _is_wrong(seen, history)):
+        yield Look(success_clause(seen.operation), status == wanted, f"{wanted}", _cause(seen, history, wanted))
     if probe.expected == "accepted":
         # A service may refuse the names and categories of the tool.
         is_told = seen.effect != "creates" or history.accepts_plain
@@ -213,9 +222,24 @@ def _of_status(seen: Seen, history: History) -> Iterator[Look]:
             yield Look(probe.shows, seen.is_success, "the value to be accepted")
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
-        is_told = status != 400 or wanted != 400 or history.accepts_plain
+        is_told = wanted != 400 or history.accepts_plain
+        if status != wanted and seen.is_refusal:  # else a rule of its own may come first
+            is_told = status not in history.unserved(seen.operation)
         if is_told and status not in others and not is_nowhere and not is_gone:
-            yield Look(probe.shows, status == wanted, f"{wanted}", f"{status} for {wanted}" if seen.is_refusal else "")
+            yield Look(probe.shows, status == wanted, f"{wanted}", _cause(seen, history, wanted))
+
+
+def _cause(seen: Seen, history: History, wanted: int = 0) -> str:
+    """Return a text that is the same for all breaches by the same mistake of the service; empty where none is known."""
+    if seen.status in history.unserved(seen.operation):
+        return f"{seen.status} from {seen.operation.name}"
+    return f"{seen.status} for {wanted}" if wanted and not seen.is_success else ""
+
+
+def _is_sound(seen: Seen) -> bool:
+    """Whether the request is valid; a service may refuse an odd animal, and must not fail."""
+    is_failing_create = seen.has_failed and seen.effect == "creates" and seen.probe.expected == "open"
+    return seen.probe.is_valid or (is_failing_create and is_valid(str(seen.operation.body))(seen.sent))
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:
@@ -271,7 +295,8 @@ def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Look]:
         kind = "counts" if "limit=" in seen.probe.target else "default"
         if count >= seen.limit or len(there) > seen.limit:  # else the page shows nothing of the limit
             yield Look(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals; {count} came")
-    if seen.probe.shows == "invalid_limit" and (count > most or len(history.views) > most):
+    would_show = seen.probe.shows == "invalid_limit" and len(history.views) > most
+    if not seen.probe.is_valid and (count > most or would_show):
         yield Look(f"{section}-limit-bound", count <= most, f"at most {most} animals on any page; {count} came")
     if len(seen.pets) > 1:
         yield Look("2-id-unique", len({pet["id"] for pet in seen.pets}) == len(seen.pets))

@@ -34,7 +34,7 @@ _NOT_LOOKED_AT: Final = frozenset(
         *("header_names", "json_style", "key_rotation", "unknown_route"),
     }
 )
-_CREATED: Final = "it takes creating an animal (--allow-create)"
+_CREATED: Final = "it takes creating a plain animal (--allow-create)"
 # What it takes to see the choice, where that is more than one response.
 _NEEDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("unknown_body_field", "null_status", "integral_float", "category_rule", "media_type"), _CREATED),

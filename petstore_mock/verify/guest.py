@@ -21,12 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Progress = Callable[[str], object]
+    Limits = Mapping[str, float]
+    Texts = Mapping[str, str]
 
 _LONGEST_WAIT: Final = 60.0  # seconds that Retry-After may ask for
 _FIRST_TIMEOUT: Final = 7.0  # seconds; four requests tell within half a minute that nothing readable comes
 _FEW: Final = 3  # timeouts of an operation, requests with a 5xx, redirects, tries to read a created animal
 _FAR: Final = 2**52  # below which nobody has taken a random id, and numbers are exact everywhere
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # names in another order than their ids
+_PLAIN_FIELDS: Final = {
+    "User-Agent": "petstore-mock-verify",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+}
+OWN_FIELDS: Final = frozenset(
+    {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
+)
 # What may be wrong where nothing readable comes, by whether the address begins with https.
 _HINTS: Final = {
     True: "if that port speaks no TLS, the address begins with http://; SSL_CERT_FILE names authorities to trust",
@@ -48,16 +58,18 @@ class Guest:
     """Sends the probes one at a time, within the user's limits."""
 
     def __init__(
-        self, url: str, keys: tuple[str, ...], limits: Mapping[str, float], receipt: object, progress: Progress
+        self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # those that are held against the clauses
         self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, and why
         self.left: list[tuple[int | None, str]] = []  # animals that may stay: id (None if it was lost) and name
         self.stopped = ""  # why it ended early
+        self.secrets = (*keys, *headers.values())  # what no report may show
         self._name = f"Verify{secrets.token_hex(3)}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
         self._connection = Connection(url)
+        self._headers = headers
         self._keys, self._limits, self._progress = keys, limits, progress
         self._key = 0  # the one in use
         self._refusing: set[str] = set()  # operations that refuse a key which others accept
@@ -163,7 +175,8 @@ class Guest:
             if not seen.confirmed and self._is_readable:
                 self._end(f"the service is no longer there: {controls[-1].came}")
             if not seen.confirmed:
-                self._end(f"nothing readable came: {seen.came} ({_HINTS[self._connection.is_tls]})")
+                hints = "; ".join([_HINTS[self._connection.is_tls], *self._connection.proxy_hints])
+                self._end(f"nothing readable came: {seen.came} ({hints})")
         return seen
 
     @property
@@ -236,12 +249,13 @@ class Guest:
             raise StoppedError(self.stopped)
         limits, operation = self._limits, probe.operation
         silences = [one for one in self.seen if one.is_silent and one.operation is operation]
-        room = limits["allow_create"] - len(self.left)
+        room, is_open = limits["allow_create"] - len(self.left), probe.expected == "open"
         reasons = {
             f"--max-requests {limits['max_requests']} were sent": len(self.seen) >= limits["max_requests"],
             "it would take writing (--allow-create)": operation.commits and not limits["allow_create"],
             f"--allow-create {limits['allow_create']} animals are there": operation.effect == "creates" and room <= 0,
             f"{operation.name} did not respond in time {_FEW} times, and was not tried again": len(silences) >= _FEW,
+            f"{_FEW} odd requests met a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
             self._late: self._end_at <= max(self._next, monotonic()),
         }
         for why, is_so in reasons.items():
@@ -256,15 +270,14 @@ class Guest:
 
     def _exchange(self, probe: Probe) -> Exchange:
         key, body = self._keys[min(self._key, len(self._keys) - 1)], probe.body.encode()
-        fields = [("Host", self._connection.host), ("User-Agent", "petstore-mock-verify")]
-        fields += [("Accept", "application/json"), ("Accept-Encoding", "identity")]
+        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *self._headers.items()]
         if probe.key:
             fields.append(("Authorization", probe.key.replace("{key}", key)))
         if probe.operation.body:
             fields += [("Content-Type", probe.media_type), ("Content-Length", str(len(body)))]
         request = ApiRequest(probe.operation.method, self._connection.base + probe.target, Fields.of(fields), body)
         exchange = Exchange(len(self.seen) + 1, None, request, time())
-        exchange.keys, exchange.secure = lambda: self._keys, self._connection.is_tls
+        exchange.keys, exchange.secure = lambda: self.secrets, self._connection.is_tls
         return exchange
 
     def _account(self, seen: Seen) -> None:
@@ -275,11 +288,15 @@ class Guest:
         self.left.append((pet_id, name))
         if self._receipt is not None:
             entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "came": seen.came}
-            self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self._keys) + "\n")
+            self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
+
+    def _crashes(self, *, is_open: bool) -> int:
+        crashed = {one.probe for one in self.seen if one.status >= 500}  # sent again, it counts once
+        return sum((probe.expected == "open") is is_open for probe in crashed)
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run where going on is of no use."""
-        if len({one.probe for one in self.seen if one.status >= 500}) >= _FEW:  # sent again, it counts once
+        if self._crashes(is_open=False) >= _FEW:
             self.stopped = f"{_FEW} requests met a 5xx, the last one {seen.line}: {seen.status}"
         if len(self.seen) >= _FEW and all(300 <= one.status < 400 for one in self.seen):
             where = seen.header("Location") or "nowhere"

@@ -150,7 +150,10 @@ _WRONG: Final[Mapping[str, Mapping[str, str]]] = {
 }
 # Values that a service may refuse, and the gap that each shows.
 _ODD: Final[Mapping[str, Mapping[str, str]]] = {
-    "string": {'"{name}Žofka✓"': "", '""': "name_rule", '"{long name}"': "name_rule"},
+    "string": {
+        **dict.fromkeys(('"{name}Žofka✓"', '"{name}😀"', '" {name}  x "'), ""),
+        **dict.fromkeys(('""', '"{long name}"'), "name_rule"),
+    },
     "integer": {"9007199254740993": "", "{category}.0": "integral_float", "0": "category_rule"},
 }
 

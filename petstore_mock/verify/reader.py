@@ -9,6 +9,7 @@ import zlib
 from select import select
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httptools
 
@@ -136,6 +137,14 @@ class Connection:
         self._peer = parts.hostname or "", parts.port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
 
+    @property
+    def proxy_hints(self) -> list[str]:
+        """Say that a proxy of the environment is not used; its address may hold a password."""
+        name = "https" if self.is_tls else "http"
+        if name not in getproxies() or proxy_bypass(self._peer[0]):
+            return []
+        return [f"{name.upper()}_PROXY is set, and verify uses no proxy: run it where the service is reached directly"]
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
@@ -149,12 +158,12 @@ class Connection:
         reading = _Reading()
         try:
             # A create must not meet a connection that closes.
-            connection = self._open(timeout, anew=request.method != "GET")
-            connection.settimeout(timeout)
+            connection = self._open(deadline, anew=request.method != "GET")
+            connection.settimeout(_left(deadline))
             with contextlib.suppress(ConnectionError):  # a response may be there all the same
                 connection.sendall(head + request.body)
             while not reading.is_whole:
-                connection.settimeout(max(deadline - monotonic(), 0.001))
+                connection.settimeout(_left(deadline))
                 reading.feed(connection.recv(_BLOCK))
                 if monotonic() > deadline and not reading.is_whole:
                     raise TimeoutError  # noqa: TRY301  # a body that drips
@@ -167,20 +176,25 @@ class Connection:
             if reading.closes or not reading.is_whole:
                 self.close()
 
-    def _open(self, timeout: float, *, anew: bool) -> socket.socket:
+    def _open(self, deadline: float, *, anew: bool) -> socket.socket:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
             self.close()  # what is there to read is the end, or was not asked for
         if self._socket is None:
             try:
-                self._socket = socket.create_connection(self._peer, timeout=timeout)
+                self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self.is_tls:
+                    self._socket.settimeout(_left(deadline))
                     context = ssl.create_default_context()
                     self._socket = context.wrap_socket(self._socket, server_hostname=self._peer[0])
             except (OSError, ValueError) as error:
                 self.close()
                 raise FailedError("connect", f"no connection: {_words(error)}") from None
         return self._socket
+
+
+def _left(deadline: float) -> float:
+    return float(max(deadline - monotonic(), 0.001))
 
 
 def _words(error: Exception) -> str:

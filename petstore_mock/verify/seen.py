@@ -15,6 +15,7 @@ from petstore_mock.verify.probes import limits_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.reader import FailedError
@@ -128,6 +129,12 @@ class History:
         """Whether a plain animal was created, or none was tried."""
         plain = [seen for seen in self.exchanges if seen.effect == "creates" and seen.probe.is_valid]
         return not plain or any(seen.is_success for seen in plain)
+
+    def unserved(self, operation: Operation) -> set[int]:
+        """Return the statuses of an operation's valid requests, if none of them brought JSON."""
+        valid = [seen for seen in self.exchanges if seen.operation is operation and seen.probe.is_valid and seen.status]
+        is_served = any(seen.is_success and seen.document is not NO_JSON for seen in valid)
+        return set() if is_served else {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
         """Whether another request of the same operation failed as well."""

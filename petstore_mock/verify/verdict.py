@@ -145,7 +145,7 @@ def reach_verdict(guest: Guest, url: str, date: str, keys: tuple[str, ...], reco
         requests=len(guest.seen),
         left=tuple((pet_id, shown(name, keys)) for pet_id, name in guest.left),
         stopped=shown(guest.stopped, keys) or None,
-        notes=tuple(shown(note, keys) for note in _notes(guest)),
+        notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(guest))),
     )
 
 
@@ -160,8 +160,9 @@ def _notes(guest: Guest) -> Iterator[str]:
     for coding in {coding for seen in guest.seen if (coding := seen.header("Content-Encoding"))} - {"identity"}:
         yield f"responses came with Content-Encoding: {coding} although identity was asked for"
     for seen in guest.seen:
-        if seen.has_failed and seen.effect == "creates":
-            yield f"{seen.line} had no usable response ({seen.came}): a create is never sent again"
+        if seen.has_failed and (seen.effect == "creates" or seen.probe.expected == "open"):
+            never = ": a create is never sent again" if seen.effect == "creates" else ""
+            yield f"{seen.line} had no usable response ({seen.came}){never}"
         if seen.probe.is_last_resort:
             yield f"the plain animals of this tool were refused; the plainest one: {seen.line} -> {seen.came}"
 
@@ -175,26 +176,34 @@ def _clauses(guest: Guest, history: History, keys: tuple[str, ...]) -> Iterator[
     first: dict[str, str] = {}
     for clause in CLAUSES:
         result: Result = "holds" if found[clause.id] else "not_observable"
-        detail, curl = counted(len(found[clause.id]), "time") if found[clause.id] else _why_unseen(clause, guest), ""
-        for look, seen in [one for one in found[clause.id] if not one[0].holds][:1]:
+        detail, curl = counted(len(found[clause.id]), "time") if result == "holds" else "", ""
+        breaches = [one for one in found[clause.id] if not one[0].holds]
+        own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
+        for look, seen in own[:1]:
             result, curl = "broken", curl_line(seen.exchange, own_ca=False)
             detail = f"{seen.line}: expected {look.expected or clause.words}; came {seen.came}"
-            if look.cause and first.setdefault(look.cause, clause.id) != clause.id:
-                result, curl, detail = "not_observable", "", f"not checked, because of {first[look.cause]}"
+        if breaches and not own:
+            result, detail = "not_observable", f"not checked, because of {first[breaches[0][0].cause]}"
+        detail = detail or _why_unseen(clause, guest, history)
         if result == "not_observable" and detail == guest.stopped:
             result = "could_not_check"
         yield ClauseResult(clause.id, clause.section, clause.words, result, shown(detail, keys), shown(curl, keys))
 
 
-def _why_unseen(clause: Clause, guest: Guest) -> str:
+def _why_unseen(clause: Clause, guest: Guest, history: History) -> str:
     if guest.never_served:
         return guest.stopped
-    for seen in guest.checked:
-        if clause.is_shown_by(seen.probe):
-            came = f"no response shows it, such as {seen.line} -> {cut(seen.came, 60)}"
-            return f"it takes {clause.needs}" if clause.needs else came
-    skipped = [why for probe, why in guest.skipped if clause.is_shown_by(probe)]
-    return (*skipped, guest.stopped or "no request that shows it was sent")[0]
+    sent = [seen for seen in guest.checked if clause.is_shown_by(seen.probe)]
+    tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
+    if not history.accepts_plain and any(seen.effect == "creates" for seen in tried):
+        return "the service refused the plain animals of this tool"
+    if tried and not (clause.needs and any(seen.is_success for seen in tried)):
+        return f"no response shows it, such as {tried[0].line} -> {cut(tried[0].came, 60)}"
+    reasons = [why for probe, why in guest.skipped if clause.is_shown_by(probe)]
+    if clause.needs:  # which says more than what a request lacked
+        reasons = [why for why in reasons if not why.startswith("no ")]
+    reasons += [guest.stopped] if guest.stopped and not sent else []
+    return (*reasons, f"it takes {clause.needs}" if clause.needs else "no request that shows it was sent")[0]
 
 
 # The forms

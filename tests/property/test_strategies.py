@@ -98,12 +98,12 @@ def has_rule(rule: str, drawn: InvalidNewPet | InvalidListQuery) -> bool:
 
 
 def has_status_of(kind: type, drawn: InvalidNewPet) -> bool:
-    return isinstance(drawn.body, dict) and isinstance(drawn.body.get("status"), kind)
+    return isinstance(drawn.body, dict) and type(drawn.body.get("status", "")) is kind
 
 
 OF_BODIES: Wanted = {
     **each(("required", "type", "additionalProperties", "enum", "minimum", "maximum"), has_rule),
-    **each((list, dict), has_status_of),
+    **each((type(None), bool, int, float, list, dict), has_status_of),
     **each(("name", "categoryId"), lambda field, drawn: drawn.rule == "required" and field not in drawn.body),
     "a near miss": lambda drawn: isinstance(drawn.body, dict) and "category_id" in drawn.body,
 }

@@ -7,6 +7,7 @@ import io
 import json
 import socketserver
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -16,7 +17,7 @@ from petstore_mock.verify import Verdict, verify
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 Anything: TypeAlias = Any  # what goes into a WSGI app, and comes out of it
 
@@ -91,7 +92,7 @@ class Turn:
         path = environ["PATH_INFO"].removeprefix("/v1")
         names = {("GET", "/pets"): "list", ("POST", "/pets"): "create"}
         self.name = names.get((environ["REQUEST_METHOD"], path), "get")
-        self.query: str = environ["QUERY_STRING"]
+        self.environ, self.query = environ, str(environ["QUERY_STRING"])
         self.sent = json.loads(sent) if sent.startswith(b"{") and sent.endswith(b"}") else None
         self.status = 0
         self.media_type = "application/json"
@@ -140,3 +141,224 @@ def changed(
 
 
 def nothing(_: Turn) -> None: ...
+
+
+# Services that break one rule each
+
+Change: TypeAlias = Callable[[Turn], object]
+
+
+def where(holds: Callable[[Turn], Anything], change: Change) -> Change:
+    return lambda turn: change(turn) if holds(turn) else None
+
+
+def on(name: str, status: int = 0) -> Callable[[Turn], bool]:
+    return lambda turn: turn.name == name and status in {0, turn.status}
+
+
+def came(status: int) -> Callable[[Turn], bool]:
+    return lambda turn: turn.status == status
+
+
+def asked(query: str) -> Callable[[Turn], bool]:
+    return lambda turn: turn.name == "list" and turn.query == query and turn.status != 401
+
+
+def made(turn: Turn) -> bool:
+    """Whether the response shows an animal of the tool, after its create."""
+    return turn.name != "create" and any(pet.get("name", "").strip().startswith("Verify") for pet in turn.pets)
+
+
+def gives(status: int) -> Change:
+    return lambda turn: turn.refuse(status)
+
+
+def called(status: int) -> Change:
+    return lambda turn: setattr(turn, "status", status)
+
+
+def in_pets(name: str, change: Callable[[Anything], Anything], *, only_made: bool = False) -> Change:
+    """Change a field of the animals of a response, or only of those that the tool created."""
+
+    def of_each(turn: Turn) -> None:
+        for pet in turn.pets:
+            if name in pet and (not only_made or pet["name"].strip().startswith("Verify")):
+                pet[name] = change(pet[name])
+
+    return of_each
+
+
+def leads_elsewhere(turn: Turn) -> None:
+    turn.status, turn.body = 308, b""
+    turn.fields.append(("Location", "https://example.com/login"))
+
+
+def page(turn: Turn) -> None:
+    turn.media_type, turn.body = "text/html", b"<h1>No</h1>"
+
+
+def page_of_the_app(turn: Turn) -> None:
+    turn.status = 200
+    page(turn)
+
+
+def coded(turn: Turn) -> None:
+    turn.fields.append(("Content-Encoding", "br"))
+    turn.body = b"\x1b\x03\x00\xf8\x8d"
+
+
+def without_emoji(text: str) -> str:
+    return "".join(one if one <= "\uffff" else "?" for one in text)
+
+
+def without_created(turn: Turn) -> None:
+    turn.document = [pet for pet in turn.document if not pet["name"].strip().startswith("Verify")]
+
+
+def other_errors(turn: Turn) -> None:
+    turn.document = {"detail": "no"}
+
+
+def others(count: int) -> Change:
+    return lambda turn: turn.respond(
+        200, [{"id": one, "name": "x", "categoryId": 1} for one in range(1000, 1000 + count)]
+    )
+
+
+def called_html(turn: Turn) -> None:
+    turn.media_type = "text/html"
+
+
+IS_ERROR: Callable[[Turn], bool] = lambda turn: turn.status >= 400  # noqa: E731
+IS_ODD: Callable[[Turn], bool] = lambda turn: not str((turn.sent or {}).get("name")).isascii()  # noqa: E731
+# What each does is one mistake, and so one finding: the clause, and the change of responses.
+ONE_CAUSE: dict[str, tuple[str, Change]] = {
+    "a plain list is refused": ("4.1-list", where(asked(""), gives(400))),
+    "a list is 302": ("4.1-list", where(asked("limit=4"), called(302))),
+    "a list is 206": ("4.1-list", where(on("list", 200), called(206))),
+    "a list is 500": ("4.1-list", where(asked("status=sold"), gives(500))),
+    "a create is 200": ("4.2-created", where(on("create", 201), called(200))),
+    "creates lead elsewhere": ("4.2-created", where(on("create"), leads_elsewhere)),
+    "odd animals are 500": ("4.2-created", where(IS_ODD, gives(500))),
+    "gets lead elsewhere": ("4.3-get", where(on("get"), leads_elsewhere)),
+    "lists are not there": ("1-base-address", where(on("list"), gives(404))),
+    "a refusal is 422": ("4.2-name-required", where(came(400), called(422))),
+    "a refusal is 500": ("4.2-name-required", where(came(400), gives(500))),
+    "a refused key is 403": ("5-missing-key", where(came(401), gives(403))),
+    "a refused key is 500": ("5-missing-key", where(came(401), gives(500))),
+    "an absent animal is 500": ("4.3-absent", where(came(404), gives(500))),
+    "errors are pages": ("7-400-error", where(IS_ERROR, page)),
+    "errors are of another kind": ("7-400-error", where(IS_ERROR, other_errors)),
+    "errors are coded": ("7-400-error", where(IS_ERROR, coded)),
+    "lists are coded": ("1-json-body", where(on("list"), coded)),
+    "gets are pages": ("1-json-body", where(on("get", 200), page)),
+    "gets are always the page of an app": ("1-json-body", where(on("get"), page_of_the_app)),
+    "lists are called HTML": ("1-media-type", where(on("list"), called_html)),
+    "a get wraps": ("2-pet-object", where(on("get", 200), lambda turn: turn.respond(200, {"data": turn.document}))),
+    "limit=100 is refused": ("4.1-limit-maximum", where(asked("limit=100"), gives(400))),
+    "a filtered list shows another category": (
+        "4.1-same-animal",
+        where(asked("status=sold"), in_pets("categoryId", lambda number: number + 1)),
+    ),
+    "lists change a created animal": (
+        "4.2-same-animal",
+        where(on("list"), in_pets("categoryId", lambda number: number + 1, only_made=True)),
+    ),
+    "lists trim a created name": ("4.2-same-animal", where(on("list"), in_pets("name", str.strip))),
+    "a get trims a created name": ("4.3-same-animal", where(on("get"), in_pets("name", str.strip))),
+    "a get has no emoji": ("4.3-same-animal", where(on("get"), in_pets("name", without_emoji))),
+    "a get rounds numbers": ("4.3-same-animal", where(on("get"), in_pets("categoryId", lambda one: int(float(one))))),
+    "what is kept has no emoji": ("4.2-same-animal", where(made, in_pets("name", without_emoji, only_made=True))),
+    "what is kept is trimmed": ("4.2-same-animal", where(made, in_pets("name", str.strip, only_made=True))),
+    "no response has emoji": ("2-name-text", in_pets("name", without_emoji)),
+    "every response is trimmed": ("2-name-echoed", in_pets("name", str.strip)),
+    "lists lack created animals": ("4.2-listed", where(on("list", 200), without_created)),
+    "limit=0 brings 150": ("4.1-limit-bound", where(asked("limit=0"), others(150))),
+    "limit=101 brings 101": ("4.1-limit-bound", where(asked("limit=101"), others(101))),
+    "two limits bring 150": ("4.1-limit-bound", where(asked("limit=1&limit=4"), others(150))),
+}
+
+
+# Services that keep the contract, whatever they refuse or delay
+
+Refuses: TypeAlias = Callable[[Turn], "int | None"]
+
+
+def refuses_names(is_right: Callable[[str], bool], status: int = 400) -> Refuses:
+    def refuses(turn: Turn) -> int | None:
+        name = (turn.sent or {}).get("name")
+        return status if turn.name == "create" and isinstance(name, str) and not is_right(name) else None
+
+    return refuses
+
+
+def forbids(name: str, status: int) -> Refuses:
+    return lambda turn: status if turn.name == name else None
+
+
+def known_category(turn: Turn) -> int | None:
+    category = (turn.sent or {}).get("categoryId")
+    return 400 if turn.name == "create" and category not in {1, 2, 3, 4, 5} else None
+
+
+# Such a rule may come before the key.
+RULES: dict[str, Refuses] = {
+    "names have at most 10 letters": refuses_names(lambda name: len(name) <= 10),
+    "names have at most 10 letters, else 422": refuses_names(lambda name: len(name) <= 10, 422),
+    "names have letters alone": refuses_names(str.isalpha),
+    "names are ASCII": refuses_names(str.isascii),
+    "names have no blanks at their ends": refuses_names(lambda name: name == name.strip()),
+    "categories are known": known_category,
+    "a key may only read": forbids("create", 403),
+    "a key may not read animals": forbids("get", 403),
+    "a key may not list animals": forbids("list", 403),
+    "there are enough sold animals": lambda turn: 409 if (turn.sent or {}).get("status") == "sold" else None,
+}
+
+
+def late(requests: int, *names: str) -> Change:
+    """Show created animals only so many requests later."""
+    created: dict[int, int] = {}
+    number = 0
+
+    def change(turn: Turn) -> None:
+        nonlocal number
+        number += 1
+        if turn.name == "create" and turn.status == 201:
+            created[turn.document["id"]] = number
+        hidden = {pet_id for pet_id, since in created.items() if number - since <= requests}
+        if turn.status == 200 and turn.name in names:
+            if turn.name == "list":
+                turn.document = [pet for pet in turn.document if pet["id"] not in hidden]
+            elif turn.document["id"] in hidden:
+                turn.refuse(404)
+
+    return change
+
+
+def cached(turn_of: int) -> Change:
+    """Give the former response of a list again, for so many requests."""
+    kept: dict[str, tuple[int, Anything]] = {}
+    number = 0
+
+    def change(turn: Turn) -> None:
+        nonlocal number
+        number += 1
+        if turn.name == "list" and turn.status == 200:
+            since, document = kept.get(turn.query, (-turn_of, None))
+            if number - since < turn_of:
+                turn.document = document
+            else:
+                kept[turn.query] = number, turn.document
+
+    return change
+
+
+DELAYS: dict[str, Callable[[], Change]] = {
+    "one request": lambda: late(1, "get", "list"),
+    "five requests": lambda: late(5, "get", "list"),
+    "thirty requests": lambda: late(30, "get", "list"),
+    "four requests, by id": lambda: late(4, "get"),
+    "ten requests, in lists": lambda: late(10, "list"),
+    "lists from a cache": lambda: cached(12),
+}

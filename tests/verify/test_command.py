@@ -14,6 +14,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.platforms import POSIX_SIGNALS
+from tests.verify.services import Turn, called, changed, on, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,9 @@ URL = "http://127.0.0.1:9/v1"
         (["verify", URL, "--api-key", "k", "--allow-create", "-1"], "from 0 up"),
         (["verify", URL, "--api-key", "k", "--json", "/no/such/directory/f"], "--json"),
         (["verify", URL, "--api-key", "k", "--behaviour", "/no/such.toml"], "TOML"),
+        (["verify", URL, "--api-key", "k", "--header", "pass@"], "without a colon"),
+        (["verify", URL, "--api-key", "k", "--header", "Authorization: pass@"], "header='Authorization'"),
+        (["verify", URL, "--api-key", "k", "--header", "X Y: pass@"], "header='X Y'"),
         (["learn"], "URL"),
     ],
 )
@@ -89,6 +93,32 @@ def test_wrong_arguments_exit_2_and_say_what_is_wrong(arguments: list[str], word
     assert (code, out) == (2, "")
     assert words in err
     assert "pass@" not in err
+
+
+def test_a_proxy_of_the_environment_is_no_outage() -> None:
+    arguments = ("verify", URL, "--api-key", "k", *QUICK)
+    proxy = {"HTTP_PROXY": "http://me:pass@127.0.0.1:9", "http_proxy": "http://me:pass@127.0.0.1:9"}
+    code, out, err = command(*arguments, **proxy, NO_PROXY="", no_proxy="")
+    assert (code, err) == (3, "")
+    assert "HTTP_PROXY is set, and verify uses no proxy" in out
+    assert "pass@" not in out
+    assert "HTTP_PROXY" not in command(*arguments, **proxy, NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")[1]
+
+
+def test_headers_of_a_gateway_are_sent_and_shown_nowhere(tmp_path: Path) -> None:
+    def gateway(turn: Turn) -> int | None:
+        return None if (turn.environ.get("HTTP_X_ONE"), turn.environ.get("HTTP_X_TWO")) == values else 403
+
+    values, record, receipt = ("first: 4711", "second-4712"), tmp_path / "v.json", tmp_path / "receipt"
+    files = ("--json", record, "--receipt", receipt, "--allow-create", 3)
+    headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}")
+    with changed(where(on("create", 201), called(200)), refuses=gateway) as (petstore, url):
+        code, out, err = command("verify", url, "--api-key", petstore.api_key, *QUICK, *headers, *files)
+    assert (code, err) == (1, "")
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("BROKEN")] == ["4.2-created:"]
+    assert "-H 'X-One: " in out
+    for text in (out, record.read_text(encoding="utf-8"), receipt.read_text(encoding="utf-8")):
+        assert "471" not in text
 
 
 def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> None:

@@ -2,84 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
 import pytest
 
-from tests.verify.services import ENOUGH, Turn, ask, broken, changed, nothing, result_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-def status_of(name: str, status: int, *only: int) -> Callable[[Turn], None]:
-    def change(turn: Turn) -> None:
-        if turn.name == name and (turn.status in only or not only):
-            turn.status = status
-
-    return change
-
-
-def redirected(turn: Turn) -> None:
-    if turn.query == "limit=4" and turn.status == 200:
-        turn.status = 302
-
-
-def error_page(turn: Turn) -> None:
-    if turn.status >= 400:
-        turn.media_type, turn.body = "text/html", b"<h1>No</h1>"
-
-
-def own_errors(turn: Turn) -> None:
-    if turn.status >= 400:
-        turn.document = {"detail": "no"}
-
-
-def another_status_in_filtered_lists(turn: Turn) -> None:
-    for pet in turn.pets if turn.query == "status=sold" else ():
-        pet["categoryId"] += 1
-
-
-def another_category_when_created(turn: Turn) -> None:
-    for pet in turn.pets if turn.name == "list" else ():
-        pet["categoryId"] += pet["name"].startswith("Verify")
-
-
-def without_created(turn: Turn) -> None:
-    if turn.name == "list" and turn.status == 200:
-        turn.document = [pet for pet in turn.document if not pet["name"].startswith("Verify")]
-
-
-def rounded(turn: Turn) -> None:
-    for pet in turn.pets if turn.name == "get" else ():
-        pet["categoryId"] = int(float(pet["categoryId"]))
-
-
-def page_of_150(turn: Turn) -> None:
-    if turn.query in {"limit=101", "limit=1000"}:
-        turn.respond(200, [{"id": number, "name": "x", "categoryId": 1} for number in range(1000, 1150)])
-
-
-ONE_CAUSE: dict[str, tuple[str, Callable[[Turn], object]]] = {
-    "a plain list is refused": (
-        "4.1-list",
-        lambda turn: turn.refuse(400) if (turn.name, turn.query, turn.status) == ("list", "", 200) else None,
-    ),
-    "a list leads elsewhere": ("4.1-list", redirected),
-    "a list is 206": ("4.1-list", status_of("list", 206, 200)),
-    "a create is 200": ("4.2-created", status_of("create", 200, 201)),
-    "lists are not there": ("1-base-address", lambda turn: turn.refuse(404) if turn.name == "list" else None),
-    "a refusal is 422": ("4.2-name-required", status_of("create", 422, 400)),
-    "a refused key is 403": ("5-missing-key", lambda turn: turn.refuse(403) if turn.status == 401 else None),
-    "errors are pages": ("7-400-error", error_page),
-    "errors are of another kind": ("7-400-error", own_errors),
-    "limit=100 is refused": ("4.1-limit-maximum", lambda turn: turn.refuse(400) if turn.query == "limit=100" else None),
-    "a filtered list shows another animal": ("4.1-same-animal", another_status_in_filtered_lists),
-    "lists change a created animal": ("4.2-same-animal", another_category_when_created),
-    "lists lack created animals": ("4.2-listed", without_created),
-    "a get rounds numbers": ("4.3-same-animal", rounded),
-    "a page has 150 animals": ("4.1-limit-bound", page_of_150),
-}
+from petstore_mock import PetStoreMock
+from tests.verify.services import (
+    DELAYS,
+    ENOUGH,
+    IS_ERROR,
+    ONE_CAUSE,
+    RULES,
+    Turn,
+    ask,
+    asked,
+    broken,
+    changed,
+    gives,
+    in_pets,
+    nothing,
+    on,
+    other_errors,
+    result_of,
+    where,
+)
 
 
 @pytest.mark.untraced
@@ -90,37 +36,107 @@ def test_one_cause_is_one_finding(name: str) -> None:
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
         assert petstore.api_key not in str(verdict)
     assert broken(verdict).keys() == {clause}, verdict
+    assert re.search(r"\b(None|True|False)\b|Error\(", str(verdict)) is None
     (found,) = verdict.broken
     assert ": expected " in found.detail
     assert "; came " in found.detail
+    assert ("Location: https://example.com/login" in found.detail) is ("elsewhere" in name)
     assert found.curl.startswith("curl -i ")
 
 
-def long_name(turn: Turn) -> int | None:
-    name = (turn.sent or {}).get("name")
-    return 400 if turn.name == "create" and isinstance(name, str) and len(name) > 10 else None
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_that_the_interface_does_not_show_breaks_nothing(name: str) -> None:
+    with changed(nothing, refuses=RULES[name]) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert (broken(verdict), verdict.exit_code) == ({}, 0), verdict
 
 
-def unknown_category(turn: Turn) -> int | None:
-    category = (turn.sent or {}).get("categoryId")
-    return 400 if turn.name == "create" and category not in {1, 2, 3, 4, 5} else None
-
-
-def only_reads(turn: Turn) -> int | None:
-    return 403 if turn.name == "create" else None
+def test_where_the_plain_animals_are_refused_the_report_says_so_once_and_tries_the_plainest() -> None:
+    with changed(nothing, refuses=RULES["names have letters alone"]) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    (note,) = verdict.notes
+    assert note.startswith("the plain animals of this tool were refused; the plainest one: POST /pets -> 201 ")
+    assert [name for _, name in verdict.left] == ["Rex"]
+    assert result_of(verdict, "2-status-sold") == "not_observable"
+    assert result_of(verdict, "4.2-kept") == "holds"
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("refuses", [long_name, unknown_category, only_reads])
-def test_a_rule_that_the_interface_does_not_show_breaks_nothing(refuses: Callable[[Turn], int | None]) -> None:
-    with changed(nothing, refuses=refuses) as (petstore, url):
-        keyless = {"5-missing-key-create", "5-unknown-key-create"}  # such a rule may come first
+@pytest.mark.parametrize("name", DELAYS)
+def test_delayed_visibility_breaks_nothing(name: str) -> None:
+    with changed(DELAYS[name]()) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
-    assert broken(verdict).keys() <= keyless, verdict
-    assert result_of(verdict, "4.3-get") == "holds"
-    if refuses is long_name:
-        assert result_of(verdict, "2-status-sold") == "not_observable"
-        assert any("the plainest one: POST /pets -> 201" in note for note in verdict.notes)
+    assert (broken(verdict), verdict.exit_code) == ({}, 0), verdict
+
+
+def test_an_animal_that_shows_late_is_read_until_it_does() -> None:
+    hide = DELAYS["one request"]()
+
+    def change(turn: Turn) -> None:
+        hide(turn)
+        ONE_CAUSE["a get trims a created name"][1](turn)
+
+    with changed(change) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"4.3-same-animal"}
+    assert verdict.gaps["visibility"].choice == "delayed"
+
+
+def test_where_no_created_animal_ever_shows_each_is_looked_for_once() -> None:
+    with PetStoreMock(seed=30, mutant="create-forgotten") as petstore:
+        verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
+        assert broken(verdict).keys() == {"4.2-kept"}
+        assert len(petstore.journal.for_operation("getPet")) < 30
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    ("rule", "options", "clause", "reason"),
+    [
+        ("", {"allow_create": 0}, "4.2-kept", "it takes a created animal"),
+        ("", {"allow_create": 0}, "7-400-error", "it would take writing (--allow-create)"),
+        ("", {"allow_create": 3}, "2-name-text", "--allow-create 3 animals are there"),
+        ("", {"max_requests": 5}, "4.3-get", "--max-requests 5 were sent"),
+        ("names have letters alone", {}, "4.2-name-type", "the service refused the plain animals of this tool"),
+        ("a key may not list animals", {}, "2-id-unique", "no response shows it, such as GET /pets -> 403 "),
+        ("a key may not read animals", {}, "4.3-get", "no response shows it, such as GET /pets/"),
+    ],
+)
+def test_the_reason_of_not_observable_names_what_was_missing(
+    rule: str, options: dict[str, int], clause: str, reason: str
+) -> None:
+    with changed(nothing, refuses=RULES.get(rule)) as (petstore, url):
+        verdict = ask(url, petstore.api_key, **{"allow_create": ENOUGH, **options})
+    (found,) = [one for one in verdict.clauses if one.id == clause]
+    assert found.result == "not_observable"
+    assert found.detail.startswith(reason)
+
+
+def test_odd_animals_of_the_service_are_read_without_leave_to_create() -> None:
+    with changed(ONE_CAUSE["a get has no emoji"][1]) as (petstore, url):
+        petstore.seed_many([{"id": 900, "name": "Rex \U0001f600 the Third of Brno"}, {"id": 901, "name": "Rex"}])
+        verdict = ask(url, petstore.api_key)
+    assert broken(verdict).keys() == {"4.3-same-animal"}
+
+
+def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
+    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, gives(500))) as (petstore, url):
+        verdict = ask(url, petstore.api_key)
+    assert (verdict.exit_code, verdict.stopped) == (0, None)
+    assert [note.split(" had ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
+
+
+def test_own_error_codes_are_a_choice_of_their_own_and_one_short_page_is_enough() -> None:
+    def change(turn: Turn) -> None:
+        if turn.status >= 400:
+            turn.document["code"] = f"E{turn.status}"
+        where(asked("limit=4"), lambda turn: turn.document.pop())(turn)
+
+    with changed(change) as (petstore, url):
+        gaps = ask(url, petstore.api_key).gaps
+    assert (gaps["error_codes"].choice, gaps["error_codes"].kind) == (None, "neither")
+    assert (gaps["page_fill"].choice, gaps["page_fill"].kind) == ("short", "learned")
 
 
 def null_where_omitted(turn: Turn) -> None:
@@ -138,7 +154,8 @@ def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
 
 def test_findings_come_first_most_serious_first_with_their_details() -> None:
     def change(turn: Turn) -> None:
-        own_errors(turn)
+        where(IS_ERROR, other_errors)(turn)
+        where(on("get", 200), in_pets("name", len))(turn)
         if turn.name == "list" and turn.status == 401:
             turn.respond(200, [])
 
