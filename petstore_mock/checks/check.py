@@ -98,6 +98,11 @@ class Outcome:
     #: neither ended nor sent a request; else None.
     ended: Literal["hung", "stood still"] | None = None
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether only its author knows the exception's meaning. A KeyError is a mistake of the client."""
+        return self.error is not None and self.kind is None and type(self.error).__module__ != "builtins"
+
     def __str__(self) -> str:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"
 

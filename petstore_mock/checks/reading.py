@@ -124,10 +124,13 @@ _KINDS: Final[dict[Kind, set[str]]] = {
     "protocol": {
         "JSONDecodeError", "UnicodeDecodeError", "HTTPException", "ProtocolError", "IncompleteReadError",
         "DecodingError", "DecodeError", "ChunkedEncodingError", "ContentDecodingError", "TooManyRedirects",
-        "ClientPayloadError", "ContentTypeError",
+        "ClientPayloadError", "ContentTypeError", "LimitOverrunError",
     },
     # urllib3's HTTPError is the base of its errors; others of this name bear a status.
-    "transport": {"OSError", "TransportError", "NetworkError", "HTTPError", "ClientError"},
+    "transport": {
+        "OSError", "EOFError", "TransportError", "NetworkError", "ProxyError", "HTTPError", "ClientError",
+        "EndOfStream", "BrokenResourceError", "ClosedResourceError",
+    },
 }  # fmt: skip
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
 _DEEPEST: Final = 10  # exceptions of a chain

@@ -29,7 +29,8 @@ _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a client with a longe
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters from which on a sentence shows the first difference of texts
 _ERROR_WORDS: Final = "a response that is no success is an Error, and its HTTP status says which"
-_UNKNOWN: Final = "neither a status nor what went wrong (raise it from the library's error, or pass classify=)"
+_UNKNOWN: Final = "neither a status nor what went wrong"
+READ_IT: Final = " (raise it from the library's error, or pass classify= with a function that reads it)"
 
 
 @check(section="4", words="every call asks the service: what others changed shows in the response", needs=("outcome",))
@@ -103,7 +104,7 @@ def outcome_fits_response(seen: Observation) -> Broken | None:
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
     kinds, why, section, words = allowed[0]
-    says = f", which says {_UNKNOWN if kind is None else repr(kind)}, when {why}"
+    says = f", which says {_UNKNOWN if kind is None else repr(kind)}{READ_IT if outcome.is_unread else ''}, when {why}"
     return Broken(f"{outcome}{f' although {why}' if _RESULT in (kind, *kinds) else says}", section, words)
 
 

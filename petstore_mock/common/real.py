@@ -22,4 +22,14 @@ sleep: Final = partial(_time.sleep)
 Event = threading.Event
 Lock = threading.Lock
 RLock = threading.RLock
-Thread = threading.Thread
+
+
+class Thread(threading.Thread):
+    """A thread that starts and ends while a test has replaced the methods of the public class."""
+
+    start, run, join, is_alive = (
+        threading.Thread.start,
+        threading.Thread.run,
+        threading.Thread.join,
+        threading.Thread.is_alive,
+    )

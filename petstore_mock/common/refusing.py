@@ -18,6 +18,16 @@ def refuse(message: str) -> NoReturn:
     raise PetStoreMockError(message) from None  # the message says what its context would
 
 
+class Stays:
+    """Refuses to be copied or pickled."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        come = f"got a {type(self).__name__}, whose state and threads stay here"
+        refuse(f"expected text, such as petstore.url and petstore.api_key, for a copy or another process; {come}")
+
+
 def require(holds: object, expected: str, **got: object) -> None:
     """Raise PetStoreMockError unless ``holds`` is true: "expected a port from 0 to 65535; got port=70000"."""
     if not holds:

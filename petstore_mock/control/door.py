@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from contextlib import nullcontext
 from dataclasses import replace
 from http import HTTPStatus
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
@@ -81,7 +81,6 @@ class Door:
         self._rules = admission or Admission()
         self._is_open = is_open
         self._service = service
-        self._started = monotonic()
         self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
         self._routes = [
             (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
@@ -90,7 +89,7 @@ class Door:
 
     def health(self, _: Worlds) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._started, 3)}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._server().started, 3)}
 
     def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
@@ -322,6 +321,6 @@ def _refused(error: PetStoreMockError) -> Response:
     }
     if broken:
         document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    text = dumps(document, ensure_ascii=False, separators=(",", ":"))
     content = text.encode("utf-8", "replace")  # a value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

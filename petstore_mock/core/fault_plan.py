@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import one_of, refuse, require
+from petstore_mock.common.refusing import Stays, one_of, refuse, require
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
@@ -44,7 +44,7 @@ def operations_of(fault: Fault) -> list[str]:
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
-class FaultHandle:
+class FaultHandle(Stays):
     """A planned fault. It says how often it fired, and takes the fault away.
 
     As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and

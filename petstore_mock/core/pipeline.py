@@ -6,9 +6,9 @@ lock, so that the order of the journal is the order of events; the adapters wait
 
 from __future__ import annotations
 
-import json
 from copy import copy
 from dataclasses import replace
+from json import loads
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -265,7 +265,7 @@ def _after(world: World, mutant: Mutant, exchange: Exchange, response: Response)
     if turn is None:
         return
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
-    turn.document = json.loads(response.body) if response.body else None
+    turn.document = loads(response.body) if response.body else None
     former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
     change(turn)
     document = encode_json(turn.document)

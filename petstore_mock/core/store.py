@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, insort
 from copy import copy
+from json import loads
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,7 +100,7 @@ class Store:
         return self._animals.get(pet_id)
 
     def document(self, pet_id: int) -> dict[str, Any] | None:
-        return json.loads(self._animals[pet_id]) if pet_id in self._animals else None
+        return loads(self._animals[pet_id]) if pet_id in self._animals else None
 
     def bodies(self) -> list[bytes]:
         return [self._animals[pet_id] for pet_id in self._ids[_All]]
@@ -157,7 +157,7 @@ class Store:
     def remove(self, pet_id: int) -> bool:
         if pet_id not in self._animals:
             return False
-        for key in (_All, *filters_of(json.loads(self._animals.pop(pet_id)))):
+        for key in (_All, *filters_of(loads(self._animals.pop(pet_id)))):
             ids = self._ids[key]
             del ids[bisect_left(ids, pet_id)]
         self.responses.clear()

@@ -12,7 +12,7 @@ from petstore_mock.faults import tls
 from petstore_mock.faults.fault import Fault, coerce, make
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
 __all__ = [
@@ -45,7 +45,7 @@ def respond(
     status: int,
     json: object = None,
     body: bytes | str | None = None,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, str | Sequence[str]] | None = None,
     *,
     delay: Seconds | None = None,
 ) -> Fault:
@@ -56,7 +56,8 @@ def respond(
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
             interface's Error (§2) with this status.
-        headers: further header fields; they win over the usual ones. An empty value leaves the field out.
+        headers: further header fields; they win over the usual ones. An empty value leaves the field out. A list sends
+            the field for each of its values: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
 
     Raises:

@@ -88,11 +88,12 @@ class Fault:
         after, body = self.arguments.get("retry_after"), self.body
         if after is not None:
             return (("Retry-After", http_date(moment_of(after)) if isinstance(after, str) else str(after)),)
-        given: dict[str, str] = self.arguments.get("headers", {})
-        if not body or any(name.lower() == "content-type" for name in given):
-            return tuple(given.items())
+        headers: dict[str, str | list[str]] = self.arguments.get("headers", {})
+        given = [(name, one) for name, text in headers.items() for one in ([text] if isinstance(text, str) else text)]
+        if not body or any(name.lower() == "content-type" for name in headers):
+            return tuple(given)
         text = "text/html; charset=utf-8" if body.lstrip()[:1] == b"<" else "text/plain; charset=utf-8"
-        return (("Content-Type", "application/json" if "json" in self.arguments else text), *given.items())
+        return (("Content-Type", "application/json" if "json" in self.arguments else text), *given)
 
     @property
     def delay(self) -> tuple[float, float] | None:

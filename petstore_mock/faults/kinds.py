@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from json import dumps, loads
 from typing import Any, Final, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
@@ -90,12 +90,12 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
 
 def json_bytes(value: object) -> bytes:
     """Return a JSON value as the body of a response."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _json(name: str, value: Any) -> Any:  # noqa: ANN401
     try:
-        return json.loads(json_bytes(value))  # a copy: a fault never changes
+        return loads(json_bytes(value))  # a copy: a fault never changes
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 
@@ -112,23 +112,26 @@ def _base64(name: str, value: Any) -> bytes | None:  # noqa: ANN401
         refuse(f"expected {name} as base64 (RFC 4648 §4); got {name}={shown(value)}")
 
 
-def _headers(name: str, value: Any) -> dict[str, str] | None:  # noqa: ANN401
+def _headers(name: str, value: Any) -> dict[str, str | list[str]] | None:  # noqa: ANN401
     if value is None:
         return None
-    require(is_object(value), "a mapping of text to text", **{name: value})
-    for field_name, text in value.items():
-        if not isinstance(field_name, str) or not isinstance(text, (str, int)) or not is_field(field_name, str(text)):
-            refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field_name!r}: {text!r}")
+    require(is_object(value), "a mapping of text to text, or to a list of texts", **{name: value})
+    for field_name, given in value.items():
+        for text in given if is_array(given) else [given]:
+            is_text = isinstance(field_name, str) and isinstance(text, (str, int))
+            if not is_text or not is_field(field_name, str(text)):
+                refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field_name!r}: {text!r}")
         if field_name.lower() in _FRAMING:
             refuse(f"expected no {field_name} in {name}, because the fake sets it")
-    return {field_name: str(text) for field_name, text in value.items()}
+    return {one: [*map(str, text)] if is_array(text) else str(text) for one, text in value.items()}
 
 
+_TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _DELAY: Final = {"delay": Argument(_TIMES, None, _seconds)}
 _CONTENT: Final = {
     "json": Argument({}, None, _json),
     "body": Argument({"type": "string"}, None, _body),
-    "headers": Argument({"type": "object", "additionalProperties": {"type": "string"}}, None, _headers),
+    "headers": Argument({"type": "object", "additionalProperties": _TEXTS}, None, _headers),
     "body_base64": Argument({"type": "string", "contentEncoding": "base64"}, None, _base64),  # in JSON alone
 }
 _AFTER: Final = Argument({"type": ["integer", "string", "null"], "minimum": 0}, 1, _retry_after)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
+from json import loads
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -128,6 +128,6 @@ class ApiRequest:
             ValueError: the body is not JSON, or it nests too deep.
         """
         try:
-            return json.loads(self.body)
+            return loads(self.body)
         except RecursionError as error:
             raise ValueError("the body nests too deep to be decoded") from error

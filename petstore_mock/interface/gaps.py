@@ -11,11 +11,11 @@ client could lean on.
 from __future__ import annotations
 
 import heapq
-import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from json import dumps, loads
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, urlencode
@@ -193,7 +193,7 @@ def _unchanged(body: bytes) -> bytes:
 
 
 def _with_more_fields(body: bytes) -> bytes:
-    value: Any = json.loads(body)
+    value: Any = loads(body)
     if is_array(value):
         return encode_json([{**item, "tags": [], "_meta": {"revision": 1}, **item} for item in value])
     return encode_json({**value, "tags": [], "_meta": {"revision": 1}, **value})
@@ -265,7 +265,7 @@ _SAID: Final = (
 
 
 def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # options of json.dumps
-    return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
+    return lambda body: dumps(loads(body), **options).encode("utf-8")
 
 
 def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
@@ -332,7 +332,7 @@ _LOOKS: Final = (
             "compact": _unchanged,
             "pretty": _styled(indent=2, ensure_ascii=False),
             "ascii": _styled(separators=(",", ":")),
-            "shuffled_members": lambda body: encode_json(_shuffled(json.loads(body))),
+            "shuffled_members": lambda body: encode_json(_shuffled(loads(body))),
         },
     ),
     _encoding(

@@ -9,10 +9,10 @@ The reports say which of them a team's tests notice. A mutant that no client cou
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from json import dumps
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -221,7 +221,7 @@ def _document(change: Callable[[Any, Subject], Any]) -> Change:
 
 
 def _cut_short(turn: Turn, _: object) -> None:
-    turn.body = json.dumps(turn.document).encode()[:-1]
+    turn.body = dumps(turn.document).encode()[:-1]
 
 
 def _respond_another(turn: Turn, _: object) -> None:

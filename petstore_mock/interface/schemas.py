@@ -10,11 +10,11 @@ before the judge is asked. The schemas write the bounds of ``int64`` out, since 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 from functools import cache, partial
 from itertools import islice
+from json import dumps, loads
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -46,7 +46,7 @@ def names() -> list[str]:
 @cache
 def document(name: str) -> Schema:
     """Return a schema as its file has it."""
-    found: Schema = json.loads((_DIRECTORY / f"{name}.json").read_bytes())
+    found: Schema = loads((_DIRECTORY / f"{name}.json").read_bytes())
     return found
 
 
@@ -151,7 +151,7 @@ def _words(rule: str, wanted: Any, error: Any) -> str:  # noqa: ANN401  # the va
     if rule not in {"type", "enum"}:
         return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
     values = error.schema.get("enum", ())
-    allowed = ", ".join(one if isinstance(one, str) else json.dumps(one) for one in values)
+    allowed = ", ".join(one if isinstance(one, str) else dumps(one) for one in values)
     if rule == "enum":
         meant = nearest(error.instance, map(str, values)) if isinstance(error.instance, str) else None
         return f"must be one of {allowed}{f' (did you mean {meant}?)' if meant else ''}"

@@ -64,7 +64,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 _decoder: Final = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=_refuse_constant)
-_encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def decode_json(body: bytes) -> tuple[Any, Violations]:
@@ -115,7 +115,7 @@ def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Viol
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
     """Return the canonical bytes of a value: compact, UTF-8, members in the order given."""
-    return _encoder.encode(value).encode("utf-8")
+    return _encode(value).encode("utf-8")
 
 
 def read_integer(text: str) -> int | str:

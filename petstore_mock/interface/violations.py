@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
+from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -43,7 +43,7 @@ def describe(value: object) -> str:
         return "null" if value is None else str(value)
     kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
     try:
-        text = json.dumps(value, default=repr, skipkeys=True)
+        text = dumps(value, default=repr, skipkeys=True)
     except (RecursionError, ValueError):  # only Python values contain themselves, or nest so deeply
         text = "..."
     if is_array(value) or is_object(value):
@@ -57,7 +57,7 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
     """Return the path of the value that ``steps`` lead to; names are shortened and printable."""
     for step in steps:
         name = cut(str(step), _SHOWN)
-        path = f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
+        path = f"{path}.{name if name.isprintable() else dumps(name)[1:-1]}"
     return path
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote
 
@@ -187,7 +187,7 @@ def _take_query(value: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def _take_json(value: object) -> object:
     try:
-        json.dumps(value)
+        dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected json to be a JSON value; {error}")
     return value

@@ -6,12 +6,12 @@ they work on a copy of the list.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, deque
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import Stays, refuse, require
 from petstore_mock.common.values import counted, is_integer, is_number, write_text
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import require_operation
@@ -38,7 +38,7 @@ class EvictedError(PetStoreMockError):
     status = 409  # at the control door
 
 
-class Journal:
+class Journal(Stays):
     """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.
 
     A request is in the journal before its response goes out; while the response is held back, its status is None. The
@@ -340,7 +340,7 @@ class Journal:
             EvictedError: requests are gone.
             PetStoreMockError: the file can't be written.
         """
-        text = json.dumps(har_document(self._all()), ensure_ascii=False, indent=2)
+        text = dumps(har_document(self._all()), ensure_ascii=False, indent=2)
         write_text(path, f"{text}\n")
 
 

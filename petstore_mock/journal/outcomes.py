@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from json import loads
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array
@@ -60,7 +60,7 @@ def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
         yield ""
     if not exchange.response_body or exchange.cut_response:
         return
-    body = json.loads(exchange.response_body)
+    body = loads(exchange.response_body)
     animals = body if is_array(body) else [body]
     for name in fields:
         states = {"present" if name in animal else "absent" for animal in animals}

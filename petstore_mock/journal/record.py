@@ -7,10 +7,10 @@ description stays.
 from __future__ import annotations
 
 import copyreg
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from json import dumps, loads
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
@@ -71,8 +71,8 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
-        value = json.loads(text or "")
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
+        value = loads(text or "")
+        dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
         return value if _depth(value) <= _DEEPEST else None
     except (ValueError, RecursionError):
         return None
@@ -156,8 +156,8 @@ if not TYPE_CHECKING:
 
 def to_data(exchange: Exchange) -> ExchangeData:
     """Return an exchange as a JSON value that UTF-8 can carry."""
-    text = json.dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
-    carried: ExchangeData = json.loads(text.encode("utf-8", "replace"))  # without lone surrogates
+    text = dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
+    carried: ExchangeData = loads(text.encode("utf-8", "replace"))  # without lone surrogates
     return carried
 
 

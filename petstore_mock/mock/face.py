@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import require
+from petstore_mock.common.refusing import Stays, require
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
@@ -48,7 +48,7 @@ class Handle(Protocol):
     def __exit__(self, kind: object, *_: object) -> None: ...
 
 
-class PetStore:
+class PetStore(Stays):
     """The methods that ``PetStoreMock`` and a world elsewhere share. The latter overrides how its world is reached.
 
     Attributes:

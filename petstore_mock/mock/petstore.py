@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from petstore_mock.common.refusing import refuse
@@ -185,7 +184,8 @@ class PetStoreMock(PetStore):
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
         outer = self.world
-        inner = copy.copy(self)  # of a subclass too, with everything that its __init__ has set
+        inner = object.__new__(type(self))  # of a subclass too, with everything that its __init__ has set
+        vars(inner).update(vars(self))
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
         self.service.worlds.push(inner.world)

@@ -112,8 +112,8 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            no_proxy.exempt(self, self.server.host)
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
+        no_proxy.exempt(self, self.server.host)
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
@@ -132,6 +132,10 @@ class Service:
             self._stubs = Listener(self.server)
         self._stubs.port = self.server.port
         return self._stubs
+
+    @property
+    def expects(self) -> bool:
+        return self._stubs is not None and self._stubs.expects
 
     def clear(self) -> None:
         """Forget the expectations."""

@@ -67,6 +67,7 @@ class Home:
             "faults": world.plan.in_force,
             "a behaviour": world.behaviour,
             "a date": (world.time.offset, world.time.frozen),
+            "expectations of httpserver": self._service.expects,
         }
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from html import escape
+from os import environ
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import mask_text
@@ -62,8 +63,12 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
     if journal.kept or journal.notes:
         yield journal_text(journal.kept, journal.notes)
     elif not run.fresh:
+        from petstore_mock.transport.no_proxy import PROXIES  # noqa: PLC0415  # as above
+
         is_listening = home.url is not None and not run.leaks
         yield f"no requests came to {home.url}, where the fixture petstore listens" if is_listening else "no requests"
+        if proxies := [name for name in PROXIES if environ.get(name)]:
+            yield f"{' and '.join(proxies)} is set: a client that ignores NO_PROXY sends its requests there"
     for exchanges in run.fresh.values():
         yield "in a world of fresh():"
         yield journal_text(exchanges)

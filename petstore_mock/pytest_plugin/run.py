@@ -152,14 +152,16 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
 
 
 def end_at_author(error: BaseException) -> None:
-    """Cut the traceback of a misuse in a doctest behind the author's line: doctest prints all of it."""
+    """Cut the traceback of a misuse behind the author's line: items that are no functions print all of it."""
     for failure in getattr(error, "failures", [error]):
-        _, misuse, trace = getattr(failure, "exc_info", (None, None, None))
+        _, misuse, trace = getattr(failure, "exc_info", (None, failure, failure.__traceback__))
+        theirs = None
         while isinstance(misuse, PetStoreMockError) and trace is not None:
-            following = trace.tb_next
-            if following is not None and following.tb_frame.f_globals.get("__name__", "").startswith("petstore_mock."):
-                trace.tb_next = None
+            if not trace.tb_frame.f_globals.get("__name__", "").startswith("petstore_mock."):
+                theirs = trace
             trace = trace.tb_next
+        if theirs is not None:
+            theirs.tb_next = None
 
 
 def raise_at(item: pytest.Item, error: BaseException) -> None:

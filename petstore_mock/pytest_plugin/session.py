@@ -214,7 +214,8 @@ class Session:
         try:
             result = yield
         except BaseException as error:
-            end_at_author(error)
+            if not isinstance(item, pytest.Function):
+                end_at_author(error)
             self._end(phase, self._run, error)
             raise
         failures = getattr(item, "_excinfo", None)  # where a unittest.TestCase keeps them

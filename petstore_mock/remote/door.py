@@ -49,9 +49,10 @@ class RemoteDoor:
         match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # it takes any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
+        self.host = parts.hostname or ""
         self.ca_path = ca_path
         self._fields = {"Connection": "close"} | ({TOKEN_HEADER: check_token(token)} if token else {})
-        self._connect = partial(HTTPConnection, parts.hostname or "", parts.port, timeout=_PATIENCE)
+        self._connect = partial(HTTPConnection, self.host, parts.port, timeout=_PATIENCE)
         if parts.scheme == "https":
             try:
                 context = ssl.create_default_context(cafile=ca_path)

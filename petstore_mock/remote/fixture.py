@@ -6,6 +6,7 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import Leak
@@ -13,7 +14,8 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.petstore import RemotePetStore
-from petstore_mock.verbs import worlds
+from petstore_mock.transport import no_proxy
+from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,6 +69,7 @@ class Elsewhere:
         former, self._name = self._name, name
         self._owners[name] = owner
         self.world.at_end = at_end
+        no_proxy.exempt(self._door, self._door.host)
         if former != name:
             self._end(former)
 
@@ -90,11 +93,18 @@ class Elsewhere:
 
     def state(self) -> dict[str, object]:
         """Return what a fixture may have set up, to compare it with a later state."""
-        return {"animals": self.petstore.pets, "a behaviour": self.petstore.behaviour}
+        world = self.petstore
+        return {
+            "animals": world.pets,
+            "faults": self._door.send(state.list_faults, self._name, {}),
+            "a behaviour": world.behaviour,
+            "a date": (world.clock.frozen, round((world.clock.now() - time()) / 60)),
+        }
 
     def stop(self) -> None:
         """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
 
     def close(self) -> None:
+        no_proxy.unexempt(self._door)
         with suppress(PetStoreMockError):  # a stub that is gone was reported by the tests
             self._end(self._name)

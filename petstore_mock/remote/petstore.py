@@ -28,6 +28,7 @@ from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.journal import RemoteJournal
+from petstore_mock.transport import no_proxy
 from petstore_mock.verbs import Verb, requests, state, worlds
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def connect(
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
-    return RemotePetStore(door, world or door.name)
+    found = RemotePetStore(door, world or door.name)
+    no_proxy.exempt(door, door.host)  # for the client under test
+    return found
 
 
 class RemoteSnapshot(NamedTuple):
@@ -213,6 +216,7 @@ class RemotePetStore(PetStore):
                 self._leave(error, self.url)
         finally:
             self.stop()
+            no_proxy.unexempt(self._door)
 
     @property
     def control_url(self) -> str:

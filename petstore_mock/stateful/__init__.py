@@ -25,6 +25,7 @@ from petstore_mock.checks import (
     read_pet,
 )
 from petstore_mock.checks.adapting import checked_methods
+from petstore_mock.checks.results import READ_IT
 from petstore_mock.checks.together import at_once
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
@@ -95,8 +96,7 @@ def check_client(
             example. Its methods may be ``async def``; a context manager is entered, a client with ``close()`` closed.
             It may lack methods: the report says which operations were left out.
         classify: says what an exception of the client means: an HTTP status, ``"transport"``, ``"timeout"`` or
-            ``"protocol"``. An exception that it does not know (it raises) is a bug of the client. The default knows the
-            usual libraries.
+            ``"protocol"``. It raises for an exception that it does not know. The default knows the usual libraries.
         read_pet: returns the fields of an animal that the client returned, by the interface's names. The default reads
             mappings and objects with attributes, also with ``category_id``.
         methods: the client's own names of ``list_pets``, ``create_pet`` and ``get_pet``, dotted ones too, or functions
@@ -130,6 +130,7 @@ def check_client(
 
     Raises:
         ClientBugError: the client has a bug; the error has one sentence, a test to paste, and the wire.
+        UnknownErrorError: an exception says neither a status nor what went wrong, as ``classify`` reads it.
         PetStoreMockError: an argument can't be right, or ``make_client`` returns no client.
     """
     __tracebackhide__ = True
@@ -166,6 +167,8 @@ def check_client(
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS
     with Run(options) as run:
         bug = Search(run).find(machine_settings(settings, max_examples))
+        if bug is not None and READ_IT in bug.sentence:
+            raise UnknownErrorError(f"This may be a bug, or an exception that classify= must read: {bug}") from bug
         if bug is not None:
             raise bug
         return run.report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from petstore_mock.common.real import Event, perf_counter
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import Stays, refuse
 from petstore_mock.http.deferred import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
@@ -81,7 +81,7 @@ def _wait(deferred: Deferred) -> Response | Deferred:
 # WSGI
 
 
-class WsgiApp:
+class WsgiApp(Stays):
     """The fake as a WSGI application. Thread-safe."""
 
     def __init__(self, handler: Handler) -> None:
@@ -165,7 +165,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
 # ASGI
 
 
-class AsgiApp:
+class AsgiApp(Stays):
     """The fake as an ASGI application (ASGI 3.0), for asyncio: each request is handled in a thread."""
 
     def __init__(self, handler: Handler) -> None:

@@ -7,36 +7,53 @@ from typing import Final
 
 from petstore_mock.common.real import Lock
 
+PROXIES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read the one or the other, most the second first
 _lock: Final = Lock()
 _hosts: Final[dict[object, str]] = {}  # by listener
-_before: Final[dict[str, str | None]] = {}
+_written: Final[dict[str, tuple[str | None, str]]] = {}  # by variable: what stood there before, and what we wrote
 
 
 def exempt(listener: object, host: str) -> None:
-    """Add the host of a listener to the exceptions."""
+    """Add the host of a listener to the exceptions. Again: if ``patch.dict`` has taken it out meanwhile."""
     with _lock:
-        if not _hosts:
-            _before.update({name: environ.get(name) for name in _NAMES})
-        _hosts[listener] = host
-        _write()
+        stands = all(name in _written and environ.get(name) == _written[name][1] for name in _NAMES)
+        if not stands or _hosts.get(listener) != host:
+            _hosts[listener] = host
+            _write()
 
 
 def unexempt(listener: object) -> None:
-    """Take the host of a listener out again; after the last one the environment is as it was."""
+    """Take the host of a listener out again, and leave what the program has set meanwhile."""
     with _lock:
         if _hosts.pop(listener, None) is not None:
             _write()
 
 
 def _write() -> None:
-    given = [item.strip() for former in _before.values() for item in (former or "").split(",") if item.strip()]
+    former = {name: _without_ours(name) for name in _NAMES}
+    given = [item for text in former.values() for item in _items(text)]
     # A lone star exempts all. It also stands for IPv6, which libraries read in forms that exclude each other.
     everything = set(given) == {"*"} or any(":" in host for host in _hosts.values())
-    for name, former in _before.items():
+    for name, text in former.items():
         if _hosts:
             environ[name] = "*" if everything else ",".join(dict.fromkeys([*given, *_hosts.values()]))
-        elif former is None:
+            _written[name] = text, environ[name]
+        elif text is None:
             environ.pop(name, None)
         else:
-            environ[name] = former
+            environ[name] = text
+
+
+def _without_ours(name: str) -> str | None:
+    """Return the value of a variable as the program set it."""
+    text = environ.get(name)
+    before, ours = _written.pop(name, (text, text))
+    if text is None or text == ours:
+        return None if text is None else before
+    added = {*_items(ours)} - {*_items(before)}
+    return ",".join(item for item in _items(text) if item not in added)
+
+
+def _items(text: str | None) -> list[str]:
+    return [item.strip() for item in (text or "").split(",") if item.strip()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import asyncio
 import errno
 import logging
@@ -15,6 +16,7 @@ from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Shared
+from petstore_mock.transport.delivery import call_in_loop
 from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
@@ -33,28 +35,26 @@ _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected ins
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
 _log = logging.getLogger("petstore_mock")
-_sleep = asyncio.sleep  # tests replace the public name
+_LoopEvent, _getpid, _sleep = asyncio.Event, os.getpid, asyncio.sleep  # tests replace the public names
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """asyncio's own loop, whose timers go by the real time even while a test has frozen it."""
+    """asyncio's own loop, whose timers and sockets are real even while a test has replaced the public names."""
 
     time = staticmethod(monotonic)
+
+    def __init__(self) -> None:
+        replaced, socket.socket = socket.socket, _socket.socket  # type: ignore[assignment, misc]
+        try:
+            super().__init__()  # makes a pair of sockets, by the public name
+        finally:
+            socket.socket = replaced  # type: ignore[misc]
 
 
 def _uvloop() -> asyncio.AbstractEventLoop:
     from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
 
     return new_event_loop()
-
-
-class _Socket(socket.socket):
-    """A socket that accepts connections while a test has replaced ``socket.socket``."""
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        accept: Callable[[], tuple[int, Any]] = getattr(self, "_accept")  # noqa: B009  # as socket.accept() does
-        descriptor, address = accept()
-        return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
 
 
 class Server:
@@ -64,6 +64,7 @@ class Server:
         host: the address to listen on, or a name that stands for it.
         bound: the address that it listens on; of several, the first.
         port: the port; 0, for any free one, until the start. A later start takes the same port again.
+        started: when it began to listen, by the monotonic clock.
     """
 
     def __init__(
@@ -77,9 +78,12 @@ class Server:
     ) -> None:
         self.host = self.bound = host
         self.port = self._asked_port = port
+        self.started = 0.0
         self._handler = handler
         self._tls = tls
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
+        # Tests replace, forbid and patch socket.socket, but not what it is built on. uvloop needs the former.
+        self._new_socket: Callable[..., Any] = socket.socket if loop == "uvloop" else _socket.socket
         self._shared = Shared(handler, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
@@ -90,7 +94,7 @@ class Server:
     @property
     def is_copy(self) -> bool:
         """Whether it is the child's copy of a server that listens in the parent of a fork."""
-        return self._thread is not None and self._process != os.getpid()
+        return self._thread is not None and self._process != _getpid()
 
     @property
     def is_alive(self) -> bool:
@@ -119,13 +123,13 @@ class Server:
                 return
             if self.is_copy:
                 self.port = self._asked_port  # the parent has the other port
-            self._process = os.getpid()
+            self._process, self.started = _getpid(), monotonic()
             sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             self._loop = self._new_loop()
             self._loop.set_exception_handler(self._report)
             self._shared.connections.clear()
-            self._stopping = asyncio.Event()
+            self._stopping = _LoopEvent()
             self._tasks: set[asyncio.Task[None]] = set()
             self._error = None
             self._thread = Thread(target=self._run, args=(sockets,), name="petstore-mock", daemon=True)
@@ -142,7 +146,7 @@ class Server:
             if thread is current_thread():
                 refuse("expected stop() from another thread; got it from inside a request: it would wait for itself")
             if thread is not None and self.is_alive:
-                self._loop.call_soon_threadsafe(self._stopping.set)
+                call_in_loop(self._loop, self._stopping.set)  # it may have died at this moment
                 thread.join(STOP_PATIENCE)
                 if thread.is_alive():
                     refuse(
@@ -171,7 +175,7 @@ class Server:
 
     # In the thread
 
-    def _run(self, sockets: list[_Socket]) -> None:
+    def _run(self, sockets: list[_socket.socket]) -> None:
         try:
             self._loop.run_until_complete(self._serve(sockets))
         except BaseException as error:
@@ -182,7 +186,7 @@ class Server:
                 sock.close()
             self._loop.close()
 
-    async def _serve(self, sockets: list[_Socket]) -> None:
+    async def _serve(self, sockets: list[_socket.socket]) -> None:
         for sock in sockets:
             self._loop.add_reader(sock, self._accept, sock)
         self._sweep()
@@ -197,10 +201,11 @@ class Server:
                 connection.shut()
             await _sleep(0)
 
-    def _accept(self, listening: _Socket) -> None:
+    def _accept(self, listening: Any) -> None:  # noqa: ANN401  # typeshed hides its method
         try:
             while True:
-                sock, _ = listening.accept()
+                descriptor, _ = listening._accept()  # noqa: SLF001  # as socket.accept() does
+                sock = self._new_socket(fileno=descriptor)
                 sock.settimeout(0)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._accepted += 1
@@ -239,7 +244,7 @@ class Server:
             self._handler.failed(error, ApiRequest("-", "-"))
 
 
-def _listen(host: str, port: int) -> list[_Socket]:
+def _listen(host: str, port: int) -> list[_socket.socket]:
     """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
 
     Clients of localhost differ in the family that they try first.
@@ -249,13 +254,13 @@ def _listen(host: str, port: int) -> list[_Socket]:
     """
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
     require(host != "*", "an address of this machine", host=host)  # glibc gives loopback alone for a star
-    sockets: list[_Socket] = []
+    sockets: list[_socket.socket] = []
     taken = port
     try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        found = _socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
         addresses = {family: address for family, _, _, _, address in reversed(found)}
         for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
-            sockets.append(sock := _Socket(family, socket.SOCK_STREAM))
+            sockets.append(sock := _socket.socket(family, socket.SOCK_STREAM))
             sock.settimeout(0)
             if os.name == "posix":  # on Windows the option would let two programs share the port
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

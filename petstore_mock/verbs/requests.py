@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
+from json import dumps
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
@@ -234,7 +234,7 @@ class _Events:
                 while not is_over and self._queue.qsize() < _LONGEST_QUEUE:
                     with suppress(Empty):
                         kind, data = self._queue.get(timeout=_HEARTBEAT)
-                        yield f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+                        yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
                         is_over = only is not None and data.get("event") == "ended"
                         continue
                     yield b": still here\n\n"

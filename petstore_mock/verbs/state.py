@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from json import loads
 from typing import Annotated, Any, Literal, TypedDict, Unpack, cast
 
 from petstore_mock.common.dates import iso, moment_of
@@ -34,7 +34,7 @@ def list_pets(world: World) -> list[Pet]:
     """Show the animals."""
     with world.lock:  # for the copy alone
         bodies = world.store.bodies()
-    return [json.loads(body) for body in bodies]
+    return [loads(body) for body in bodies]
 
 
 @verb("POST", "pets", 201, body="pets", member="pets")

@@ -6,12 +6,14 @@ import asyncio
 import enum
 import http.client
 import json
+import socket
 import ssl
 import urllib.error
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import aiohttp
+import anyio
 import httpcore
 import httpx
 import pytest
@@ -86,6 +88,20 @@ ERRORS: list[tuple[BaseException, Any]] = [
     (json.JSONDecodeError("", "", 0), "protocol"),
     (http.client.IncompleteRead(b""), "protocol"),
     (asyncio.IncompleteReadError(b"", 1), "protocol"),
+    (asyncio.LimitOverrunError("", 1), "protocol"),
+    (EOFError(), "transport"),
+    (ssl.SSLError(), "transport"),
+    (ssl.SSLEOFError(), "transport"),
+    (socket.gaierror(), "transport"),
+    (httpcore.ReadError(), "transport"),
+    (httpcore.WriteError(), "transport"),
+    (httpcore.ConnectError(), "transport"),
+    (httpcore.ProxyError(), "transport"),
+    (httpcore.PoolTimeout(), "timeout"),
+    (httpcore.RemoteProtocolError(), "protocol"),
+    (anyio.EndOfStream(), "transport"),
+    (anyio.BrokenResourceError(), "transport"),
+    (caused(ApiError(), httpcore.ReadError()), "transport"),
     (requests.exceptions.ChunkedEncodingError(), "protocol"),
     (aiohttp.ClientPayloadError(), "protocol"),
     (aiohttp.ContentTypeError(None, (), status=200), "protocol"),  # type: ignore[arg-type]

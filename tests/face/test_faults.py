@@ -383,3 +383,14 @@ def test_inject_refuses_what_can_t_be_right(petstore: Face, client: Client, wron
         petstore.inject(**{"fault": 503, **wrong})
     assert named in str(refused.value).replace("'", "")
     assert client.status() == 200
+
+
+def test_off_contract_allows_any_status(petstore: Face, client: Client) -> None:
+    petstore.inject(404, on="listPets", off_contract=True)
+    assert client.status() == 404
+
+
+def test_a_field_is_sent_twice_from_elsewhere_too(petstore: Face, client: Client) -> None:
+    petstore.inject(faults.respond(200, json=[], headers={"Set-Cookie": ["a=1", "b=2"]}), on="listPets")
+    response = client.bare("GET", "/v1/pets", [*petstore.headers.items()])
+    assert response.all("Set-Cookie") == ["a=1", "b=2"]

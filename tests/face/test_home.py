@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -260,3 +262,45 @@ def test_what_takes_no_note_leaves_as_it_came(ending: BaseException) -> None:
         raise ending
     assert caught.value is ending
     assert not hasattr(ending, "__notes__")
+
+
+# Copies
+
+
+def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> None:
+    """Over each carrier, and through JSON."""
+    fault = faults.respond(200, json=[], headers={"Set-Cookie": ["a=1", "b=2"], "Vary": "Accept"})
+    assert faults.coerce(json.loads(json.dumps(fault.to_data()))) == fault
+    assert "a=1" not in str(fault)
+    petstore.inject(fault, on="listPets")
+    with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
+        for client in (one, two, three):
+            response = client.bare("GET", "/v1/pets", [*petstore.headers.items()])
+            assert (response.all("Set-Cookie"), response.all("Vary")) == (["a=1", "b=2"], ["Accept"])
+    assert [value for name, value in petstore.journal.last.response_fields if name == "Set-Cookie"] == ["a=1", "b=2"]
+
+
+@pytest.mark.parametrize("headers", [{"A": ["b\n"]}, {"A": [["b"]]}, {"Connection": ["close"]}, {"A": None}], ids=str)
+def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) -> None:
+    with pytest.raises(PetStoreMockError, match=r"expected (a header field that HTTP allows|no Connection)"):
+        faults.respond(200, headers=headers)
+
+
+@pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("name", ["self", "journal", "clock", "app", "asgi", "handle"])
+def test_what_lives_in_its_process_says_what_to_hand_over(
+    petstore: PetStoreMock, name: str, through: Callable[[object], object]
+) -> None:
+    """A spawned process, or Django's setUpTestData, would copy it."""
+    found = {"self": petstore, "handle": petstore.inject(503)}.get(name) or getattr(petstore, name)
+    with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
+        through([found] if through is not copy.copy else found)
+
+
+def test_an_entry_can_be_copied_and_pickled(petstore: PetStoreMock) -> None:
+    with Client(petstore) as client:
+        client.list()
+    entry = petstore.journal.last
+    for found in (copy.copy(entry), copy.deepcopy(entry), pickle.loads(pickle.dumps(entry))):
+        assert repr(found) == repr(entry)
+    assert petstore.api_key.encode() not in pickle.dumps(petstore.journal[:])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.peers.test_console import PHONE, day_of_work
 from tests.peers.tools import HERE
 
 if TYPE_CHECKING:
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from tests.peers.conftest import Console
 
 expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
+
+from tests.peers.test_console import PHONE, day_of_work  # noqa: E402  # it needs the same
 
 pytestmark = [pytest.mark.peers]
 

@@ -27,9 +27,9 @@ ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
     "dribble": {"bytes_per_second": 9},
     "sequence": {"faults": [503, {"kind": "reset"}]},
 }
-# Faults of the TLS handshake need a stub that speaks TLS; their form has no arguments.
-OTHERS: Final = {"Fault", "coerce", "tls"}
-SENT: Final = [{"kind": kind, **ARGUMENTS.get(kind, {})} for kind in faults.__all__ if kind not in OTHERS]
+# Those of the TLS handshake need a stub that speaks TLS; their form has no arguments.
+KINDS: Final = sorted({*faults.__all__} - {"Fault", "coerce", "tls"})
+SENT: Final = [{"kind": kind, **ARGUMENTS.get(kind, {})} for kind in KINDS]
 
 PYTHON = """
 import json, sys

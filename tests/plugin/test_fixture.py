@@ -243,3 +243,27 @@ def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner
     text = str(result.stdout)
     assert "the listener has ended: RuntimeError" in text
     assert "It ended before test_inner.py::test_next, and was begun anew: RuntimeError" in text
+
+
+@pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
+def test_a_fixture_that_starts_in_a_patched_environment_keeps_proxies_away_from_the_next_test(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    source = """
+        import os
+        from unittest import mock
+
+        def test_first(request):
+            with mock.patch.dict(os.environ):
+                request.getfixturevalue("petstore")
+                assert os.environ["NO_PROXY"] == "a.example,127.0.0.1"
+        assert os.environ["NO_PROXY"] == "a.example"
+
+        def test_second(petstore):
+            assert os.environ["NO_PROXY"] == "a.example,127.0.0.1"
+    """
+    with PetStoreMock(control=True) as stub:
+        monkeypatch.setenv("NO_PROXY", "a.example")
+        monkeypatch.setenv("no_proxy", "")
+        inner(source, *filter(None, [where.format(stub.url)])).assert_outcomes(passed=2)
+    assert os.environ["NO_PROXY"] == "a.example"

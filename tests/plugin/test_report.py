@@ -9,6 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from petstore_mock import PetStoreMock
+
 if TYPE_CHECKING:
     from tests.plugin.conftest import Inner
 
@@ -296,6 +298,93 @@ def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inne
     assert "petstore_options" in second
     assert "'animals'" not in third, "the test does not use it"
     assert "'slow_service', which is wider than a test, set up faults and a behaviour" in third
+
+
+def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner, output: Output) -> None:
+    """Here and over a stub elsewhere, where there are no expectations of httpserver."""
+    source = """
+        @pytest.fixture(scope="class")
+        def travels(petstore):
+            petstore.clock.travel_to("2030-01-01")
+            petstore.inject(503, on="getPet")
+
+        @pytest.fixture(scope="package")
+        def expects(petstore):
+            petstore.httpserver.expect_request("/v1/store").respond_with_json([])
+
+        @pytest.fixture(scope="session")
+        def reads(petstore):
+            return petstore.pets
+
+        class TestIt:
+            def test_first(self, petstore, travels, EXPECTS reads):
+                pass
+
+            def test_second(self, petstore, travels, EXPECTS reads):
+                assert not "reached"
+    """
+    text = output(inner(source.replace("EXPECTS", "expects,")))
+    assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
+    assert "the fixture 'expects', which is wider than a test, set up expectations of httpserver for" in text
+    assert "'reads'" not in text.partition("petstore journal")[2]
+    with PetStoreMock(control=True) as stub:
+        text = output(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}"))
+    assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
+
+
+def test_a_journal_without_requests_names_the_proxy_that_is_set(
+    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
+    text = output(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']"))
+    assert "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its requests there" in text
+    assert "secret" not in text
+
+
+_ITEMS = """
+    import pytest
+    from client import call
+
+    class Item(pytest.Item):
+        def runtest(self):
+            petstore = self.config.petstore
+            if self.name == "misuse":
+                petstore.inject(99)  # the author's line
+            call(petstore, path="/pets?lim=1")
+            assert self.name != "fails"
+
+    class File(pytest.File):
+        def collect(self):
+            return [Item.from_parent(self, name=name) for name in ("warns", "fails", "misuse")]
+
+    def pytest_collect_file(file_path, parent):
+        return File.from_parent(parent, path=file_path) if file_path.suffix == ".yaml" else None
+
+    @pytest.fixture(scope="session", autouse=True)
+    def keep(petstore, request):
+        request.config.petstore = petstore
+"""
+
+
+def test_items_of_other_collectors_and_text_files_are_judged_too(
+    inner: Inner, output: Output, pytester: pytest.Pytester
+) -> None:
+    pytester.makefile(".yaml", items="")
+    pytester.makefile(
+        ".txt", page=">>> from client import call\n>>> call(getfixture('petstore'), path='/pets?a=1')[0]\n400"
+    )
+    arguments = ("page.txt", "items.yaml", "test_inner.py", "--doctest-glob=page.txt")
+    source = "def test_it(petstore): pass"
+    result = inner(source, *arguments, "--junitxml=junit.xml", conftest=_ITEMS)
+    result.assert_outcomes(passed=3, failed=2, warnings=3)
+    text = output(result)
+    misuse = text.rpartition("the author's line")[2].partition("warnings summary")[0]
+    assert "petstore_mock/" not in misuse
+    assert re.search(r"page\.txt:1: ContractWarning: GET /v1/pets\?a=1", text)
+    told = [failure.text or "" for failure in ET.parse(pytester.path / "junit.xml").iter("failure")]
+    assert [re.findall("petstore journal|lim=1 +400", one) for one in told] == [["petstore journal", "lim=1  400"], []]
+    result = inner(source, *arguments, "-Werror::petstore_mock.ContractWarning", conftest=_ITEMS)
+    result.assert_outcomes(passed=1, failed=4)
 
 
 def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester: pytest.Pytester) -> None:

@@ -19,12 +19,22 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 from petstore_mock import PetStoreMockError, checks, faults
-from petstore_mock.stateful import CheckReport, ClientBugError, at_once, check_client, environment, time_zone
+from petstore_mock.stateful import (
+    CheckReport,
+    ClientBugError,
+    UnknownErrorError,
+    at_once,
+    check_client,
+    environment,
+    time_zone,
+)
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock import PetStoreMock
 
 pytestmark = [*LEAVINGS]
@@ -411,3 +421,27 @@ def test_settings_reach_hypothesis() -> None:
     assert (
         check_client(make_client, settings=SETTINGS, max_examples=3, faults=(), vary=(), environment=()).examples < 12
     )
+
+
+class ForeignError(Exception):
+    """An error of a library that nobody knows; it says nothing."""
+
+
+def failing_with(error: type[BaseException]) -> Callable[[Any], Any]:
+    class Client(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            try:
+                return super().get_pet(pet_id)
+            except Exception:  # noqa: BLE001  # whatever it was
+                raise error from None
+
+    return by_key(Client)
+
+
+def test_an_exception_that_nobody_knows_is_no_certain_bug() -> None:
+    """It asks how to read it; a KeyError is a mistake of the client, and a certain one."""
+    with pytest.raises(UnknownErrorError, match=r"may be a bug.*ForeignError.*classify= with a function") as caught:
+        check_client(failing_with(ForeignError), max_examples=1)
+    assert isinstance(caught.value.__cause__, ClientBugError)
+    with pytest.raises(ClientBugError, match="KeyError"):
+        check_client(failing_with(KeyError), max_examples=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import os
 import signal
@@ -93,14 +94,14 @@ def test_impossible_host_raises_and_names_it(host: str) -> None:
 
 def test_name_of_both_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some clients try the one first, and some no other; localhost stands for both here, IPv6 first."""
-    resolve = socket.getaddrinfo
+    resolve = _socket.getaddrinfo
 
     def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
         hosts = ["::1", "127.0.0.1"] if host == "localhost" else [host]
         return [found for one in hosts for found in resolve(one, *arguments, **options)]
 
     _require_ipv6()
-    monkeypatch.setattr(socket, "getaddrinfo", both)
+    monkeypatch.setattr(_socket, "getaddrinfo", both)
     with PetStoreMock(host="localhost") as petstore:
         host, port = address_of(petstore)
         assert host == "localhost"
@@ -335,3 +336,44 @@ def test_proxies_are_kept_away_while_a_mock_listens() -> None:
     """)
     expected = [[f"{during} {during}", f"{during} {during}", f"{before} None"] for _, before, during in NO_PROXY]
     assert done.stdout.splitlines() == [line for lines in expected for line in lines], done.stderr
+
+
+PROXIES = """
+    from unittest import mock
+    from petstore_mock import connect
+    def show():
+        print(os.environ.get("NO_PROXY"), os.environ.get("no_proxy"))
+    petstore.stop()
+    os.environ.pop("no_proxy", None)
+    os.environ["NO_PROXY"] = "a.example"
+"""
+LEFT = "a.example None"
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        # The program changes a variable while a mock listens.
+        ("petstore.start(); os.environ['NO_PROXY'] = 'b.example'; petstore.stop()", "b.example None"),
+        ("petstore.start(); os.environ['NO_PROXY'] += ',b.example'; petstore.stop()", "a.example,b.example None"),
+        ("petstore.start(); os.environ['no_proxy'] = 'b.example'; petstore.stop()", "a.example b.example"),
+        ("petstore.start(); del os.environ['NO_PROXY']; petstore.stop()", "None None"),
+        # It starts in a block that takes its changes back, where another start (each test is one) repairs them.
+        ("with mock.patch.dict(os.environ): petstore.start()", LEFT),
+        ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start()", "a.example,127.0.0.1 " * 2),
+        ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start(); petstore.stop()", LEFT),
+        ("with mock.patch.dict(os.environ, NO_PROXY='b'): petstore.start()\npetstore.stop()", LEFT),
+        ("petstore.start()\nwith mock.patch.dict(os.environ, clear=True): petstore.stop()", "a.example,127.0.0.1 " * 2),
+        # A stub elsewhere is as near.
+        ("with connect(sys.argv[1]): show()", f"{'a.example,127.0.0.1 ' * 2}\n{LEFT}"),
+        ("with connect(sys.argv[1]) as elsewhere, elsewhere.fresh(): pass\nshow()", f"{LEFT}\n{LEFT}"),
+        (
+            "with connect(sys.argv[1]) as elsewhere:\n with elsewhere.fresh(): pass\n show()",
+            f"{'a.example,127.0.0.1 ' * 2}\n{LEFT}",
+        ),
+    ],
+)
+def test_what_the_program_does_to_the_exceptions_is_kept(script: str, shown: str) -> None:
+    with PetStoreMock(control=True) as stub:
+        done = run(f"{textwrap.dedent(PROXIES)}sys.argv = ['', {stub.url!r}]\n{script}\nshow()")
+    assert [line.strip() for line in done.stdout.splitlines()] == [line.strip() for line in shown.splitlines()]
