@@ -300,7 +300,7 @@ def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inne
     assert "'slow_service', which is wider than a test, set up faults and a behaviour" in third
 
 
-def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner, output: Output) -> None:
+def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner) -> None:
     """Here and over a stub elsewhere, where there are no expectations of httpserver."""
     source = """
         @pytest.fixture(scope="class")
@@ -323,20 +323,18 @@ def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner, output:
             def test_second(self, petstore, travels, EXPECTS reads):
                 assert not "reached"
     """
-    text = output(inner(source.replace("EXPECTS", "expects,")))
+    text = str(inner(source.replace("EXPECTS", "expects,")).stdout)
     assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
     assert "the fixture 'expects', which is wider than a test, set up expectations of httpserver for" in text
     assert "'reads'" not in text.partition("petstore journal")[2]
     with PetStoreMock(control=True) as stub:
-        text = output(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}"))
+        text = str(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}").stdout)
     assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
 
 
-def test_a_journal_without_requests_names_the_proxy_that_is_set(
-    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_without_requests_names_the_proxy_that_is_set(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
-    text = output(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']"))
+    text = str(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']").stdout)
     assert "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its requests there" in text
     assert "secret" not in text
 
@@ -366,9 +364,7 @@ _ITEMS = """
 """
 
 
-def test_items_of_other_collectors_and_text_files_are_judged_too(
-    inner: Inner, output: Output, pytester: pytest.Pytester
-) -> None:
+def test_items_of_other_collectors_and_text_files_are_judged_too(inner: Inner, pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", items="")
     pytester.makefile(
         ".txt", page=">>> from client import call\n>>> call(getfixture('petstore'), path='/pets?a=1')[0]\n400"
@@ -377,7 +373,7 @@ def test_items_of_other_collectors_and_text_files_are_judged_too(
     source = "def test_it(petstore): pass"
     result = inner(source, *arguments, "--junitxml=junit.xml", conftest=_ITEMS)
     result.assert_outcomes(passed=3, failed=2, warnings=3)
-    text = output(result)
+    text = str(result.stdout)
     misuse = text.rpartition("the author's line")[2].partition("warnings summary")[0]
     assert "petstore_mock/" not in misuse
     assert re.search(r"page\.txt:1: ContractWarning: GET /v1/pets\?a=1", text)
