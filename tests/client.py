@@ -11,11 +11,11 @@ import http.client
 import io
 import json
 import socket
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from urllib.parse import unquote, urlsplit
+from wsgiref.util import setup_testing_defaults
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
 
@@ -225,24 +225,17 @@ def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | No
         "PATH_INFO": path,
         "QUERY_STRING": query,
         "REQUEST_URI": target,
-        "SERVER_NAME": "127.0.0.1",
-        "SERVER_PORT": "80",
         "SERVER_PROTOCOL": "HTTP/1.1",
-        "HTTP_HOST": "127.0.0.1",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(body or b""),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": False,
-        "wsgi.run_once": False,
     }
+    setup_testing_defaults(environ)
     if body is not None:
         environ["CONTENT_LENGTH"] = str(len(body))
     for name, value in fields:
         key = name.upper().replace("-", "_")
         key = key if key == "CONTENT_TYPE" else f"HTTP_{key}"
-        environ[key] = f"{environ[key]},{value}" if key in environ else value  # as CGI gateways fold
+        # As CGI gateways fold them; a test's own Host takes the place of the default.
+        environ[key] = f"{environ[key]},{value}" if key in environ and key != "HTTP_HOST" else value
     return environ
 
 

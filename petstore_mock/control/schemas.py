@@ -143,7 +143,7 @@ def in_place(node: Any, value: Any = None) -> Any:  # noqa: ANN401  # JSON value
         name = node["$ref"].removeprefix(_REF)
         if name == "Fault":
             return _fault_like(value)
-        return {} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name], value)
+        return {"type": "object"} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name], value)
     given: Mapping[str, Any] = value if is_object(value) else {}
     if node.get("items") == {"$ref": f"{_REF}Fault"} and is_array(value):
         return {**node, "items": {}, "prefixItems": [_fault_like(part) for part in value]}

@@ -9,118 +9,59 @@ import unicodedata
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from tests.clients.bugs import (
+    Remembers,
+    altered,
+    asks_again,
+    before,
+    calls_again,
+    clients_of,
+    sends,
+)
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.shapes import snake_case
 
-
-class LimitZeroForNone(HttpClientPets):
-    """Sends ``limit=0`` when no limit is given."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit or 0, status)
-
-
-class StatusNoneAsText(HttpClientPets):
-    """Formats None into the query: ``status=None``."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return f"?limit={limit or 20}&status={status}"
-
-
-class LimitForgotten(HttpClientPets):
-    """Passes the limit on only when there is a status as well."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit if status else None, status)
-
-
-class LimitPastTheMaximum(HttpClientPets):
-    """Asks for one more than the page, to see whether there is another."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query((limit or 20) + 1, status)
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        return super().list_pets(limit=limit, status=status)[: limit or 20]
-
-
-class ParameterMisnamed(HttpClientPets):
-    """Calls the status filter ``state``."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status).replace("status=", "state=")
-
-
-class StatusInUpperCase(HttpClientPets):
-    """Sends the enumeration's constant names."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status.upper() if status else None)
-
-
-class StatusJoined(HttpClientPets):
-    """Always names every status, separated by commas, when none is asked for."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, status or "available,pending,sold")
-
-
-class StatusNullInBody(HttpClientPets):
-    """Sends ``"status": null`` when it is left out."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {"name": name, "categoryId": category_id, "status": status}
-
-
-class StatusDefaulted(HttpClientPets):
-    """Makes up a status when none is given."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name, category_id, status or "available")
-
-
-class FieldInSnakeCase(HttpClientPets):
-    """Sends the Python name of the field."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        body = super().body(name, category_id, status)
-        body["category_id"] = body.pop("categoryId")
-        return body
-
-
-class CategoryAsText(HttpClientPets):
-    """Sends every value as text, as a form would."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {**super().body(name, category_id, status), "categoryId": str(category_id)}
-
-
-class CategoryAsFloat(HttpClientPets):
-    """Has one type of number, and loses what a float can't hold."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
-
-
-class FalsyCategoryLeftOut(HttpClientPets):
-    """Takes category 0 for none."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        body = super().body(name, category_id, status)
-        return {field: value for field, value in body.items() if field != "categoryId" or value}
-
-
-class EmptyNameLeftOut(HttpClientPets):
-    """Takes an empty name for none."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {field: value for field, value in super().body(name, category_id, status).items() if value != ""}
-
-
-class NameStripped(HttpClientPets):
-    """Tidies names up."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name.strip(), category_id, status)
+# Sends ``limit=0`` when no limit is given.
+LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(limit or 0, status))
+# Formats None into the query: ``status=None``.
+StatusNoneAsText = altered(query=lambda self, limit, status: f"?limit={limit or 20}&status={status}")
+# Passes the limit on only when there is a status as well.
+LimitForgotten = altered(query=lambda self, limit, status: self.plain.query(limit if status else None, status))
+# Asks for one more than the page, to see whether there is another.
+LimitPastTheMaximum = altered(
+    query=lambda self, limit, status: self.plain.query((limit or 20) + 1, status),
+    list_pets=lambda self, limit=None, status=None: self.plain.list_pets(limit=limit, status=status)[: limit or 20],
+)
+# Calls the status filter ``state``.
+ParameterMisnamed = altered(
+    query=lambda self, limit, status: self.plain.query(limit, status).replace("status=", "state=")
+)
+# Sends the enumeration's constant names.
+StatusInUpperCase = altered(
+    query=lambda self, limit, status: self.plain.query(limit, status.upper() if status else None)
+)
+# Always names every status, separated by commas, when none is asked for.
+StatusJoined = altered(query=lambda self, limit, status: self.plain.query(limit, status or "available,pending,sold"))
+# Sends ``"status": null`` when it is left out.
+StatusNullInBody = sends(lambda body: {"status": None, **body})
+# Makes up a status when none is given.
+StatusDefaulted = sends(lambda body: {"status": "available", **body})
+# Sends the Python name of the field.
+FieldInSnakeCase = sends(snake_case)
+# Sends every value as text, as a form would.
+CategoryAsText = sends(lambda body: {**body, "categoryId": str(body["categoryId"])})
+# Has one type of number, and loses what a float can't hold.
+CategoryAsFloat = altered(
+    encode=lambda self, body: json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
+)
+# Takes category 0 for none.
+FalsyCategoryLeftOut = sends(
+    lambda body: {field: value for field, value in body.items() if field != "categoryId" or value}
+)
+# Takes an empty name for none.
+EmptyNameLeftOut = sends(lambda body: {field: value for field, value in body.items() if value != ""})
+# Tidies names up.
+NameStripped = sends(lambda body: {**body, "name": body["name"].strip()})
 
 
 class NameUnescaped(HttpClientPets):
@@ -131,18 +72,10 @@ class NameUnescaped(HttpClientPets):
         return f'{{"name": "{body["name"]}", "categoryId": {body["categoryId"]}{status}}}'.encode()
 
 
-class NameInLatin1(HttpClientPets):
-    """Encodes as Latin-1."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return json.dumps(body, ensure_ascii=False).encode("latin-1", "replace")
-
-
-class NameCut(HttpClientPets):
-    """Cuts names to what its own database column holds."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(name[:100], category_id, status)
+# Encodes as Latin-1.
+NameInLatin1 = altered(encode=lambda self, body: json.dumps(body, ensure_ascii=False).encode("latin-1", "replace"))
+# Cuts names to what its own database column holds.
+NameCut = sends(lambda body: {**body, "name": body["name"][:100]})
 
 
 class LengthInCharacters(HttpClientPets):
@@ -156,18 +89,12 @@ class LengthInCharacters(HttpClientPets):
         return super().send(method, path, None if body is None else body[: self.length])
 
 
-class BodyAsForm(HttpClientPets):
-    """Posts a form."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        return urlencode(body).encode()
-
-
-class BodyWithGet(HttpClientPets):
-    """Sends a JSON body with every request."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        return self.send(method, path, b"{}" if body is None else body)
+# Posts a form.
+BodyAsForm = altered(encode=lambda self, body: urlencode(body).encode())
+# Sends a JSON body with every request.
+BodyWithGet = altered(
+    ask=lambda self, method, path, body=None: self.send(method, path, b"{}" if body is None else body)
+)
 
 
 class TrailingSlash(HttpClientPets):
@@ -178,42 +105,22 @@ class TrailingSlash(HttpClientPets):
         return self.send(method, f"{base}/{mark}{query}", body)
 
 
-class NegativeIdEscaped(HttpClientPets):
-    """Takes a negative id for a mistake and sends its absolute value."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        return super().get_pet(abs(pet_id))
-
-
-class IdAsFloat(HttpClientPets):
-    """Writes large ids in scientific notation."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self.read(
-            self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
-        )
-
-
-class KeyWithoutScheme(HttpClientPets):
-    """Leaves out ``Bearer``."""
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": self.key}
-
-
-class KeyInQuery(HttpClientPets):
-    """Names the key in the query as well, when there is one."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        found = super().query(limit, status)
-        return f"{found}&api_key={quote(self.key)}" if found else ""
-
-
-class KeyInAnotherHeader(HttpClientPets):
-    """Sends the key in a second header, for an old gateway."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "X-Api-Key": self.key}
+# Takes a negative id for a mistake and sends its absolute value.
+NegativeIdEscaped = altered(get_pet=lambda self, pet_id: self.plain.get_pet(abs(pet_id)))
+# Writes large ids in scientific notation.
+IdAsFloat = altered(
+    get_pet=lambda self, pet_id: self.read(
+        self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
+    )
+)
+# Leaves out ``Bearer``.
+KeyWithoutScheme = altered(headers=lambda self: {"Authorization": self.key})
+# Names the key in the query as well, when there is one.
+KeyInQuery = altered(
+    query=lambda self, *given: self.plain.query(*given) and f"{self.plain.query(*given)}&api_key={quote(self.key)}"
+)
+# Sends the key in a second header, for an old gateway.
+KeyInAnotherHeader = altered(headers=lambda self: {**self.plain.headers(), "X-Api-Key": self.key})
 
 
 class KeyOnlyForWriting(HttpClientPets):
@@ -237,30 +144,21 @@ class CreateIfAbsent(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class ZeroIdRefused(HttpClientPets):
-    """Takes id 0 for none."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        if not pet_id:
-            raise ValueError("an id is needed")
-        return super().get_pet(pet_id)
+# Takes id 0 for none.
+ZeroIdRefused = before("get_pet", lambda self, pet_id: None if pet_id else ValueError("an id is needed"))
 
 
-class MissingRemembered(HttpClientPets):
+class MissingRemembered(Remembers):
     """Remembers which animals there are not, for good."""
 
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.missing: set[int] = set()
-
     def get_pet(self, pet_id: int) -> Json:
-        if pet_id in self.missing:
-            raise ApiError(404)
+        if pet_id in self.known:
+            raise self.known[pet_id]
         try:
             return super().get_pet(pet_id)
         except ApiError as error:
             if error.status == 404:
-                self.missing.add(pet_id)
+                self.known[pet_id] = error
             raise
 
 
@@ -276,34 +174,16 @@ class NameInHeader(HttpClientPets):
         return super().headers() if trace is None else {**super().headers(), "X-Pet-Name": trace}
 
 
-class NameNormalised(HttpClientPets):
-    """Sends names in Unicode's composed form."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return super().body(unicodedata.normalize("NFC", name), category_id, status)
-
-
-class HostWithoutPort(HttpClientPets):
-    """Names the host alone in Host."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Host": self.host}
-
-
-class AcceptsOtherVersion(HttpClientPets):
-    """Accepts what another interface answers."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Accept": "application/vnd.petstore.v2+xml"}
-
-
-class HeadersLogged(HttpClientPets):
-    """Logs what it sends, the key too, for those who look for bugs."""
-
-    def headers(self) -> dict[str, str]:
-        headers = super().headers()
-        logging.getLogger("pets").debug("sending %s", headers)
-        return headers
+# Sends names in Unicode's composed form.
+NameNormalised = sends(lambda body: {**body, "name": unicodedata.normalize("NFC", body["name"])})
+# Names the host alone in Host.
+HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": self.host})
+# Accepts what another interface answers.
+AcceptsOtherVersion = altered(
+    headers=lambda self: {**self.plain.headers(), "Accept": "application/vnd.petstore.v2+xml"}
+)
+# Logs what it sends, the key too, for those who look for bugs.
+HeadersLogged = before("send", lambda self, *_: logging.getLogger("pets").debug("sending %s", self.headers()))
 
 
 class CreatesAgainAfterLooking(HttpClientPets):
@@ -318,22 +198,10 @@ class CreatesAgainAfterLooking(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class CreatesAgainWhenUnreadable(HttpClientPets):
-    """Makes the whole call again when there is a ValueError, which no readable JSON is too."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        try:
-            return super().create_pet(name=name, category_id=category_id, status=status)
-        except ValueError:
-            return super().create_pet(name=name, category_id=category_id, status=status)
-
-
-class RetryAfterOn429Only(HttpClientPets):
-    """Asks again at once after 503, which tells to wait too."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if method == "GET" and answer.status == 503 else answer
+# Makes the whole call again when there is a ValueError, which no readable JSON is too.
+CreatesAgainWhenUnreadable = calls_again("create_pet", ValueError)
+# Asks again at once after 503, which tells to wait too.
+RetryAfterOn429Only = asks_again(1, lambda method, status: method == "GET" and status == 503)
 
 
 class RedirectedInACircle(HttpClientPets):
@@ -357,13 +225,8 @@ class NameAsTemplate(HttpClientPets):
         return text.encode()
 
 
-class NegativeIdsMissing(HttpClientPets):
-    """Says of itself that there is no animal with a negative id."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        if pet_id < 0:
-            raise ApiError(404)
-        return super().get_pet(pet_id)
+# Says of itself that there is no animal with a negative id.
+NegativeIdsMissing = before("get_pet", lambda self, pet_id: ApiError(404) if pet_id < 0 else None)
 
 
 class LengthKept(HttpClientPets):
@@ -382,48 +245,4 @@ class LengthKept(HttpClientPets):
         return encoded
 
 
-ASKING = (
-    LimitZeroForNone,
-    StatusNoneAsText,
-    LimitForgotten,
-    LimitPastTheMaximum,
-    ParameterMisnamed,
-    StatusInUpperCase,
-    StatusJoined,
-    StatusNullInBody,
-    StatusDefaulted,
-    FieldInSnakeCase,
-    CategoryAsText,
-    CategoryAsFloat,
-    FalsyCategoryLeftOut,
-    EmptyNameLeftOut,
-    NameStripped,
-    NameUnescaped,
-    NameInLatin1,
-    NameCut,
-    LengthInCharacters,
-    BodyAsForm,
-    BodyWithGet,
-    TrailingSlash,
-    NegativeIdEscaped,
-    IdAsFloat,
-    KeyWithoutScheme,
-    KeyInQuery,
-    KeyInAnotherHeader,
-    KeyOnlyForWriting,
-    CreateIfAbsent,
-    ZeroIdRefused,
-    MissingRemembered,
-    NameInHeader,
-    NameNormalised,
-    HostWithoutPort,
-    AcceptsOtherVersion,
-    HeadersLogged,
-    CreatesAgainAfterLooking,
-    CreatesAgainWhenUnreadable,
-    RetryAfterOn429Only,
-    RedirectedInACircle,
-    NameAsTemplate,
-    NegativeIdsMissing,
-    LengthKept,
-)
+ASKING = clients_of(globals())

@@ -15,27 +15,23 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.bugs import (
+    FAILURES,
+    FOR_EVER,
+    Remembers,
+    altered,
+    asks_again,
+    before,
+    calls_again,
+    clients_of,
+    swallows,
+)
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets, new_pet
 
-FAILURES = (OSError, http.client.HTTPException)
-
-
-class CreatesAgain(HttpClientPets):
-    """Asks once more whenever an answer is lost, also to create."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        try:
-            return self.send(method, path, body)
-        except FAILURES:
-            return self.send(method, path, body)
-
-
-class CreatesAgainAfterServerError(HttpClientPets):
-    """Asks once more after any 5xx, also to create."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if answer.status >= 500 else answer
+# Asks once more whenever an answer is lost, also to create.
+CreatesAgain = calls_again("ask", FAILURES)
+# Asks once more after any 5xx, also to create.
+CreatesAgainAfterServerError = asks_again(1, lambda method, status: status >= 500)
 
 
 class RetriesEverythingByPolicy(RequestsPets):
@@ -46,24 +42,10 @@ class RetriesEverythingByPolicy(RequestsPets):
         self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None)))
 
 
-class RetriesWithoutEnd(HttpClientPets):
-    """Asks until the service has recovered."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        while True:
-            answer = self.send(method, path, body)
-            if method == "POST" or answer.status < 500:
-                return answer
-
-
-class RenewsKeyWithoutEnd(HttpClientPets):
-    """Takes every 401 for a key that has just been rotated, and asks again."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        while True:
-            answer = self.send(method, path, body)
-            if answer.status != 401:
-                return answer
+# Asks until the service has recovered.
+RetriesWithoutEnd = asks_again(FOR_EVER, lambda method, status: method != "POST" and status >= 500)
+# Takes every 401 for a key that has just been rotated, and asks again.
+RenewsKeyWithoutEnd = asks_again(FOR_EVER, lambda method, status: status == 401)
 
 
 class WaitsForTheAnimal(HttpClientPets):
@@ -79,31 +61,14 @@ class WaitsForTheAnimal(HttpClientPets):
         raise ApiError(404)
 
 
-class DeafToRetryAfter(HttpClientPets):
-    """Asks again at once when it is told to wait."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        return self.send(method, path, body) if answer.status == 429 else answer
-
-
-class RetryAfterAsNumber(HttpClientPets):
-    """Expects seconds in Retry-After, where a date may stand."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status == 429:
-            self.wait = int(answer.headers["Retry-After"])
-        return super().checked(answer, success)
-
-
-class FailureSwallowed(HttpClientPets):
-    """Shows an empty list when the service can't be reached."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        try:
-            return super().list_pets(limit=limit, status=status)
-        except FAILURES:
-            return []
+# Asks again at once when it is told to wait.
+DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
+# Expects seconds in Retry-After, where a date may stand.
+RetryAfterAsNumber = before(
+    "checked", lambda self, answer, success: int(answer.headers["Retry-After"]) if answer.status == 429 else None
+)
+# Shows an empty list when the service can't be reached.
+FailureSwallowed = swallows("list_pets", FAILURES, list)
 
 
 class FailureTakenForMissing(HttpClientPets):
@@ -148,15 +113,13 @@ class NoTimeoutInSession(RequestsPets):
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
+        return self._json(
+            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
+        )
 
 
-class StaleConnection(HttpClientPets):
-    """Takes a kept connection for an open one."""
-
-    def is_stale(self, connection: http.client.HTTPConnection) -> bool:  # noqa: ARG002
-        return False
+# Takes a kept connection for an open one.
+StaleConnection = altered(is_stale=lambda self, connection: False)
 
 
 class LockNotReleased(HttpClientPets):
@@ -176,12 +139,8 @@ class LockNotReleased(HttpClientPets):
         return answer
 
 
-class UnreadError(HttpClientPets):
-    """Does not read the body of an error, and uses the connection again."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        body = response.read() if response.status < 400 else b""
-        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
+# Does not read the body of an error, and uses the connection again.
+UnreadError = altered(content=lambda self, response: response.read() if response.status < 400 else b"")
 
 
 class BrokenConnectionKept(HttpClientPets):
@@ -194,12 +153,8 @@ class BrokenConnectionKept(HttpClientPets):
         return self.receive(connection.getresponse())
 
 
-class GetsRemembered(HttpClientPets):
+class GetsRemembered(Remembers):
     """Remembers every animal that it has seen by its id."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[int, Any] = {}
 
     def get_pet(self, pet_id: int) -> Json:
         if pet_id not in self.known:
@@ -207,12 +162,8 @@ class GetsRemembered(HttpClientPets):
         return self.known[pet_id]
 
 
-class ListsRemembered(HttpClientPets):
+class ListsRemembered(Remembers):
     """Remembers lists until it creates an animal itself."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[Any, Any] = {}
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         if (limit, status) not in self.known:
@@ -289,18 +240,12 @@ class HeadersShared(HttpClientPets):
         return self.shared
 
 
-class KeyQuoted(HttpClientPets):
-    """Percent-encodes its key, as if it stood in a query."""
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"}
-
-
-class KeyLowered(HttpClientPets):
-    """Takes the values of headers for the same in either case."""
-
-    def headers(self) -> dict[str, str]:
-        return {name: f"Bearer {value[7:].lower()}" for name, value in super().headers().items()}
+# Percent-encodes its key, as if it stood in a query.
+KeyQuoted = altered(headers=lambda self: {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"})
+# Takes the values of headers for the same in either case.
+KeyLowered = altered(
+    headers=lambda self: {name: f"Bearer {value[7:].lower()}" for name, value in self.plain.headers().items()}
+)
 
 
 class KeyInError(HttpClientPets):
@@ -499,47 +444,4 @@ class CreatesLater(HttpClientPets):
         return super().list_pets(limit=limit, status=status)
 
 
-LIVING = (
-    CreatesAgain,
-    CreatesAgainAfterServerError,
-    RetriesEverythingByPolicy,
-    RetriesWithoutEnd,
-    RenewsKeyWithoutEnd,
-    WaitsForTheAnimal,
-    DeafToRetryAfter,
-    RetryAfterAsNumber,
-    FailureSwallowed,
-    FailureTakenForMissing,
-    LostTakenForDone,
-    CutBodyAccepted,
-    NoTimeout,
-    NoTimeoutInSession,
-    StaleConnection,
-    LockNotReleased,
-    UnreadError,
-    BrokenConnectionKept,
-    GetsRemembered,
-    ListsRemembered,
-    RememberedByTheClass,
-    StaleOnFailure,
-    ListReused,
-    DefaultsShared,
-    HeadersShared,
-    KeyQuoted,
-    KeyLowered,
-    KeyInError,
-    ConnectionsKept,
-    ErrorsKeepConnections,
-    NeverClosed,
-    ThreadsLeft,
-    CloseFails,
-    ResentOnClose,
-    LoggedOutOnClose,
-    RedirectedWithKey,
-    KeyKeptOnRedirect,
-    SessionShared,
-    LostLookedFor,
-    RefreshedInBackground,
-    FirstHeadersKept,
-    CreatesLater,
-)
+LIVING = clients_of(globals())

@@ -14,76 +14,49 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets
+from tests.clients.bugs import (
+    Remembers,
+    after,
+    altered,
+    before,
+    clients_of,
+    content_type,
+    fails,
+    reads,
+    swallows,
+    waits,
+)
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, new_pet
 
 if TYPE_CHECKING:
     import http.client
     from collections.abc import Callable
 
 
-class StatusTakenForGranted(HttpClientPets):
-    """Reads ``status`` of every animal."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["status"] = pet["status"].lower()
-        return document
-
-
-class StatusMadeUp(HttpClientPets):
-    """Shows an animal without a status as available."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet.setdefault("status", "available")
-        return document
+# Reads ``status`` of every animal.
+StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})
+# Shows an animal without a status as available.
+StatusMadeUp = reads(lambda pet: {"status": "available", **pet})
+# Reads every number as a float.
+IdAsNumberOfJavaScript = altered(
+    read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text)))
+)
+# Keeps ids as text, for safety.
+IdAsText = reads(lambda pet: {**pet, "id": str(pet["id"])})
 
 
-class IdAsNumberOfJavaScript(HttpClientPets):
-    """Reads every number as a float."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body, parse_int=lambda text: int(float(text)))
-
-
-class IdAsText(HttpClientPets):
-    """Keeps ids as text, for safety."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["id"] = str(pet["id"])
-        return document
+@dataclass
+class StrictPet:
+    id: int
+    name: str
+    categoryId: int  # noqa: N815  # the interface's name
+    status: str | None = None
 
 
-class StrictFields(HttpClientPets):
-    """Has a class with exactly the fields that it knows."""
-
-    @dataclass
-    class Pet:
-        id: int
-        name: str
-        categoryId: int  # noqa: N815  # the interface's name
-        status: str | None = None
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        if isinstance(document, list):
-            return [asdict(self.Pet(**pet)) for pet in document]
-        return asdict(self.Pet(**document))
-
-
-class FieldsByPosition(HttpClientPets):
-    """Takes fields in the order in which they come."""
-
-    def read(self, answer: Answer) -> Json:
-        def named(pet: dict[str, Any]) -> dict[str, Any]:
-            return dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False))
-
-        document = super().read(answer)
-        return [named(pet) for pet in document] if isinstance(document, list) else named(document)
+# Has a class with exactly the fields that it knows.
+StrictFields = reads(lambda pet: asdict(StrictPet(**pet)))
+# Takes fields in the order in which they come.
+FieldsByPosition = reads(lambda pet: dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False)))
 
 
 class JsonByPattern(HttpClientPets):
@@ -97,28 +70,17 @@ class JsonByPattern(HttpClientPets):
         return {**self.read(answer), "id": int(found[1])}
 
 
-class TextInLatin1(HttpClientPets):
-    """Reads text as Latin-1, since no charset is named."""
-
-    def read(self, answer: Answer) -> Json:
-        charset = "utf-8" if "utf-8" in (answer.headers.get("Content-Type") or "") else "latin-1"
-        return json.loads(answer.body.decode(charset))
-
-
-class LinesSplit(HttpClientPets):
-    """Reads line by line and joins with blanks, where a name may hold a line separator."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(" ".join(answer.body.decode().splitlines()))
-
-
-class ContentTypeCompared(HttpClientPets):
-    """Compares the whole of Content-Type."""
-
-    def read(self, answer: Answer) -> Json:
-        if answer.headers.get("Content-Type") != "application/json":
-            raise ValueError(answer.headers.get("Content-Type"))
-        return super().read(answer)
+# Reads text as Latin-1, since no charset is named.
+TextInLatin1 = altered(
+    read=lambda self, answer: json.loads(answer.body.decode("utf-8" if "utf-8" in content_type(answer) else "latin-1"))
+)
+# Reads line by line and joins with blanks, where a name may hold a line separator.
+LinesSplit = altered(read=lambda self, answer: json.loads(" ".join(answer.body.decode().splitlines())))
+# Compares the whole of Content-Type.
+ContentTypeCompared = before(
+    "read",
+    lambda self, answer: None if content_type(answer) == "application/json" else ValueError(content_type(answer)),
+)
 
 
 class HeaderNamesCompared(HttpClientPets):
@@ -130,31 +92,16 @@ class HeaderNamesCompared(HttpClientPets):
         return Answer(response.status, headers, response.read())
 
 
-class LengthTakenForGranted(HttpClientPets):
-    """Reads as many bytes as Content-Length says, and it must say."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        length = int(response.headers["Content-Length"])
-        return Answer(response.status, response.headers, response.read(length))  # type: ignore[arg-type]
-
-
-class OneReadOnly(HttpClientPets):
-    """Reads once, up to 64 KiB, and takes that for the answer."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        body = response.read(65536)
-        response.read()
-        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
-
-
-class BlocksDecoded(HttpClientPets):
-    """Decodes block by block, where a character may lie across two."""
-
-    def receive(self, response: http.client.HTTPResponse) -> Answer:
-        parts = []
-        while block := response.read(1024):
-            parts.append(block.decode(errors="replace"))
-        return Answer(response.status, response.headers, "".join(parts).encode())  # type: ignore[arg-type]
+# Reads as many bytes as Content-Length says, and it must say.
+LengthTakenForGranted = altered(content=lambda self, response: response.read(int(response.headers["Content-Length"])))
+# Reads once, up to 64 KiB, and takes that for the answer.
+OneReadOnly = altered(content=lambda self, response: response.read()[:65536])
+# Decodes block by block, where a character may lie across two.
+BlocksDecoded = altered(
+    content=lambda self, response: b"".join(
+        block.decode(errors="replace").encode() for block in iter(lambda: response.read(1024), b"")
+    )
+)
 
 
 class SunsetTakenForGranted(HttpClientPets):
@@ -175,12 +122,8 @@ class LocationFollowed(HttpClientPets):
         return {**self.read(answer), "id": int(pet_id)}
 
 
-class ReadBackAfterCreating(HttpClientPets):
-    """Reads a new animal back at once, to be sure of it."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        created = super().create_pet(name=name, category_id=category_id, status=status)
-        return self.get_pet(created["id"])
+# Reads a new animal back at once, to be sure of it.
+ReadBackAfterCreating = altered(create_pet=lambda self, **given: self.get_pet(self.plain.create_pet(**given)["id"]))
 
 
 class NewestLast(HttpClientPets):
@@ -201,20 +144,14 @@ class FoundInTheFirstPage(HttpClientPets):
         raise ApiError(404)
 
 
-class FilteredHere(HttpClientPets):
-    """Filters by status itself, within the page."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(limit, None)), 200))
-        return [pet for pet in pets if status in {None, pet.get("status")}]
-
-
-class CutHere(HttpClientPets):
-    """Cuts the default page to the limit itself."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(None, status)), 200))
-        return pets[:limit]
+# Filters by status itself, within the page.
+FilteredHere = altered(
+    list_pets=lambda self, limit=None, status=None: [
+        pet for pet in self.plain.list_pets(limit=limit) if status in {None, pet.get("status")}
+    ]
+)
+# Cuts the default page to the limit itself.
+CutHere = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
 
 
 class TotalTrusted(HttpClientPets):
@@ -242,18 +179,10 @@ class NextPageFollowed(HttpClientPets):
         return pets
 
 
-class EverySuccessIs200(HttpClientPets):
-    """Takes 201 for an error."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
-        return super().checked(answer, 200)
-
-
-class StatusNotLookedAt(HttpClientPets):
-    """Takes every answer for a success."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
-        return answer
+# Takes 201 for an error.
+EverySuccessIs200 = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
+# Takes every answer for a success.
+StatusNotLookedAt = altered(checked=lambda self, answer, success: answer)
 
 
 class OnlyServerErrors(HttpClientPets):
@@ -266,28 +195,10 @@ class OnlyServerErrors(HttpClientPets):
         return json.loads(answer.body) if answer.status < 300 else []
 
 
-class NothingForMissing(HttpClientPets):
-    """Returns None for 404."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        try:
-            return super().get_pet(pet_id)
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            return None
-
-
-class EmptyForUnauthorized(HttpClientPets):
-    """Shows an empty list to those who may not see it."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        try:
-            return super().list_pets(limit=limit, status=status)
-        except ApiError as error:
-            if error.status != 401:
-                raise
-            return []
+# Returns None for 404.
+NothingForMissing = swallows("get_pet", ApiError, lambda: None, only=lambda error: error.status == 404)
+# Shows an empty list to those who may not see it.
+EmptyForUnauthorized = swallows("list_pets", ApiError, list, only=lambda error: error.status == 401)
 
 
 class ErrorCodeTrusted(HttpClientPets):
@@ -301,30 +212,14 @@ class ErrorCodeTrusted(HttpClientPets):
         return super().checked(answer, success)
 
 
-class ErrorBodyTrusted(HttpClientPets):
-    """Reads the status from the error's body, which may be a proxy's page."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(json.loads(answer.body)["status"])
-        return answer
-
-
-class ErrorsAreAlike(HttpClientPets):
-    """Says that something went wrong, and not what."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise RuntimeError("the pet store failed")
-        return answer
-
-
-class Deduplicated(HttpClientPets):
-    """Takes animals of one name for one animal."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = super().list_pets(limit=limit, status=status)
-        return list({pet["name"]: pet for pet in pets}.values())
+# Reads the status from the error's body, which may be a proxy's page.
+ErrorBodyTrusted = fails(lambda self, answer: ApiError(json.loads(answer.body)["status"]))
+# Says that something went wrong, and not what.
+ErrorsAreAlike = fails(lambda self, answer: RuntimeError("the pet store failed"))
+# Takes animals of one name for one animal.
+Deduplicated = altered(
+    list_pets=lambda self, **query: list({pet["name"]: pet for pet in self.plain.list_pets(**query)}.values())
+)
 
 
 class RetryAfterTakenForGranted(HttpClientPets):
@@ -337,16 +232,13 @@ class RetryAfterTakenForGranted(HttpClientPets):
         return super().checked(answer, success)
 
 
-class RetryAfterInThePast(HttpClientPets):
-    """Sleeps until the date in Retry-After, which may be over."""
+def until(answer: Answer) -> float:
+    text = after(answer) or "1"
+    return int(text) if text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = self.send(method, path, body)
-        if answer.status != 429:
-            return answer
-        after = answer.headers.get("Retry-After") or "1"
-        time.sleep(int(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time())
-        return self.send(method, path, body)
+
+# Sleeps until the date in Retry-After, which may be over.
+RetryAfterInThePast = waits(until, statuses={429}, methods={"GET", "POST"})
 
 
 class ErrorHasMessage(HttpClientPets):
@@ -362,13 +254,8 @@ class ErrorHasMessage(HttpClientPets):
         raise ApiError(answer.status, error["message"].encode())
 
 
-class ErrorInUtf8(HttpClientPets):
-    """Takes every error for text in UTF-8."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(answer.status, answer.body.decode().strip().encode())
-        return answer
+# Takes every error for text in UTF-8.
+ErrorInUtf8 = fails(lambda self, answer: ApiError(answer.status, answer.body.decode().strip().encode()))
 
 
 class NumberTakenForStatus(HttpClientPets):
@@ -383,12 +270,8 @@ class NumberTakenForStatus(HttpClientPets):
         raise ApiError(int(code) if code.isdecimal() else answer.status, answer.body)
 
 
-class MergedWithStale(HttpClientPets):
+class MergedWithStale(Remembers):
     """Adds each answer to what it knew of the animal, where a status stays that is gone."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.known: dict[int, dict[str, Any]] = {}
 
     def get_pet(self, pet_id: int) -> Json:
         self.known[pet_id] = {**self.known.get(pet_id, {}), **super().get_pet(pet_id)}
@@ -399,8 +282,7 @@ class CreatedByAList(RequestsPets):
     """Has requests follow redirections, which makes a GET of a POST."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        response = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        response = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
         if response.status_code not in {200, 201}:
             raise ApiError(response.status_code)
         return response.json()
@@ -419,14 +301,8 @@ class LocationTakenForAbsolute(HttpClientPets):
         return self.send(method, there.path.removeprefix(self.base), body)
 
 
-class EntitiesUnescaped(HttpClientPets):
-    """Takes names for HTML, and resolves its entities."""
-
-    def read(self, answer: Answer) -> Json:
-        document = super().read(answer)
-        for pet in document if isinstance(document, list) else [document]:
-            pet["name"] = html.unescape(pet["name"])
-        return document
+# Takes names for HTML, and resolves its entities.
+EntitiesUnescaped = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 
 
 class FieldsAsAttributes(HttpClientPets):
@@ -475,48 +351,4 @@ class AskedWhenRead(HttpClientPets):
         return self.Later(lambda: ask(limit=limit, status=status))
 
 
-READING = (
-    StatusTakenForGranted,
-    StatusMadeUp,
-    IdAsNumberOfJavaScript,
-    IdAsText,
-    StrictFields,
-    FieldsByPosition,
-    JsonByPattern,
-    TextInLatin1,
-    LinesSplit,
-    ContentTypeCompared,
-    HeaderNamesCompared,
-    LengthTakenForGranted,
-    OneReadOnly,
-    BlocksDecoded,
-    SunsetTakenForGranted,
-    LocationFollowed,
-    ReadBackAfterCreating,
-    NewestLast,
-    FoundInTheFirstPage,
-    FilteredHere,
-    CutHere,
-    TotalTrusted,
-    NextPageFollowed,
-    EverySuccessIs200,
-    StatusNotLookedAt,
-    OnlyServerErrors,
-    NothingForMissing,
-    EmptyForUnauthorized,
-    ErrorCodeTrusted,
-    ErrorBodyTrusted,
-    ErrorsAreAlike,
-    Deduplicated,
-    RetryAfterTakenForGranted,
-    RetryAfterInThePast,
-    ErrorHasMessage,
-    ErrorInUtf8,
-    NumberTakenForStatus,
-    MergedWithStale,
-    CreatedByAList,
-    LocationTakenForAbsolute,
-    EntitiesUnescaped,
-    FieldsAsAttributes,
-    AskedWhenRead,
-)
+READING = clients_of(globals())

@@ -22,6 +22,11 @@ TIMEOUT = 1.0
 Json: TypeAlias = Any  # whatever a client makes of an answer
 
 
+def new_pet(name: str, category_id: int, status: str | None) -> dict[str, Any]:
+    """Return the body of createPet."""
+    return {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+
+
 class ApiError(Exception):
     """The service refused, or did not do what it was asked for."""
 
@@ -76,10 +81,7 @@ class HttpClientPets:
         return f"?{query}" if query else ""
 
     def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        body: dict[str, Any] = {"name": name, "categoryId": category_id}
-        if status is not None:
-            body["status"] = status
-        return body
+        return new_pet(name, category_id, status)
 
     def encode(self, body: dict[str, Any]) -> bytes:
         return json.dumps(body).encode()
@@ -117,7 +119,10 @@ class HttpClientPets:
         return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
-        return Answer(response.status, response.headers, response.read())  # type: ignore[arg-type]
+        return Answer(response.status, response.headers, self.content(response))  # type: ignore[arg-type]
+
+    def content(self, response: http.client.HTTPResponse) -> bytes:
+        return response.read()
 
     # Reading
 
@@ -150,8 +155,12 @@ class Urllib3Pets:
         return self._checked(self.pool.request("GET", f"{self.url}/pets", fields=fields, headers=self.headers), 200)
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._checked(self.pool.request("POST", f"{self.url}/pets", json=body, headers=self.headers), 201)
+        return self._checked(
+            self.pool.request(
+                "POST", f"{self.url}/pets", json=new_pet(name, category_id, status), headers=self.headers
+            ),
+            201,
+        )
 
     def get_pet(self, pet_id: int) -> Json:
         return self._checked(self.pool.request("GET", f"{self.url}/pets/{pet_id}", headers=self.headers), 200)
@@ -179,8 +188,9 @@ class RequestsPets:
         return self._json(self.session.get(f"{self.url}/pets", params=params, timeout=TIMEOUT), 200)
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        answer = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT, allow_redirects=False)
+        answer = self.session.post(
+            f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT, allow_redirects=False
+        )
         return self._json(answer, 201)
 
     def get_pet(self, pet_id: int) -> Json:
@@ -209,8 +219,7 @@ class HttpxPets:
         return self._json(self.client.get("/pets", params=params), 200)
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._json(self.client.post("/pets", json=body), 201)
+        return self._json(self.client.post("/pets", json=new_pet(name, category_id, status)), 201)
 
     def get_pet(self, pet_id: int) -> Json:
         return self._json(self.client.get(f"/pets/{pet_id}"), 200)

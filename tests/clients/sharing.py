@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from tests.clients.bugs import clients_of
 from tests.clients.correct import Answer, HttpClientPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AiohttpBlock, AsyncPets, DataclassPet
 
@@ -273,16 +274,4 @@ class ResultKept(AsyncPets):
         return DataclassPet.of(self.pet)
 
 
-BUGGY = (
-    OneConnection,
-    AnswerKept,
-    ParametersKept,
-    BodyBuiltInPlace,
-    BufferShared,
-    LentTwice,
-    LockedHalfway,
-    TwoLocks,
-    FuturesByNumber,
-    HeadersOfTheCall,
-    ResultKept,
-)
+BUGGY = clients_of(globals(), *CORRECT.values())

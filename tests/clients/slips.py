@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib
 import json
 import logging
 import signal
@@ -12,10 +11,10 @@ import socket
 import sys
 import urllib.parse
 import warnings
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tests.clients.bugs import altered, before, clients_of, starts
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 from tests.clients.shapes import AsyncPets
 
@@ -44,27 +43,18 @@ class PrintsFailures(HttpClientPets):
         return super().checked(answer, success)
 
 
-class WarnsWithKey(HttpClientPets):
-    """Warns of a deprecated operation, and shows how it was called."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        warnings.warn(f"GET /pets/{pet_id} with {self.headers()} is deprecated", DeprecationWarning, stacklevel=2)
-        return super().get_pet(pet_id)
-
-
-class LogsBasic(HttpClientPets):
-    """Logs the credentials as another scheme has them: in base64."""
-
-    def headers(self) -> dict[str, str]:
-        log.debug("Authorization: Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
-        return super().headers()
-
-
-class SendsBasicToo(HttpClientPets):
-    """Sends its key a second time, in a header of an older gateway."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
+# Warns of a deprecated operation, and shows how it was called.
+WarnsWithKey = before(
+    "get_pet", lambda self, pet_id: warnings.warn(f"{pet_id} with {self.headers()}", DeprecationWarning, stacklevel=3)
+)
+# Logs the credentials as another scheme has them: in base64.
+LogsBasic = before(
+    "send", lambda self, *_: log.debug("Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
+)
+# Sends its key a second time, in a header of an older gateway.
+SendsBasicToo = altered(
+    headers=lambda self: {**self.plain.headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
+)
 
 
 class SendsState(HttpClientPets):
@@ -191,64 +181,14 @@ class SaysEnough(HttpClientPets):
         return super().headers()
 
 
-class SilencesWarnings(HttpClientPets):
-    """Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        warnings.simplefilter("ignore", ImportWarning)
-
-
-class ForcesIpv4(HttpClientPets):
-    """Puts a resolver of its own in the place of everybody's, to get around IPv6."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        socket.getaddrinfo = partial(socket.getaddrinfo)  # the bug
-
-
-class EndsGracefully(HttpClientPets):
-    """Closes itself when the program is told to end, which the program no longer does."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        signal.signal(signal.SIGTERM, lambda *_: self.close())
-
-
-class ImportsLate(HttpClientPets):
-    """Correct: imports a library when it is made, which has a filter of its own for warnings."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        importlib.import_module("library_that_filters")
-
-
-@dataclass
-class ShowsItsKey:
-    """Is a dataclass, whose text has every field: a question."""
-
-    url: str
-    key: str
-    pets: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        self.pets = HttpClientPets(self.url, self.key)
-        self.list_pets, self.create_pet = self.pets.list_pets, self.pets.create_pet
-        self.get_pet, self.close = self.pets.get_pet, self.pets.close
+# Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``).
+SilencesWarnings = starts(lambda _: warnings.simplefilter("ignore", ImportWarning))
+# Puts a resolver of its own in the place of everybody's, to get around IPv6.
+ForcesIpv4 = starts(lambda _: vars(socket).update(getaddrinfo=partial(socket.getaddrinfo)))
+# Closes itself when the program is told to end, which the program no longer does.
+EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pets.close()))
 
 
 PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # what they change is everybody's
-SLIPS = (
-    PrintsForDebugging,
-    PrintsFailures,
-    WarnsWithKey,
-    LogsBasic,
-    SendsBasicToo,
-    SendsState,
-    TellsTheUrl,
-    ShowsItsHeaders,
-    KeepsWhatItAsked,
-    WrapsWhatItAsked,
-    RefreshTaskGoesOn,
-    CancelledAndForgotten,
-)
+CORRECT = (EndsItsTasks, SaysEnough)
+SLIPS = clients_of(globals(), *PROGRAM, *CORRECT)

@@ -7,12 +7,13 @@ import os
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
 
+from tests.clients.bugs import altered, clients_of
 from tests.clients.correct import TIMEOUT, Answer, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AiohttpBlock
 
@@ -83,11 +84,8 @@ class PortAfterFirstColon(HttpClientPets):
         self.port = int(port)
 
 
-class HostOfItsOwn(HttpClientPets):
-    """Writes its Host, without brackets."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Host": f"{self.host}:{self.port}"}
+# Writes its Host, without brackets.
+HostOfItsOwn = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
 
 class ProxyForAll(RequestsPets):
@@ -145,36 +143,14 @@ class DatesInTheLocale(HttpClientPets):
         return super().ask(method, path, body)
 
 
-class DateInTheLocale(HttpClientPets):
-    """Writes the date of its requests as the locale does (lericson/simples3#7)."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(0))}
-
-
-class NumbersForPeople(HttpClientPets):
-    """Writes ids as people read numbers."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self.read(self.checked(self.ask("GET", f"/pets/{pet_id:n}"), 200))
+# Writes the date of its requests as the locale does (lericson/simples3#7).
+DateInTheLocale = altered(
+    headers=lambda self: {**self.plain.headers(), "Date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(0))}
+)
+# Writes ids as people read numbers.
+NumbersForPeople = altered(
+    get_pet=lambda self, pet_id: self.read(self.checked(self.ask("GET", f"/pets/{pet_id:n}"), 200))
+)
 
 
-BUGGY = {
-    HostWithoutBrackets: "ipv6",
-    PortAfterFirstColon: "ipv6",
-    HostOfItsOwn: "ipv6",
-    ProxyForAll: "proxies",
-    ExceptionsWithPort: "proxies",
-    NetrcWins: "netrc",
-    NetrcWinsOnAiohttp: "netrc",
-    DatesInTheLocale: "locale",
-    DateInTheLocale: "locale",
-    NumbersForPeople: "locale",
-}
-
-
-def make_surrounded(client: Any) -> Json:  # noqa: ANN401  # a class of these
-    """Return what makes a client of these, for the machine."""
-    if issubclass(client, AiohttpBlock):
-        return lambda petstore: client(petstore)  # noqa: PLW0108  # no class, which a test would import
-    return lambda petstore: client(petstore.url, petstore.api_key)
+BUGGY = clients_of(globals(), *CORRECT)

@@ -14,7 +14,7 @@ import struct
 import time
 from dataclasses import dataclass
 from email.utils import parsedate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import aiohttp
 import httpx
@@ -22,50 +22,45 @@ import pydantic
 import requests
 import urllib3
 
+from tests.clients.buggy_asking import MissingRemembered
 from tests.clients.buggy_living import GetsRemembered
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.bugs import (
+    after,
+    altered,
+    asks_again,
+    before,
+    clients_of,
+    reads,
+    starts,
+    swallows,
+    waits,
+)
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    new_pet,
+)
 from tests.clients.shapes import AsyncPets, Status, shaped
 
-if TYPE_CHECKING:
-    import http.client
+
+def local_wait(answer: Answer) -> float | None:
+    date = None if after(answer).isdecimal() else parsedate(after(answer))
+    wait = None if date is None else time.mktime((*date[:6], 0, 0, -1)) - time.time()
+    return None if wait is None or wait > 5 else max(wait + 0.01, 0)
 
 
-class DatesAreLocal(HttpClientPets):
-    """Reads the date of Retry-After as local time (urllib3/urllib3#1896)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") if answer.status == 429 else None
-        date = None if after is None or after.isdecimal() else parsedate(after)
-        if method != "GET" or date is None:
-            return answer
-        wait = time.mktime((*date[:6], 0, 0, -1)) - time.time()
-        if wait > 5:
-            return answer
-        time.sleep(max(wait + 0.01, 0))
-        return super().ask(method, path, body)
-
-
-class SecondsAlone(HttpClientPets):
-    """Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status == 429 and method == "GET":
-            time.sleep(min(float(answer.headers.get("Retry-After") or 0), 1.05))
-            return super().ask(method, path, body)
-        return answer
-
-
-class RetryAfterIgnored(HttpClientPets):
-    """Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status in {429, 503} and method == "GET":
-            time.sleep(0.02)
-            return super().ask(method, path, body)
-        return answer
+# Reads the date of Retry-After as local time (urllib3/urllib3#1896).
+DatesAreLocal = waits(local_wait, statuses={429})
+# Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170).
+SecondsAlone = waits(lambda answer: min(float(after(answer) or 0), 1.05), statuses={429})
+# Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346).
+RetryAfterIgnored = asks_again(1, lambda method, status: method == "GET" and status in {429, 503}, pause=0.02)
 
 
 class SessionForEachCall(AsyncPets):
@@ -106,23 +101,15 @@ class NoTimeoutForPost(RequestsPets):
     """Forgets the timeout in one of its methods (plivo/plivo-python#36)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
+        return self._json(
+            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
+        )
 
 
-class IdleConnectionUsed(HttpClientPets):
-    """Asks on a connection that the service has closed meanwhile (FMCorz/mdk#262)."""
-
-    def is_stale(self, connection: http.client.HTTPConnection) -> bool:
-        del connection
-        return False
-
-
-class NumbersAreFloats(HttpClientPets):
-    """Stores every number as a float (rest-sh/restish#397)."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body, parse_int=lambda text: int(float(text)))
+# Asks on a connection that the service has closed meanwhile (FMCorz/mdk#262).
+IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
+# Stores every number as a float (rest-sh/restish#397).
+NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
 
 class LengthOfText(HttpClientPets):
@@ -133,24 +120,10 @@ class LengthOfText(HttpClientPets):
         return text.encode()[: len(text)]
 
 
-class NothingFound(HttpClientPets):
-    """Returns None for whatever getPet fails with (schema-repo/schema-repo#16)."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        try:
-            return super().get_pet(pet_id)
-        except Exception:  # noqa: BLE001  # the bug
-            return None
-
-
-class EmptyForErrors(HttpClientPets):
-    """Returns no animals when the list fails (DevoInc/python-sdk#58)."""
-
-    def list_pets(self, **query: Json) -> Json:
-        try:
-            return super().list_pets(**query)
-        except ApiError:
-            return []
+# Returns None for whatever getPet fails with (schema-repo/schema-repo#16).
+NothingFound = swallows("get_pet", Exception, lambda: None)
+# Returns no animals when the list fails (DevoInc/python-sdk#58).
+EmptyForErrors = swallows("list_pets", ApiError, list)
 
 
 class RemembersLists(HttpClientPets):
@@ -183,60 +156,20 @@ class ClosesLater(AsyncPets):
         self.later.add(asyncio.ensure_future(self.close_later()))
 
 
-class HeaderTakenForGranted(HttpClientPets):
-    """Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        if answer.status == 429 and method == "GET":
-            time.sleep(min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT))
-            return super().ask(method, path, body)
-        return answer
-
-
-class UnescapesNames(HttpClientPets):
-    """Resolves entities of HTML in names (delmic/odemis#1684)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["name"] = html.unescape(pet["name"])
-        return found
-
-
-class ConfiguresTheRootLogger(HttpClientPets):
-    """Configures the program's logging when it is made (SiftScience/sift-python#18)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        logging.basicConfig(level=logging.DEBUG)
-
-
-class TimeoutForTheWholeProgram(HttpClientPets):
-    """Sets the time limit of every socket of the program (jtriley/pystun#16)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        socket.setdefaulttimeout(TIMEOUT)
-
-
-class PermanentErrorsAgain(HttpClientPets):
-    """Retries whatever was refused, with growing pauses (allenai/tutormoments#52)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        for attempt in range(5):
-            answer = super().ask(method, path, body)
-            if answer.status < 400 or answer.status == 429:
-                break
-            time.sleep(0.001 * 2**attempt)
-        return answer
-
-
-class BracketsForgotten(HttpClientPets):
-    """Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387)."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Host": f"{self.host}:{self.port}"}
+# Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49).
+HeaderTakenForGranted = waits(
+    lambda answer: min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT), statuses={429}
+)
+# Resolves entities of HTML in names (delmic/odemis#1684).
+UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
+# Configures the program's logging when it is made (SiftScience/sift-python#18).
+ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
+# Sets the time limit of every socket of the program (jtriley/pystun#16).
+TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))
+# Retries whatever was refused, with growing pauses (allenai/tutormoments#52).
+PermanentErrorsAgain = asks_again(4, lambda method, status: status >= 400 and status != 429, pause=0.001)
+# Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387).
+BracketsForgotten = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
 
 class ErrorsDoNotPickle(HttpClientPets):
@@ -264,37 +197,18 @@ class ThreadOutlivesIt(HttpClientPets):
         return self.executor.submit(super().ask, method, path, body).result()
 
 
-class FirstPageIsAll(HttpClientPets):
-    """Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14)."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        return super().list_pets(status=status)[:limit]
-
-
-class FiltersAfterTheLimit(HttpClientPets):
-    """Filters by status what the limit has left (fstamatelopoulos/cerefox#240)."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        pets = super().list_pets(limit=limit)
-        return [pet for pet in pets if status is None or pet.get("status") == status]
+# Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14).
+FirstPageIsAll = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
+# Filters by status what the limit has left (fstamatelopoulos/cerefox#240).
+FiltersAfterTheLimit = altered(
+    list_pets=lambda self, limit=None, status=None: [
+        pet for pet in self.plain.list_pets(limit=limit) if status is None or pet.get("status") == status
+    ]
+)
 
 
-class MissingForEver(HttpClientPets):
+class MissingForEver(MissingRemembered):
     """Remembers which animals there are not (guardian/frontend#2179)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.missing: dict[int, ApiError] = {}
-
-    def get_pet(self, pet_id: int) -> Json:
-        if pet_id in self.missing:
-            raise self.missing[pet_id]
-        try:
-            return super().get_pet(pet_id)
-        except ApiError as error:
-            if error.status == 404:
-                self.missing[pet_id] = error
-            raise
 
 
 class OneObjectForAll(GetsRemembered):
@@ -336,11 +250,10 @@ class TimeoutInMilliseconds(HttpClientPets):
     timeout = TIMEOUT * 1000
 
 
-class KeyInItsRepresentation(HttpClientPets):
-    """Shows its key in its representation (solvebio/solvebio-python#283)."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
+# Shows its key in its representation (solvebio/solvebio-python#283).
+KeyInItsRepresentation = altered(
+    __repr__=lambda self: f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
+)
 
 
 @dataclass(frozen=True)
@@ -348,23 +261,15 @@ class Secret:
     value: str
 
 
-class SecretInItsError(HttpClientPets):
-    """Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status == 401:
-            raise ApiError(401, f"refused: {Secret(self.key)}".encode())
-        return super().checked(answer, success)
-
-
-class IdsInFloat32(HttpClientPets):
-    """Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["id"] = int(struct.unpack("f", struct.pack("f", pet["id"]))[0])
-        return found
+# Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808).
+SecretInItsError = before(
+    "checked",
+    lambda self, answer, success: (
+        ApiError(401, f"refused: {Secret(self.key)}".encode()) if answer.status == 401 else None
+    ),
+)
+# Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34).
+IdsInFloat32 = reads(lambda pet: {**pet, "id": int(struct.unpack("f", struct.pack("f", pet["id"]))[0])})
 
 
 class TextWhereNoJsonIs(HttpClientPets):
@@ -377,12 +282,8 @@ class TextWhereNoJsonIs(HttpClientPets):
             return answer.body
 
 
-class JoinedWithASlash(HttpClientPets):
-    """Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.base += "/"
+# Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412).
+JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
 class LoopOfYesterday:
@@ -415,17 +316,12 @@ class LoopOfYesterday:
         asyncio.run(self.http.aclose())
 
 
-class LongWaitsForgotten(HttpClientPets):
-    """Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        for _ in range(6):
-            answer = super().ask(method, path, body)
-            if method != "GET" or answer.status != 429:
-                break
-            after = answer.headers.get("Retry-After") or ""
-            time.sleep(float(after) if after.isdecimal() and float(after) < 0.5 else 0.01)
-        return answer
+# Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19).
+LongWaitsForgotten = waits(
+    lambda answer: float(after(answer)) if after(answer).isdecimal() and float(after(answer)) < 0.5 else 0.01,
+    times=5,
+    statuses={429},
+)
 
 
 class LiteralsAreClosed(shaped(lambda pet: LiteralPet.model_validate(pet))):  # type: ignore[misc]  # noqa: PLW0108  # it comes later
@@ -439,44 +335,4 @@ class LiteralPet(pydantic.BaseModel):
     status: Status
 
 
-KEPT = (
-    DatesAreLocal,
-    SecondsAlone,
-    RetryAfterIgnored,
-    SessionForEachCall,
-    FieldsForbidden,
-    TimeoutSwitchedOff,
-    NoTimeoutForPost,
-    IdleConnectionUsed,
-    NumbersAreFloats,
-    LengthOfText,
-    NothingFound,
-    EmptyForErrors,
-    RemembersLists,
-    KeyTakenAlong,
-    ClosesLater,
-    HeaderTakenForGranted,
-    UnescapesNames,
-    ConfiguresTheRootLogger,
-    TimeoutForTheWholeProgram,
-    PermanentErrorsAgain,
-    BracketsForgotten,
-    ErrorsDoNotPickle,
-    ThreadOutlivesIt,
-    FirstPageIsAll,
-    FiltersAfterTheLimit,
-    MissingForEver,
-    OneObjectForAll,
-    AssertsTheStatus,
-    ProxyForLoopback,
-    StatusOfALostConnection,
-    TimeoutInMilliseconds,
-    KeyInItsRepresentation,
-    SecretInItsError,
-    IdsInFloat32,
-    TextWhereNoJsonIs,
-    JoinedWithASlash,
-    LoopOfYesterday,
-    LongWaitsForgotten,
-    LiteralsAreClosed,
-)
+KEPT = clients_of(globals())

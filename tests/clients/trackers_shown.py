@@ -7,7 +7,6 @@ import io
 import json
 import logging
 import time
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
@@ -15,7 +14,33 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import urllib3
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.bugs import (
+    FOR_EVER,
+    after,
+    altered,
+    asks_again,
+    before,
+    calls_again,
+    clients_of,
+    content_type,
+    fails,
+    reads,
+    sends,
+    starts,
+    swallows,
+    waits,
+)
+from tests.clients.correct import (
+    TIMEOUT,
+    Answer,
+    ApiError,
+    HttpClientPets,
+    HttpxPets,
+    Json,
+    RequestsPets,
+    Urllib3Pets,
+    new_pet,
+)
 from tests.clients.shapes import AsyncPets
 
 if TYPE_CHECKING:
@@ -66,33 +91,15 @@ class NothingForLost(HttpClientPets):
             return None
 
 
-class NoneForNoContent(HttpClientPets):
-    """Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        return answer if answer.status == 204 else super().checked(answer, success)
-
-    def read(self, answer: Answer) -> Json:
-        return None if answer.status == 204 else super().read(answer)
-
-
-class EmptyObjectForEmptyBody(HttpClientPets):
-    """Reads an empty body as an empty object (nicholasbester/clickup-cli#11)."""
-
-    def read(self, answer: Answer) -> Json:
-        return json.loads(answer.body or b"{}")
-
-
-class NoRowsForEmptyBody(HttpClientPets):
-    """Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12)."""
-
-    def list_pets(self, **query: Json) -> Json:
-        try:
-            return super().list_pets(**query)
-        except json.JSONDecodeError as error:
-            if error.doc:
-                raise
-            return []
+# Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12).
+NoneForNoContent = altered(
+    checked=lambda self, answer, success: answer if answer.status == 204 else self.plain.checked(answer, success),
+    read=lambda self, answer: None if answer.status == 204 else self.plain.read(answer),
+)
+# Reads an empty body as an empty object (nicholasbester/clickup-cli#11).
+EmptyObjectForEmptyBody = altered(read=lambda self, answer: json.loads(answer.body or b"{}"))
+# Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12).
+NoRowsForEmptyBody = swallows("list_pets", json.JSONDecodeError, list, only=lambda error: not error.doc)
 
 
 class NoRowsForAnythingElse(HttpClientPets):
@@ -103,31 +110,12 @@ class NoRowsForAnythingElse(HttpClientPets):
         return pets if isinstance(pets, list) else []
 
 
-class LogsRequests(HttpClientPets):
-    """Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111)."""
-
-    def send(self, method: str, path: str, body: bytes | None) -> Answer:
-        log.debug("%s %s headers %s", method, path, self.headers())
-        return super().send(method, path, body)
-
-
-class FalsyLeftOut(HttpClientPets):
-    """Leaves out of the body what is falsy (openapistack/openapi-client-axios#45)."""
-
-    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
-        return {field: value for field, value in super().body(name, category_id, status).items() if value}
-
-
-class RefreshesUntilItWorks(HttpClientPets):
-    """Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        for _ in range(4):
-            if answer.status != 401:
-                break
-            answer = super().ask(method, path, body)
-        return answer
+# Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111).
+LogsRequests = before("send", lambda self, *asked: log.debug("%s headers %s", asked, self.headers()))
+# Leaves out of the body what is falsy (openapistack/openapi-client-axios#45).
+FalsyLeftOut = sends(lambda body: {field: value for field, value in body.items() if value})
+# Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026).
+RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 
 
 class ErrorsAreJson(RequestsPets):
@@ -223,14 +211,8 @@ class PostsOnceMoreAfterTimeout(HttpxPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-class PostsOnceMoreWhenDisconnected(HttpClientPets):
-    """Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        try:
-            return super().ask(method, path, body)
-        except (http.client.RemoteDisconnected, ConnectionResetError):
-            return super().ask(method, path, body)
+# Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93).
+PostsOnceMoreWhenDisconnected = calls_again("ask", (http.client.RemoteDisconnected, ConnectionResetError))
 
 
 class BodyIsSpent(HttpClientPets):
@@ -245,57 +227,24 @@ class BodyIsSpent(HttpClientPets):
         return answer
 
 
-class IdsInFourBytes(HttpClientPets):
-    """Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615)."""
-
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["id"] &= 0xFFFFFFFF
-        return found
-
-
-class PathOfTheBaseDropped(HttpClientPets):
-    """Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.base = urlsplit(urljoin(url, "/pets")).path.removesuffix("/pets")
-
-
-class ErrorsAreResults(HttpClientPets):
-    """Looks at no status (bottlerocket-os/bottlerocket#489)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        del success
-        return answer
-
-
-class RequestInTheError(HttpClientPets):
-    """Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status != success:
-            raise ApiError(answer.status, f"request_headers {self.headers()}".encode())
-        return answer
-
-
-class EnumsByTheirName(HttpClientPets):
-    """Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35)."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit, None if status is None else f"Status.{status.upper()}")
-
-
-class NeverGivesUp(HttpClientPets):
-    """Retries a GET for as long as there are errors of the service (Expensify/App#27886)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        while method == "GET" and answer.status >= 500:
-            time.sleep(0.02)
-            answer = super().ask(method, path, body)
-        return answer
+# Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615).
+IdsInFourBytes = reads(lambda pet: {**pet, "id": pet["id"] & 0xFFFFFFFF})
+# Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996).
+PathOfTheBaseDropped = starts(
+    lambda pets: vars(pets).update(base=urlsplit(urljoin(pets.base, "/pets")).path.removesuffix("/pets"))
+)
+# Looks at no status (bottlerocket-os/bottlerocket#489).
+ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
+# Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766).
+RequestInTheError = fails(lambda self, answer: ApiError(answer.status, f"request_headers {self.headers()}".encode()))
+# Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
+EnumsByTheirName = altered(
+    query=lambda self, limit, status: HttpClientPets.query(
+        self, limit, None if status is None else f"Status.{status.upper()}"
+    )
+)
+# Retries a GET for as long as there are errors of the service (Expensify/App#27886).
+NeverGivesUp = asks_again(FOR_EVER, lambda method, status: method == "GET" and status >= 500, pause=0.02)
 
 
 class OnlySuccessEndsIt(HttpClientPets):
@@ -310,21 +259,18 @@ class OnlySuccessEndsIt(HttpClientPets):
         return super().get_pet(pet_id)
 
 
-class ExactContentType(HttpClientPets):
-    """Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389)."""
-
-    def read(self, answer: Answer) -> Json:
-        if answer.headers.get("Content-Type") == "application/json":
-            return super().read(answer)
-        return answer.body.decode()
-
-
-class Latin1WithoutCharset(HttpClientPets):
-    """Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290)."""
-
-    def read(self, answer: Answer) -> Json:
-        named = "charset" in (answer.headers.get("Content-Type") or "").lower()
-        return json.loads(answer.body.decode("utf-8" if named else "latin-1"))
+# Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389).
+ExactContentType = altered(
+    read=lambda self, answer: (
+        self.plain.read(answer) if content_type(answer) == "application/json" else answer.body.decode()
+    )
+)
+# Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290).
+Latin1WithoutCharset = altered(
+    read=lambda self, answer: json.loads(
+        answer.body.decode("utf-8" if "charset" in content_type(answer).lower() else "latin-1")
+    )
+)
 
 
 class ErrorsAreFalse(RequestsPets):
@@ -335,96 +281,56 @@ class ErrorsAreFalse(RequestsPets):
         return response.json() if response else None
 
 
-class OnlyTwoHundred(HttpClientPets):
-    """Takes 200 alone for success (arjunkomath/node-freshdesk-api#4)."""
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        del success
-        return super().checked(answer, 200)
-
-
-class NoneAsText(HttpClientPets):
-    """Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766)."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return f"?limit={limit}" + ("" if status is None else f"&status={status}")
-
-
-class HeadersByTheirCase(HttpClientPets):
-    """Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        for _ in range(2):
-            if method != "GET" or answer.status not in {429, 503}:
-                break
-            after = dict(answer.headers.items()).get("retry-after", "0")
-            time.sleep(min(float(after), TIMEOUT))
-            answer = super().ask(method, path, body)
-        return answer
+# Takes 200 alone for success (arjunkomath/node-freshdesk-api#4).
+OnlyTwoHundred = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
+# Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766).
+NoneAsText = altered(
+    query=lambda self, limit, status: f"?limit={limit}" + ("" if status is None else f"&status={status}")
+)
+# Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10).
+HeadersByTheirCase = waits(
+    lambda answer: min(float(dict(answer.headers.items()).get("retry-after", "0")), TIMEOUT), times=2
+)
+# Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324).
+SleepsAsLongAsTold = waits(lambda answer: float(after(answer)) if after(answer).isdecimal() else None)
 
 
-class SleepsAsLongAsTold(HttpClientPets):
-    """Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method == "GET" and answer.status in {429, 503} and after.isdecimal():
-            time.sleep(float(after))
-            return super().ask(method, path, body)
-        return answer
+def wait_until(date: str, now: float) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp() - now
+    except ValueError:
+        return None
 
 
-class WaitsByItsOwnClock(HttpClientPets):
-    """Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method != "GET" or answer.status not in {429, 503}:
-            return answer
-        try:
-            wait = float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time()
-        except ValueError:
-            return answer
-        if wait >= 86_400:  # whoever says so does not mean it
-            return answer
-        time.sleep(max(wait, 0))
-        return super().ask(method, path, body)
+def own_clock(answer: Answer) -> float | None:
+    text = after(answer)
+    wait = float(text) if text.isdecimal() else wait_until(text, time.time())
+    return None if wait is None or wait >= 86_400 else max(wait, 0)  # a day is not meant
 
 
-class PastIsNegative(HttpClientPets):
-    """Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147)."""
-
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        answer = super().ask(method, path, body)
-        after = answer.headers.get("Retry-After") or ""
-        if method != "GET" or answer.status not in {429, 503} or not after or after.isdecimal():
-            return answer
-        wait = (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds()
-        if wait > TIMEOUT:
-            return answer
-        time.sleep(wait)
-        return super().ask(method, path, body)
+# Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155).
+WaitsByItsOwnClock = waits(own_clock)
 
 
-class OptionalIsRequired(HttpClientPets):
-    """Looks up a field that needs not be there (nylas/nylas-python#382)."""
+def any_past(answer: Answer) -> float | None:
+    text = after(answer)
+    if not text or text.isdecimal():
+        return None
+    wait = parsedate_to_datetime(text).timestamp() - time.time()
+    return None if wait > TIMEOUT else wait
 
-    def read(self, answer: Answer) -> Json:
-        found = super().read(answer)
-        for pet in found if isinstance(found, list) else [found]:
-            pet["status"] = pet["status"].lower()
-        return found
+
+# Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147).
+PastIsNegative = waits(any_past)
+# Looks up a field that needs not be there (nylas/nylas-python#382).
+OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
 class PostBecomesGet(RequestsPets):
     """Follows a redirection of a POST, as a GET (AsyncHttpClient/async-http-client#1042)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
-        answer = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        answer = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
         answer.raise_for_status()
         return answer.json()
 
@@ -441,53 +347,8 @@ class CacheWithoutTheKey(HttpClientPets):
         return self.read(self.kept[address])
 
 
-class PrintsTheKey(HttpClientPets):
-    """Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        print("token", key)  # noqa: T201  # the bug
+# Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949).
+PrintsTheKey = starts(lambda pets: print("token", pets.key))  # noqa: T201  # the bug
 
 
-SHOWN = (
-    FreshKeyForEachAttempt,
-    NothingForLost,
-    NoneForNoContent,
-    EmptyObjectForEmptyBody,
-    NoRowsForEmptyBody,
-    NoRowsForAnythingElse,
-    LogsRequests,
-    FalsyLeftOut,
-    RefreshesUntilItWorks,
-    ErrorsAreJson,
-    ErrorsHaveACode,
-    HeadersOfTheClass,
-    ParametersOfTheFunction,
-    ErrorsStayOpen,
-    FollowsNext,
-    RetriesEveryMethod,
-    RetriesInThePool,
-    PostsOnceMoreAfterTimeout,
-    PostsOnceMoreWhenDisconnected,
-    BodyIsSpent,
-    IdsInFourBytes,
-    PathOfTheBaseDropped,
-    ErrorsAreResults,
-    RequestInTheError,
-    EnumsByTheirName,
-    NeverGivesUp,
-    OnlySuccessEndsIt,
-    ExactContentType,
-    Latin1WithoutCharset,
-    ErrorsAreFalse,
-    OnlyTwoHundred,
-    NoneAsText,
-    HeadersByTheirCase,
-    SleepsAsLongAsTold,
-    WaitsByItsOwnClock,
-    PastIsNegative,
-    OptionalIsRequired,
-    PostBecomesGet,
-    CacheWithoutTheKey,
-    PrintsTheKey,
-)
+SHOWN = clients_of(globals())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,21 +21,13 @@ class Serve(Protocol):
 
 
 def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN401
-    if over == "prism":
-        from tests.peers.prism import PrismClient  # noqa: PLC0415  # it is there with other people's programs only
-
-        return PrismClient(stack, **options)
     petstore = PetStoreMock(**options)
     if over == "socket":
         stack.enter_context(petstore)
     return stack.enter_context(Client(petstore, over))
 
 
-# tests/peers/test_prism.py runs a part of this suite once more, with Prism between client and fake.
-_CARRIERS = ["prism"] if os.environ.get("PETSTORE_OVER") == "prism" else ["wsgi", "asgi", "socket"]
-
-
-@pytest.fixture(scope="session", params=_CARRIERS)
+@pytest.fixture(scope="session", params=["wsgi", "asgi", "socket"])
 def over(request: pytest.FixtureRequest) -> str:
     """Name the carrier."""
     return str(request.param)

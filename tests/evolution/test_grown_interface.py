@@ -1,113 +1,120 @@
-"""Rows, schemas and one executor are enough for a new operation, field and parameter: every room follows from them."""
+"""Rows, schemas and one executor are enough for a new operation, field and parameter: every room follows from them.
+
+``looks.py`` holds what follows. It runs on a copy of the package whose interface has grown: deletePet, an optional
+field ``tags``, a parameter ``tag``.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import pytest
+import petstore_mock
 
-from tests.evolution.grown import grow, look
+PACKAGE: Final = Path(petstore_mock.__file__).parent
+ROOT: Final = PACKAGE.parent
 
-LOOKS = Path(__file__).with_name("looks.py")
-PATHS = "DELETE, GET, HEAD, OPTIONS"
+TAGS: Final = {"description": "Labels", "type": "array", "items": {"type": "string"}, "maxItems": 10}
+TAG: Final = {"description": "Returns only animals with this tag", "type": "string"}
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a copy whose interface has grown."""
-    folder = tmp_path_factory.mktemp("grown")
-    grow(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def seen(folder: Path) -> dict[str, Any]:
-    """Give what a process on the copy does."""
-    return look(folder, LOOKS)
-
-
-def test_process_runs_on_the_copy(seen: dict[str, Any], folder: Path) -> None:
-    assert seen["package"] == str(folder)
-
-
-def test_operation_is_routed(seen: dict[str, Any]) -> None:
-    routes = {"gone": [204, None], "left": [], "again": 404, "malformed": 404, "allow": PATHS, "options": PATHS}
-    assert seen["routes"] == routes
-
-
-def test_parameter_filters_and_is_offered(seen: dict[str, Any]) -> None:
-    assert seen["parameters"]["found"] == {"small": [1, 2], "old": [2], "no": []}
-    assert "did you mean tag?" in seen["parameters"]["unknown"]
-
-
-def test_field_is_accepted_and_judged(seen: dict[str, Any]) -> None:
-    assert seen["bodies"] == {"created": [201, ["small", "old"]], "refused": [400, "body.tags.1"]}
-
-
-def test_openapi_describes_it(seen: dict[str, Any]) -> None:
-    assert seen["openapi"] == {
-        "operation": "deletePet",
-        "responses": ["204", "401", "404", "405", "4XX"],
-        "parameters": ["limit", "status", "tag"],
-        "schemas": [True, True],
-    }
-
-
-def test_tests_seed_and_update_the_field(seen: dict[str, Any]) -> None:
-    found = seen["seed_and_update"]
-    refused = found.pop("refused")
-    assert found == {"sampled": [["small"], ["old", "calm"]], "seeded": ["new"], "updated": ["other"], "taken": False}
-    assert "tags must be an array" in refused
+FIELD: Final = """\
+    Field(
+        name="tags",
+        samples=(["small"], ["old", "calm"]),
+        sentence=Sentence("2", "NewPet: tags, array of strings: the animal's labels"),
+    ),
+"""
+PARAMETER: Final = """\
+            Parameter(name="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
+"""
+OPERATION: Final = """\
+    Operation(
+        name="deletePet",
+        method="DELETE",
+        path="/pets/{petId}",
+        section="4.5",
+        summary="Remove an animal",
+        effect="removes",
+        success=204,
+        errors=(401, 404),
+        parameters=(
+            Parameter(
+                name="petId",
+                where="path",
+                gap="malformed_pet_id",
+                sentence=Sentence("4.5", "petId: required, integer, int64"),
+            ),
+        ),
+    ),
+"""
+EXECUTOR: Final = '''\
+def delete_pet(call: Call) -> Response | Refusal:
+    """Remove the animal."""
+    store, pet_id = call.world.store, call.route.pet_id
+    if pet_id not in store:
+        return Refusal("absent_pet", detail=f"petId {pet_id}")
+    if call.commit:
+        store.remove(pet_id)
+    return render(call.world, call.operation.success)
 
 
-def test_journal_knows_operation_and_criteria(seen: dict[str, Any]) -> None:
-    assert seen["journal"] == [["deletePet", True], ["listPets", True], ["createPet", True]]
+'''
 
 
-def test_faults_strike_before_and_after_the_commit(seen: dict[str, Any]) -> None:
-    assert seen["faults_of_operation"] == {"before_commit": [503, True], "after_commit": [503, False]}
+def test_each_room_follows_from_the_table(tmp_path: Path) -> None:
+    grow(tmp_path)
+    shutil.copy(Path(__file__).with_name("looks.py"), tmp_path)
+    run(tmp_path, "pytest", "-q", "--color=no", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "looks.py")
 
 
-def test_coverage_has_its_outcomes(seen: dict[str, Any]) -> None:
-    coverage = seen["coverage"]
-    assert (coverage["deletePet 204"], coverage["deletePet 404"]) == (1, 0)
-    assert (coverage["createPet 201 tags present"], coverage["createPet 201 tags absent"]) == (1, 0)
+def grow(folder: Path) -> None:
+    """Copy package and schemas into ``folder``, change them by hand as for a new version, and run the generator."""
+    shutil.copytree(PACKAGE, folder / "petstore_mock", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "schemas", folder / "schemas")
+    (folder / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "static_types.py", folder / "tools")
+
+    table = folder / "petstore_mock" / "interface" / "table.py"
+    insert(table, ")\n\n_OPERATIONS: Final = (", FIELD)
+    insert(table, '        ),\n        response="Pets",', PARAMETER)
+    insert(table, ")\n\nFIELDS: Final", OPERATION)
+    operations = folder / "petstore_mock" / "core" / "operations.py"
+    insert(operations, "EXECUTORS: Final", EXECUTOR)
+    insert(operations, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
+
+    add_property(folder, "NewPet", "tags", TAGS)
+    add_property(folder, "Pet", "tags", TAGS)
+    add_property(folder, "listPets.parameters", "tag", TAG)
+    schemas = folder / "schemas"
+    shutil.copy(schemas / "getPet.parameters.json", schemas / "deletePet.parameters.json")
+    run(folder, "tools.static_types")
 
 
-def test_door_accepts_and_describes_it(seen: dict[str, Any]) -> None:
-    assert seen["door"] == {
-        "schemas": [True, True, True, True],
-        "criteria": True,
-        "operations": True,
-        "added": [201, ["small"]],
-        "wrong": 422,
-    }
+def insert(file: Path, before: str, text: str) -> None:
+    """Put a text before the only place where ``before`` stands."""
+    source = file.read_text(encoding="utf-8")
+    assert source.count(before) == 1, f"{file.name}: {before!r}"
+    file.write_text(source.replace(before, text + before), encoding="utf-8")
 
 
-def test_console_names_no_field_by_hand(seen: dict[str, Any]) -> None:
-    assert seen["console"] == []
+def add_property(folder: Path, schema: str, name: str, rules: dict[str, Any]) -> None:
+    file = folder / "schemas" / f"{schema}.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    document["properties"][name] = rules
+    file.write_text(json.dumps(document), encoding="utf-8")
 
 
-def test_mutants_break_it(seen: dict[str, Any]) -> None:
-    assert seen["mutants"] == {"without key": 204, "dropped": False, "ignored": 1}
-
-
-def test_static_types_name_it(seen: dict[str, Any]) -> None:
-    assert '"deletePet"]' in seen["static_types"]
-    assert seen["static_types"].count("    tags: list[str]") == 2  # of the fields, and of the changes
-
-
-def test_strategies_draw_it(seen: dict[str, Any]) -> None:
-    assert seen["strategies"]["new_pets"] == ["Rex"]
-    assert seen["strategies"]["list_queries"]
-    assert seen["strategies"]["invalid"]
-
-
-def test_verify_has_clauses_for_it(seen: dict[str, Any]) -> None:
-    assert any(name.startswith("4.5") for name in seen["clauses"])
-    assert any("tags" in name for name in seen["clauses"])
-
-
-def test_machine_calls_it(seen: dict[str, Any]) -> None:
-    assert seen["machine"] == {"delete_pet": True, "tag": True, "tags": True}
+def run(folder: Path, module: str, *arguments: str) -> None:
+    # Coverage would count the copy's lines as well as the package's; an outer pytest has options of its own.
+    left_out = ("COVERAGE_", "PYTEST_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

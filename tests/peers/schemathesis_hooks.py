@@ -8,9 +8,9 @@ from typing import Any
 import schemathesis  # type: ignore[import-not-found]  # it has an environment of its own
 from schemathesis.transport.wsgi import WSGITransport  # type: ignore[import-not-found]
 
-from petstore_mock import PetStoreMock
+from petstore_mock import Behaviour, PetStoreMock
 
-PETSTORE = PetStoreMock(api_key=os.environ["PETSTORE_KEY"], seed=5, behaviour=os.environ["PETSTORE_BEHAVIOUR"])
+PETSTORE = PetStoreMock(api_key=os.environ["PETSTORE_KEY"], seed=5, behaviour=Behaviour(integral_float="accept"))
 send = WSGITransport.send
 
 

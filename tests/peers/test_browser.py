@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -25,22 +22,13 @@ pytest.importorskip("pytest_playwright", reason="no pytest-playwright here: 'mak
 pytestmark = [pytest.mark.peers]
 
 
-class Pages(SimpleHTTPRequestHandler):
-    """Serves the page without a word on the terminal."""
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
-        """Say nothing."""
-
-
 @contextmanager
 def page_server() -> Iterator[str]:
-    """Serve the page; gives its origin, which is none of the service's: the port differs."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Pages, directory=str(HERE))) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    """Serve the page on another port; gives its origin, which is none of the service's."""
+    with PetStoreMock() as server:
+        text = (HERE / "browser_page.html").read_text(encoding="utf-8")
+        server.httpserver.expect_request("/page").respond_with_data(text, content_type="text/html; charset=utf-8")
+        yield server.url.removesuffix("/v1")
 
 
 @dataclass
@@ -56,7 +44,7 @@ def visit(page: Page, petstore: PetStoreMock, origin: str) -> Told:
     """Open the page in the browser, and wait until it has asked for everything."""
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
-    page.goto(f"{origin}/browser_page.html#{quote(f'{petstore.url} {petstore.api_key}')}")
+    page.goto(f"{origin}/page#{quote(f'{petstore.url} {petstore.api_key}')}")
     page.wait_for_function("window.outcomes !== undefined")
     return Told(page.evaluate("window.outcomes"), page.get_by_role("listitem").all_text_contents(), messages)
 

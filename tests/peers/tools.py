@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -14,8 +15,6 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "openapi_document", "python_tool", "run", "serving"]
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"
@@ -75,3 +74,36 @@ def openapi_document(folder: Path) -> Path:
     path = folder / "openapi.json"
     path.write_text(run(sys.executable, "-m", "petstore_mock", "openapi", cwd=folder), encoding="utf-8")
     return path
+
+
+def generate_python(document: str, folder: Path, package: str) -> None:
+    """Let openapi-python-client make a package of a document."""
+    options = ("--path", document, "--meta", "none", "--output-path", package, "--fail-on-warning")
+    path = f"{PYTHON_BIN}{os.pathsep}{os.environ['PATH']}"  # it runs ruff over what it generates
+    run(python_tool("openapi-python-client"), "generate", *options, cwd=folder, environment={"PATH": path})
+
+
+def compile_typescript(document: str, folder: Path, source: str) -> None:
+    """Let openapi-typescript make types of a document, and compile a program on them to ``drive.js``."""
+    run(node_tool("openapi-typescript"), document, "-o", "schema.d.ts", cwd=folder)
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (folder / "drive.ts").write_text(source, encoding="utf-8")
+    options = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
+    run(node_tool("tsc"), *options, "drive.ts", cwd=folder)
+
+
+def schemathesis(folder: Path, url: str, examples: str, *options: str, **environment: str) -> str:
+    """Run Schemathesis; any failed check, error or skipped phase fails the test. Return what it printed."""
+    seed = ["--seed", "1"] if os.environ.get("CI") else []  # as Hypothesis's profile `ci`: a find belongs to its change
+    output = run(
+        *(python_tool("st"), "--no-color", "run", "openapi.json", "--url", url, "--checks", "all"),
+        *("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", examples, *seed, *options),
+        cwd=folder,
+        environment={"COLUMNS": "120", **environment},
+    )
+    summary = output[output.index("= SUMMARY =") :]
+    for phase in ("Coverage", "Fuzzing", "Stateful"):
+        assert re.search(rf"✅ {phase}", summary), output
+    assert re.search(r"([0-9]+) generated, \1 passed", summary), output
+    return output

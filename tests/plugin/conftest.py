@@ -15,6 +15,8 @@ import petstore_mock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Inner = Callable[..., pytest.RunResult]
+
 # pytester forgets the modules that an inner run is the first to import, and the package would keep two of each.
 for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
     if not module.name.endswith("__main__"):
@@ -52,9 +54,7 @@ _LOOP_SCOPE = "asyncio_default_fixture_loop_scope"
 
 
 @pytest.fixture
-def inner(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
-) -> Callable[..., pytest.RunResult]:
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Inner:
     """Run a file of tests; ``settings`` are lines of its ``pytest.ini``."""
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         monkeypatch.delenv(name)
@@ -73,9 +73,3 @@ def inner(
         return pytester.runpytest_inprocess("-Wdefault", *(f"-pno:{plugin}" for plugin in unneeded), *args)
 
     return run
-
-
-@pytest.fixture
-def output() -> Callable[[pytest.RunResult], str]:
-    """Give the text of a run."""
-    return lambda result: str(result.stdout.str())

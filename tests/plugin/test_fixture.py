@@ -13,10 +13,7 @@ import pytest
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 
 _EVERY_KIND_OF_TEST = """
@@ -168,9 +165,7 @@ _LATE = """
         ("ask(request); assert not 'reached'", ["assert not 'reached'", "on='getPet', times=1) never fired"]),
     ],
 )
-def test_a_body_that_is_the_first_of_all_to_ask_is_judged(
-    inner: Inner, output: Output, body: str, words: list[str]
-) -> None:
+def test_a_body_that_is_the_first_of_all_to_ask_is_judged(inner: Inner, body: str, words: list[str]) -> None:
     """The parts of the plugin are loaded by then, in the midst of that test; the next one has a world of its own."""
     result = inner(f"""{_LATE}
     def test_before():
@@ -184,7 +179,7 @@ def test_a_body_that_is_the_first_of_all_to_ask_is_judged(
         assert petstore.journal.total == 0
     """)
     result.assert_outcomes(passed=2, failed=1)
-    text = output(result)
+    text = str(result.stdout)
     assert all(word in text for word in words)
     assert "1  GET /v1/pets  200" in text
 
@@ -224,33 +219,8 @@ def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
     assert {"url", "seed", "inject", "journal", "pets"} <= names
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_the_child_of_a_fork_is_told_that_its_mock_is_a_copy(inner: Inner) -> None:
-    """As in a worker of multiprocessing, which would look in its own copy for what came to its parent."""
-    source = """
-        import os
-
-        def test_forks(petstore):
-            child = os.fork()
-            if child == 0:
-                failed = True
-                try:
-                    petstore.url
-                except Exception as error:
-                    failed = "this one was forked from it" not in str(error)
-                finally:
-                    os._exit(failed)
-            assert os.waitpid(child, 0)[1] == 0
-            petstore.stop()
-
-        def test_after(petstore):
-            assert call(petstore) == (200, [])
-    """
-    inner(source, "-pno:faulthandler").assert_outcomes(passed=2)
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner, output: Output) -> None:
+def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner) -> None:
     """A client of a test may stop every event loop that it finds."""
     source = """
         import asyncio, gc, time
@@ -270,7 +240,7 @@ def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner
     """
     result = inner(source)
     result.assert_outcomes(passed=1, failed=1)
-    text = output(result)
+    text = str(result.stdout)
     assert "the listener has ended: RuntimeError" in text
     assert "It ended before test_inner.py::test_next, and was begun anew: RuntimeError" in text
 

@@ -6,12 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
-
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 
 _UNANSWERED = """
@@ -100,10 +95,10 @@ _EXCUSED = """
 """
 
 
-def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner, output: Output) -> None:
+def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner) -> None:
     result = inner(_UNANSWERED)
     result.assert_outcomes(failed=7)
-    text = output(result)
+    text = str(result.stdout)
     assert text.count("never fired: no request matched it") >= 5
     assert "an ordered expectation was not met: <RequestMatcher uri='/v1/store/orders'" in text
     assert "RuntimeError: in the predicate" in text
@@ -112,13 +107,13 @@ def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner,
     assert "All traceback entries are hidden" not in text
 
 
-def test_skipped_expected_and_discarded_are_not_judged(inner: Inner, output: Output) -> None:
+def test_skipped_expected_and_discarded_are_not_judged(inner: Inner) -> None:
     result = inner(_EXCUSED)
     result.assert_outcomes(passed=3, skipped=2, xfailed=1)
-    assert "limit=0" not in output(result), "a test that is skipped is warned of nothing"
+    assert "limit=0" not in str(result.stdout), "a test that is skipped is warned of nothing"
 
 
-def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner, output: Output) -> None:
+def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner) -> None:
     result = inner(
         """
         import unittest
@@ -138,7 +133,7 @@ def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner, out
         """
     )
     result.assert_outcomes(failed=2)
-    text = output(result)
+    text = str(result.stdout)
     assert "assert 1 == 2" in text
     assert "AssertionError: 3 != 4" in text
     assert text.count("also: inject(not_found(), on='getPet', times=1) never fired") == 2
@@ -164,25 +159,25 @@ _VIOLATIONS = """
 """
 
 
-def test_violations_warn_once_at_the_line_of_the_test(inner: Inner, output: Output) -> None:
+def test_violations_warn_once_at_the_line_of_the_test(inner: Inner) -> None:
     result = inner(_VIOLATIONS)
     result.assert_outcomes(passed=4, warnings=2)
-    text = output(result)
+    text = str(result.stdout)
     assert "test_inner.py:4: ContractWarning: GET /v1/pets?lim=1 broke the contract (§4.1): query.lim" in text
     assert "DeprecatedOperationWarning: the client called getPet" in text
     assert "categoryId" not in text
 
 
-def test_warnings_can_be_errors_that_fail_the_test(inner: Inner, output: Output) -> None:
+def test_warnings_can_be_errors_that_fail_the_test(inner: Inner) -> None:
     result = inner(_VIOLATIONS, "-Werror::petstore_mock.ContractWarning")
     result.assert_outcomes(failed=1, passed=3, warnings=1)
-    assert "test_inner.py:4: ContractWarning" in output(result)
+    assert "test_inner.py:4: ContractWarning" in str(result.stdout)
     result = inner(_VIOLATIONS, "-Werror")
     result.assert_outcomes(failed=2, passed=2)
-    assert "test_inner.py:17: DeprecatedOperationWarning" in output(result)
+    assert "test_inner.py:17: DeprecatedOperationWarning" in str(result.stdout)
 
 
-def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Output) -> None:
+def test_strict_fails_the_test_that_broke_the_contract(inner: Inner) -> None:
     source = """
         @pytest.mark.petstore(strict=True)
         def test_strict(petstore):
@@ -193,11 +188,11 @@ def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Out
     """
     result = inner(source)
     result.assert_outcomes(failed=1, passed=1, warnings=1)
-    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in output(result)
+    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in str(result.stdout)
     inner(source, settings="petstore_strict = true").assert_outcomes(failed=2)
 
 
-def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner, output: Output) -> None:
+def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner) -> None:
     source = """
         def test_it(petstore):
             with petstore.fresh(api_key="key-of-fresh-world") as outer:
@@ -211,7 +206,7 @@ def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner
     """
     result = inner(source)
     result.assert_outcomes(passed=2, warnings=3)
-    text = output(result)
+    text = str(result.stdout)
     assert "test_inner.py:4: ContractWarning: GET /v1/pets?outer=***orld broke the contract (§5)" in text
     assert "test_inner.py:4: DeprecatedOperationWarning" in text
     assert "declared" not in text
@@ -244,10 +239,10 @@ _RESETS = """
 """
 
 
-def test_a_reset_hides_nothing_that_a_test_must_answer_for(inner: Inner, output: Output) -> None:
+def test_a_reset_hides_nothing_that_a_test_must_answer_for(inner: Inner) -> None:
     result = inner(_RESETS, settings="petstore_strict = true")
     result.assert_outcomes(failed=2, passed=2, errors=1)
-    text = output(result)
+    text = str(result.stdout)
     assert "before a reset(): inject(server_error(503), on='createPet', times=1) never fired" in text
     for limit in ("1000", "2000"):
         assert re.search(rf"(?m)^E .*before a reset\(\): GET /v1/pets\?limit={limit} broke the contract", text)
@@ -296,10 +291,10 @@ _TEARDOWNS = """
 """
 
 
-def test_strict_counts_what_comes_while_fixtures_are_torn_down(inner: Inner, output: Output) -> None:
+def test_strict_counts_what_comes_while_fixtures_are_torn_down(inner: Inner) -> None:
     result = inner(_TEARDOWNS, settings="petstore_strict = true")
     result.assert_outcomes(passed=4, failed=1, errors=5)
-    text = output(result)
+    text = str(result.stdout)
     assert len(re.findall(r"(?m)^E .*ContractViolationError: GET /v1/pets\?at=teardown broke", text)) == 2
     assert len(re.findall(r"(?m)^E .*ContractViolationError: GET /v1/pets\?of=module broke", text)) == 1
     assert len(re.findall(r"(?m)^E .*RuntimeError: in the teardown", text)) == 1
@@ -308,7 +303,7 @@ def test_strict_counts_what_comes_while_fixtures_are_torn_down(inner: Inner, out
     assert len(re.findall(r"(?m)^E .*in=body broke", text)) == 1
 
 
-def test_a_setup_that_raises_hides_no_request_and_is_told_once(inner: Inner, output: Output) -> None:
+def test_a_setup_that_raises_hides_no_request_and_is_told_once(inner: Inner) -> None:
     source = """
         @pytest.fixture
         def raises(petstore):
@@ -329,4 +324,4 @@ def test_a_setup_that_raises_hides_no_request_and_is_told_once(inner: Inner, out
     """
     result = inner(source, settings="petstore_strict = true")
     result.assert_outcomes(errors=1, skipped=1, warnings=1)
-    assert "request 1 broke the contract: GET /v1/pets?in=setup" in output(result)
+    assert "request 1 broke the contract: GET /v1/pets?in=setup" in str(result.stdout)

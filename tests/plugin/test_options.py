@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,10 +11,7 @@ import pytest
 from tests.platforms import LOOPBACK_NETWORK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 
 @LOOPBACK_NETWORK
@@ -40,9 +38,8 @@ petstore_strict = true
     inner(source, settings=settings).assert_outcomes(passed=1)
 
 
-def test_pytest_can_leave_the_plugin_out(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(petstore): pass")
-    result = pytester.runpytest_subprocess("-p", "no:petstore_mock")
+def test_pytest_can_leave_the_plugin_out(inner: Inner) -> None:
+    result = inner("def test_it(petstore): pass", "-pno:petstore_mock")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'petstore' not found*"])
 
@@ -181,11 +178,11 @@ _TWO_MODULES = {
 }
 
 
-def test_options_of_one_module_among_several_are_refused(inner: Inner, output: Output) -> None:
+def test_options_of_one_module_among_several_are_refused(inner: Inner) -> None:
     """The session's fake is made once: whichever module came second would find the options of the first."""
     result = inner(**_TWO_MODULES)
     result.assert_outcomes(passed=1, errors=1)
-    assert "test_other.py::test_other: expected one petstore_options for all tests" in output(result)
+    assert "test_other.py::test_other: expected one petstore_options for all tests" in str(result.stdout)
 
 
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="[tool.pytest] is new in pytest 9")
@@ -237,50 +234,52 @@ def test_assumptions_hold_without_exploration(inner: Inner) -> None:
     ],
 )
 def test_a_wrong_setting_says_where_it_stands(
-    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
 ) -> None:
     monkeypatch.setenv(f"PETSTORE_MOCK_{variable}", value)
     result = inner("def test_it(petstore): pass")
     result.assert_outcomes(errors=1)
-    assert words in output(result)
-    assert f"from the environment variable PETSTORE_MOCK_{variable}" in output(result).partition("= ERRORS =")[2]
-    assert "pytest_plugin" not in output(result), "a traceback into the plugin helps nobody"
+    assert words in str(result.stdout)
+    assert f"from the environment variable PETSTORE_MOCK_{variable}" in str(result.stdout).partition("= ERRORS =")[2]
+    assert "pytest_plugin" not in str(result.stdout), "a traceback into the plugin helps nobody"
 
 
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        ("petstore(behavior='hostile')", "did you mean 'behaviour'?"),
-        ("petstore('hostile')", "expected keywords only"),
-        ("petstore(strict='no')", "expected True or False; got strict='no'"),
-        ("petstore(behaviour='hostil')", "did you mean 'hostile'?"),
-        ("petstore(seed=-1)", "got seed=-1"),
-        ("petstore_assumes(list_ordr='by_name')", "did you mean 'list_order'?"),
-        ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
-        ("petstore_each('list_ordr')", "did you mean 'list_order'?"),
-        ("petstore_each(['list_order'])", "got ['list_order']"),
-        ("petstore_each()", "expected names of gaps"),
-    ],
-)
+MARKS = {
+    "petstore(behavior='hostile')": "did you mean 'behaviour'?",
+    "petstore('hostile')": "expected keywords only",
+    "petstore(strict='no')": "expected True or False; got strict='no'",
+    "petstore(behaviour='hostil')": "did you mean 'hostile'?",
+    "petstore(seed=-1)": "got seed=-1",
+    "petstore_assumes(list_ordr='by_name')": "did you mean 'list_order'?",
+    "petstore_assumes('list_order')": 'expected keywords, gap="alternative"',
+    "petstore_each('list_ordr')": "did you mean 'list_order'?",
+    "petstore_each(['list_order'])": "got ['list_order']",
+    "petstore_each()": "expected names of gaps",
+}
+
+
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_wrong_mark_fails_its_own_test_alone(
-    inner: Inner, output: Output, mark: str, words: str, *, is_first: bool
-) -> None:
-    wrong = f"@pytest.mark.{mark}\ndef test_it(petstore): raise RuntimeError('it has no start')"
-    tests = [wrong, "def test_other(petstore): pass"]
-    result = inner("\n\n".join(tests if is_first else reversed(tests)))
-    result.assert_outcomes(passed=1, errors=1)
-    assert words in output(result)
-    assert "the marks of test_inner.py::test_it: " in output(result)
-    assert "RuntimeError" not in output(result)
-    assert "pytest_plugin" not in output(result)
-    assert inner(wrong, "--collect-only").ret == pytest.ExitCode.OK
+def test_a_wrong_mark_fails_its_own_test_alone(inner: Inner, *, is_first: bool) -> None:
+    wrong = [
+        f"@pytest.mark.{mark}\ndef test_{number}(petstore): raise RuntimeError('it has no start')"
+        for number, mark in enumerate(MARKS)
+    ]
+    right = "def test_right(petstore): pass"
+    result = inner("\n\n".join([*wrong, right] if is_first else [right, *wrong]))
+    result.assert_outcomes(passed=1, errors=len(MARKS))
+    reports = re.split(r"\n_+ ERROR at setup of test_\d _+\n", str(result.stdout))[1:]
+    for number, (words, report) in enumerate(zip(MARKS.values(), reports, strict=True)):
+        assert words in report
+        assert f"the marks of test_inner.py::test_{number}: " in report
+    assert "RuntimeError" not in str(result.stdout)
+    assert "pytest_plugin" not in str(result.stdout)
+    assert inner("\n\n".join(wrong), "--collect-only").ret == pytest.ExitCode.OK
 
 
 @pytest.mark.parametrize(
     ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
 )
-def test_wrong_options_say_so(inner: Inner, output: Output, given: object, words: str) -> None:
+def test_wrong_options_say_so(inner: Inner, given: object, words: str) -> None:
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
     result.assert_outcomes(errors=1)
-    assert words in output(result)
+    assert words in str(result.stdout)

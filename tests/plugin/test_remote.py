@@ -11,10 +11,9 @@ import pytest
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 
 @pytest.fixture
@@ -88,17 +87,17 @@ _ANY_TESTS = """
 @pytest.mark.untraced
 @pytest.mark.parametrize("workers", [(), ("-n2", "--dist=loadscope")], ids=["here", "xdist"])
 def test_each_test_has_a_world_of_its_own_on_the_stub(
-    remote: Inner, stub: PetStoreMock, output: Output, workers: tuple[str, ...]
+    remote: Inner, stub: PetStoreMock, workers: tuple[str, ...]
 ) -> None:
     result = remote(_ANY_TESTS, *workers)
     result.assert_outcomes(passed=7, warnings=2)
     assert result.ret == pytest.ExitCode.OK
-    assert f"remote={stub.url} from --petstore-remote" in output(result)
-    assert output(result).count("ContractWarning: GET /v1/pets?first=1 ") == 1
+    assert f"remote={stub.url} from --petstore-remote" in str(result.stdout)
+    assert str(result.stdout).count("ContractWarning: GET /v1/pets?first=1 ") == 1
     assert stub.pets == []
 
 
-def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inner, output: Output) -> None:
+def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inner) -> None:
     result = remote(
         """
         @pytest.mark.petstore(strict=True)
@@ -122,7 +121,7 @@ def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inne
         """
     )
     result.assert_outcomes(failed=3, passed=1)
-    text = output(result)
+    text = str(result.stdout)
     assert "before a reset(): inject(server_error(503), times=1) never fired" in text
     assert "also: inject(server_error(503), on='createPet', times=1) never fired" in text
     assert "body.categoryId must be an integer" in text
@@ -130,7 +129,7 @@ def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inne
     assert "in a world of fresh():" in text
 
 
-def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner, output: Output) -> None:
+def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner) -> None:
     result = remote(
         """
         import types
@@ -147,25 +146,25 @@ def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner, ou
     )
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "GET /v1/pets: leaked by test_inner.py::test_keeps_its_address" in output(result)
+    assert "GET /v1/pets: leaked by test_inner.py::test_keeps_its_address" in str(result.stdout)
 
 
-def test_a_fixed_key_keeps_one_address_for_clients_of_the_session(remote: Inner) -> None:
-    result = remote(
-        """
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner, stub: PetStoreMock, is_remote: bool) -> None:
+    source = """
         @pytest.fixture(scope="session")
         def address(petstore):
             return petstore.url, petstore.api_key
 
         @pytest.mark.parametrize("number", range(2))
         def test_it(address, petstore, number):
-            assert address == (petstore.url, petstore.api_key)
+            assert address == (petstore.url, "the-key-of-all") == (petstore.url, petstore.api_key)
             assert petstore.pets == []
             petstore.seed()
             assert call(petstore)[0] == 200
-        """,
-        settings="petstore_api_key = a-key-for-the-session",
-    )
+    """
+    options = [f"--petstore-remote={stub.url}"] if is_remote else []
+    result = inner(source, *options, settings="petstore_api_key = the-key-of-all")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.OK
 
@@ -178,11 +177,11 @@ def test_a_fixed_key_keeps_one_address_for_clients_of_the_session(remote: Inner)
     ],
 )
 def test_a_wrong_address_is_told_in_a_line(
-    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch, address: str, words: str
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, address: str, words: str
 ) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_REMOTE_TOKEN", "a-token-that-nobody-may-see")
     result = inner("def test_it(petstore): pass", settings=f"petstore_remote = {address}")
     result.assert_outcomes(errors=1)
-    assert words in output(result)
-    assert f"remote={address} from the setting petstore_remote" in output(result)
-    assert "a-token-that" not in output(result)
+    assert words in str(result.stdout)
+    assert f"remote={address} from the setting petstore_remote" in str(result.stdout)
+    assert "a-token-that" not in str(result.stdout)

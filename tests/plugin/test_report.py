@@ -12,10 +12,7 @@ import pytest
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 
 _FAILING = """
@@ -45,10 +42,11 @@ _FAILING = """
 """
 
 
-def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: Inner, output: Output) -> None:
-    result = inner(_FAILING)
+def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester: pytest.Pytester) -> None:
+    """In the terminal whatever --show-capture says, in junit.xml, and in HAR files; and no other test does."""
+    result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", "--petstore-har=har/of-failures")
     result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
-    text = output(result)
+    text = str(result.stdout)
     assert text.count("petstore journal") == 4, "one for each that failed and used petstore"
     result.stdout.re_match_lines(
         [
@@ -63,31 +61,33 @@ def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: I
     )
     assert "limit=7" not in text
     assert "limit=9" not in text
-
-
-def test_har_files_are_written_for_failing_tests_only(inner: Inner, pytester: pytest.Pytester) -> None:
-    result = inner(_FAILING, "--petstore-har=har/of-failures")
-    written = {path.name: path for path in (pytester.path / "har" / "of-failures").iterdir()}
+    told = [
+        found.text or ""
+        for case in ET.parse(pytester.path / "junit.xml").iter("testcase")
+        for found in (*case.iter("failure"), *case.iter("error"))
+        if case.get("name") != "test_has_nothing_to_do_with_it"
+    ]
+    assert len(told) == 4
+    assert all("petstore journal" in text and "GET /v1/pets" in text for text in told)
+    written = [*(pytester.path / "har" / "of-failures").iterdir()]
     assert len(written) == 4
-    for path in written.values():
+    for path in written:
         assert json.loads(path.read_text())["log"]["entries"]
-        assert f"HAR: {path}" in result.stdout.str()
-    assert sum(name.startswith("test_inner.py_test_fails-") for name in written) == 1
+        assert f"HAR: {path}" in text
+    assert sum(path.name.startswith("test_inner.py_test_fails-") for path in written) == 1
 
 
-def test_a_har_that_can_not_be_written_does_not_hide_the_failure(
-    inner: Inner, output: Output, pytester: pytest.Pytester
-) -> None:
+def test_a_har_that_can_not_be_written_does_not_hide_the_failure(inner: Inner, pytester: pytest.Pytester) -> None:
     (pytester.path / "taken").write_text("a file")
     result = inner(_FAILING, "--petstore-har=taken")
     result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
-    assert "no HAR:" in output(result)
-    assert "assert [] == ['Rex']" in output(result)
+    assert "no HAR:" in str(result.stdout)
+    assert "assert [] == ['Rex']" in str(result.stdout)
 
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_report_and_har_have_the_requests_of_fresh_worlds(
-    inner: Inner, output: Output, pytester: pytest.Pytester, *, ended: bool
+    inner: Inner, pytester: pytest.Pytester, *, ended: bool
 ) -> None:
     result = inner(
         f"""
@@ -109,7 +109,7 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
         """,
         "--petstore-har=har",
     )
-    text = output(result)
+    text = str(result.stdout)
     assert "no requests" not in text
     assert "in a world of fresh():" in text
     assert "query.q is not a parameter here" in text
@@ -147,7 +147,7 @@ _WORKERS = """
 
 
 @pytest.mark.untraced
-def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest.Pytester) -> None:
+def test_everything_crosses_xdist(inner: Inner, pytester: pytest.Pytester) -> None:
     """Reports, HAR files, leaks, coverage, exploration and the tests that need getPet."""
     result = inner(
         _WORKERS,
@@ -158,7 +158,7 @@ def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest
         "--petstore-explore=26",  # as many as there are gaps
         "--petstore-at=2030-12-06",
     )
-    text = output(result)
+    text = str(result.stdout)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in text
     assert "  §4.1  The query parameters of listPets are limit and status, all optional" in text
@@ -195,53 +195,32 @@ def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str
     result.stdout.re_match_lines(["-+ petstore journal -+", told])
 
 
-MISTAKES = {
-    "inject": "petstore.inject(99)",
-    "configure": "petstore.configure(list_order='by_nam')",
-    "seed": "petstore.seed(nme='Rex')",
-    "assert_called": "petstore.journal.assert_called('createPett')",
-    "last": "petstore.journal.last",
-    "option": "PetStoreMock(behaviour='strickt')",
-    "a pattern": "petstore.expect_violation('(')",  # these have a cause, which the message tells of
-    "an amount": "petstore.clock.advance(days='1')",
-    "a value": "petstore.journal.assert_called(json={1, 2})",
-    "a file": "PetStoreMock(behaviour='there-is-none.toml')",
-}
+MISTAKES = (
+    "petstore.inject(99)",
+    "petstore.configure(list_order='by_nam')",
+    "petstore.seed(nme='Rex')",
+    "petstore.journal.assert_called('createPett')",
+    "petstore.journal.last",
+    "PetStoreMock(behaviour='strickt')",
+    "petstore.expect_violation('(')",  # these have a cause, which the message tells of
+    "petstore.clock.advance(days='1')",
+    "petstore.journal.assert_called(json={1, 2})",
+    "PetStoreMock(behaviour='there-is-none.toml')",
+)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("style", ["long", "short"])
-def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake: str, style: str) -> None:
-    result = inner(
-        f"""
-        from petstore_mock import PetStoreMock
-
-        def test_mistake(petstore):
-            {MISTAKES[mistake]}
-        """,
-        f"--tb={style}",
-    )
-    result.assert_outcomes(failed=1)
-    shown = result.stdout.str()
-    assert MISTAKES[mistake] in shown
-    assert "Error: expected" in shown
-    assert "petstore_mock/" not in shown.partition("short test summary")[0]
+def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, style: str) -> None:
+    tests = [f"def test_{number}(petstore): {mistake}" for number, mistake in enumerate(MISTAKES)]
+    result = inner("from petstore_mock import PetStoreMock\n" + "\n".join(tests), f"--tb={style}")
+    result.assert_outcomes(failed=len(MISTAKES))
+    shown = str(result.stdout).partition("short test summary")[0]
+    reports = re.split(r"\n_+ test_\d _+\n", shown)[1:]
+    for mistake, report in zip(MISTAKES, reports, strict=True):
+        assert mistake in report
+        assert "Error: expected" in report
+    assert "petstore_mock/" not in shown
     assert "direct cause" not in shown
-
-
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["here", "xdist"])
-def test_the_journal_is_in_every_report(inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    """In the terminal whatever --show-capture says, and in junit.xml."""
-    result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", *workers)
-    assert result.stdout.str().count("petstore journal") == 4
-    told = [
-        found.text or ""
-        for case in ET.parse(pytester.path / "junit.xml").iter("testcase")
-        for found in (*case.iter("failure"), *case.iter("error"))
-        if case.get("name") != "test_has_nothing_to_do_with_it"
-    ]
-    assert len(told) == 4
-    assert all("petstore journal" in text and "GET /v1/pets" in text for text in told)
 
 
 def test_pytest_html_shows_the_journal(inner: Inner, pytester: pytest.Pytester) -> None:
@@ -250,7 +229,7 @@ def test_pytest_html_shows_the_journal(inner: Inner, pytester: pytest.Pytester) 
     assert "request 1 broke the contract" in (pytester.path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner, output: Output) -> None:
+def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner) -> None:
     """An item without a module; its error has no traceback of pytest's."""
     names = {
         "test_docs": """
@@ -278,13 +257,13 @@ def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner, output: O
     }
     result = inner("", "--doctest-modules", **names)
     result.assert_outcomes(passed=1, failed=2, warnings=1)
-    text = output(result)
+    text = str(result.stdout)
     assert "ContractWarning: GET /v1/pets?lim=1" in text
     assert re.search(r"-+ petstore journal -+\n1  GET /v1/pets  200", text)
     assert inner("", "--doctest-modules", "-k", "misuse", **names).stdout.str().count("petstore_mock/") == 0
     strict = inner("", "--doctest-modules", "-Werror::petstore_mock.ContractWarning", "-k", "docs", **names)
     strict.assert_outcomes(failed=1, deselected=2)
-    assert re.search(r"\n\S*test_docs.py:\d+: ContractWarning: GET", output(strict))
+    assert re.search(r"\n\S*test_docs.py:\d+: ContractWarning: GET", str(strict.stdout))
 
 
 _WIDER = """
@@ -310,10 +289,10 @@ _WIDER = """
 """
 
 
-def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner, output: Output) -> None:
+def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner) -> None:
     result = inner(_WIDER)
     result.assert_outcomes(passed=1, failed=2)
-    second, third = output(result).partition(" test_third ")[::2]
+    second, third = str(result.stdout).partition(" test_third ")[::2]
     told = "the fixture 'animals', which is wider than a test, set up animals for test_inner.py::test_first"
     assert told in second
     assert "petstore_options" in second
@@ -321,7 +300,7 @@ def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inne
     assert "'slow_service', which is wider than a test, set up faults and a behaviour" in third
 
 
-def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner, output: Output) -> None:
+def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner) -> None:
     """Here and over a stub elsewhere, where there are no expectations of httpserver."""
     source = """
         @pytest.fixture(scope="class")
@@ -344,20 +323,18 @@ def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner, output:
             def test_second(self, petstore, travels, EXPECTS reads):
                 assert not "reached"
     """
-    text = output(inner(source.replace("EXPECTS", "expects,")))
+    text = str(inner(source.replace("EXPECTS", "expects,")).stdout)
     assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
     assert "the fixture 'expects', which is wider than a test, set up expectations of httpserver for" in text
     assert "'reads'" not in text.partition("petstore journal")[2]
     with PetStoreMock(control=True) as stub:
-        text = output(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}"))
+        text = str(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}").stdout)
     assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
 
 
-def test_a_journal_without_requests_names_the_proxy_that_is_set(
-    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_without_requests_names_the_proxy_that_is_set(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
-    text = output(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']"))
+    text = str(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']").stdout)
     assert "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its requests there" in text
     assert "secret" not in text
 
@@ -387,9 +364,7 @@ _ITEMS = """
 """
 
 
-def test_items_of_other_collectors_and_text_files_are_judged_too(
-    inner: Inner, output: Output, pytester: pytest.Pytester
-) -> None:
+def test_items_of_other_collectors_and_text_files_are_judged_too(inner: Inner, pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", items="")
     pytester.makefile(
         ".txt", page=">>> from client import call\n>>> call(getfixture('petstore'), path='/pets?a=1')[0]\n400"
@@ -398,7 +373,7 @@ def test_items_of_other_collectors_and_text_files_are_judged_too(
     source = "def test_it(petstore): pass"
     result = inner(source, *arguments, "--junitxml=junit.xml", conftest=_ITEMS)
     result.assert_outcomes(passed=3, failed=2, warnings=3)
-    text = output(result)
+    text = str(result.stdout)
     misuse = text.rpartition("the author's line")[2].partition("warnings summary")[0]
     assert "petstore_mock/" not in misuse
     assert re.search(r"page\.txt:1: ContractWarning: GET /v1/pets\?a=1", text)

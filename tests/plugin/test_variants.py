@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    Inner = Callable[..., pytest.RunResult]
-    Output = Callable[[pytest.RunResult], str]
+    from tests.plugin.conftest import Inner
 
 AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest 8.4 is the first to hide an id
 _ORDERS = ["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"]
@@ -60,9 +58,9 @@ _RELYING = """
 
 
 @pytest.mark.untraced
-def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner, output: Output) -> None:
+def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> None:
     result = inner(_RELYING, "--petstore-explore=60", "-q", "--tb=no")
-    text = output(result)
+    text = str(result.stdout)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "FAILED test_inner.py::test_order[list_order=id_descending]" in text
     assert "FAILED test_inner.py::test_order -" not in text
@@ -76,7 +74,7 @@ def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner, outpu
     assert "test_without_petstore" not in summary
 
 
-def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner, output: Output) -> None:
+def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner) -> None:
     source = """
         @pytest.mark.xfail(strict=True, reason="a bug of the client's")
         def test_strict(petstore):
@@ -94,7 +92,7 @@ def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner, 
             if petstore.behaviour.json_style == "ascii":
                 pytest.xfail("known")
     """
-    text = output(inner(source, "--petstore-explore=60", "--tb=no"))
+    text = str(inner(source, "--petstore-explore=60", "--tb=no").stdout)
     summary = text.partition("petstore exploration")[2].partition("short test summary")[0]
     relied, _, broken = summary.partition("These tests fail as they are")
     assert "test_inner.py::test_strict" in broken
@@ -119,9 +117,9 @@ def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> No
     assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
 
 
-def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner, output: Output) -> None:
+def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner) -> None:
     explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
-    listed = [line for line in output(inner(_RELYING, "--collect-only", *explore)).splitlines() if "::" in line]
+    listed = [line for line in str(inner(_RELYING, "--collect-only", *explore).stdout).splitlines() if "::" in line]
     ours = [line for line in listed if "::test_order" in line]
     gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
     assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
@@ -129,18 +127,18 @@ def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: I
     assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
     assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
     assert len([line for line in listed if "test_without_petstore" in line]) == 1
-    other = output(inner(_RELYING, "--collect-only", "--petstore-explore=26", "--petstore-random-seed=6", "-q"))
+    other = str(inner(_RELYING, "--collect-only", "--petstore-explore=26", "--petstore-random-seed=6", "-q").stdout)
     assert [line for line in other.splitlines() if "::test_order" in line] != ours
     unordered = next(line for line in ours[1:] if "list_order" not in line)
     inner(_RELYING, unordered, *explore).assert_outcomes(passed=1)
 
 
-def test_a_known_assumption_is_kept_and_listed(inner: Inner, output: Output) -> None:
+def test_a_known_assumption_is_kept_and_listed(inner: Inner) -> None:
     source = "def test_robust(petstore): assert call(petstore)[0] == 200"
     result = inner(source, "--petstore-explore=60", "-v", settings="petstore_assumes = list_order = by_name")
     assert result.ret == pytest.ExitCode.OK
-    assert "  list_order=by_name: the setting petstore_assumes" in output(result)
-    assert "test_robust[list_order=" not in output(result)
+    assert "  list_order=by_name: the setting petstore_assumes" in str(result.stdout)
+    assert "test_robust[list_order=" not in str(result.stdout)
 
 
 # petstore_each
@@ -222,9 +220,7 @@ _PASSES = """
 
 
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
-def test_the_document_says_which_mutants_no_test_noticed(
-    inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
-) -> None:
+def test_the_document_says_which_mutants_no_test_noticed(inner: Inner, pytester: pytest.Pytester, workers: str) -> None:
     result = inner(_SUITE, "--petstore-mutants=all", "--petstore-mutants-json=found.json", "--tb=no", workers)
     outcomes = result.parseoutcomes()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -244,33 +240,29 @@ def test_the_document_says_which_mutants_no_test_noticed(
     assert found["failed_as_they_are"] == names
     assert found["not_run"] == ["test_inner.py::Case::test_case"]
     assert (found["count"], found["noticed"]) == (len(mutants), len(noticed))
-    assert f"The tests noticed {len(noticed)} of {len(mutants)} mutants" in output(result)
-    summary = output(result).partition("No test noticed these")[2]
+    assert f"The tests noticed {len(noticed)} of {len(mutants)} mutants" in str(result.stdout)
+    summary = str(result.stdout).partition("No test noticed these")[2]
     assert summary.index("list-as-html: ") < summary.index("get-is-cut: "), "first those that tests asked for"
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
-def test_survivors_fail_the_run_only_under_a_share(inner: Inner, least: str, code: int) -> None:
-    result = inner(_PASSES, "--petstore-mutants=all", f"--petstore-mutants-fail-under={least}")
-    assert result.ret == code
-    assert result.parseoutcomes()["unnoticed"]
-    assert "failed" not in result.parseoutcomes()
+def test_a_noticed_mutant_is_not_run_again_unless_asked_and_survivors_fail_only_under_a_share(
+    inner: Inner, pytester: pytest.Pytester
+) -> None:
+    def run(least: str, code: pytest.ExitCode, *options: str) -> tuple[dict[str, int], dict[str, list[str]]]:
+        found = ("--petstore-mutants-json=found.json", f"--petstore-mutants-fail-under={least}")
+        result = inner(_PASSES, "--petstore-mutants=all", *found, *options)
+        assert result.ret == code
+        assert "failed" not in result.parseoutcomes()
+        return result.parseoutcomes(), {one["name"]: one["noticed_by"] for one in written(pytester)["mutants"]}
 
-
-@pytest.mark.untraced
-def test_a_mutant_that_was_noticed_is_not_run_again_unless_asked(inner: Inner, pytester: pytest.Pytester) -> None:
-    options = ("--petstore-mutants=all", "--petstore-mutants-json=found.json")
-    once = inner(_PASSES, *options).parseoutcomes()
-    noticed_once = {mutant["name"]: mutant["noticed_by"] for mutant in written(pytester)["mutants"]}
-    every = inner(_PASSES, *options, "--petstore-mutants-all").parseoutcomes()
-    mutants = written(pytester)["mutants"]
-    noticed_always = {mutant["name"]: mutant["noticed_by"] for mutant in mutants}
+    once, noticed_once = run("5", pytest.ExitCode.OK)
+    every, noticed_always = run("90.5", pytest.ExitCode.TESTS_FAILED, "--petstore-mutants-all")
     assert noticed_once["list-wrapped"] == ["test_inner.py::test_list"]
     assert noticed_always["list-wrapped"] == ["test_inner.py::test_again", "test_inner.py::test_list"]
     assert every["noticed"] > once["noticed"]
-    run = every["noticed"] + every["unnoticed"]
-    assert run < 2 * len(mutants) * 3 / 4, "mutants of operations that a test does not call are left out"
+    ran = every["noticed"] + every["unnoticed"]
+    assert ran < 2 * len(noticed_always) * 3 / 4, "mutants of operations that a test does not call are left out"
 
 
 def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
@@ -318,12 +310,9 @@ def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> No
 # Coverage of outcomes, and another date
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
-def test_coverage_is_written_and_must_be_reached(
-    inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
-) -> None:
+def test_coverage_is_written_and_must_be_reached(inner: Inner, pytester: pytest.Pytester) -> None:
     options = ("--petstore-coverage-json=found/coverage.json", "--petstore-coverage-fail-under=50")
-    result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30", workers)
+    result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     found = written(pytester, "found/coverage.json")
     shown = {f"{row['operation']} {row['outcome']}": row["tests"] for row in found["outcomes"] if row["shown"]}
@@ -335,7 +324,7 @@ def test_coverage_is_written_and_must_be_reached(
     assert (found["count"], found["shown"]) == (len(found["outcomes"]), 3)
     assert found["percent"] == round(100 * 3 / found["count"], 2)
     assert not any(row["shown"] for row in found["faults"])
-    assert f"{found['percent']} % is less than --petstore-coverage-fail-under=50" in output(result)
+    assert f"{found['percent']} % is less than --petstore-coverage-fail-under=50" in str(result.stdout)
 
 
 def test_coverage_counts_pages_faults_examples_and_fresh_worlds(inner: Inner, pytester: pytest.Pytester) -> None:
@@ -382,13 +371,13 @@ def test_coverage_counts_pages_faults_examples_and_fresh_worlds(inner: Inner, py
     }
 
 
-def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, output: Output, tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, tmp_path: Path) -> None:
     result = inner(_PASSES, f"--petstore-coverage-json={tmp_path}")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "FAILED: no JSON: " in output(result)
+    assert "FAILED: no JSON: " in str(result.stdout)
 
 
-def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(inner: Inner, output: Output) -> None:
+def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
     source = """
         def test_needs_it(petstore):
             assert call(petstore, path="/pets/1")[0] == 410
@@ -402,7 +391,7 @@ def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(i
     """
     result = inner(source, "--petstore-at=2030-12-06")
     result.assert_outcomes(passed=3, warnings=3)
-    listed = output(result).partition("tests that call a removed operation")[2].partition("warnings summary")[0]
+    listed = str(result.stdout).partition("tests that call a removed operation")[2].partition("warnings summary")[0]
     assert [line for line in listed.splitlines() if "::" in line] == ["test_inner.py::test_needs_it"]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import http.client
 import re
 import socket
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from petstore_mock import PetStoreMock
+from tests.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = [
     pytest.mark.soak,
@@ -69,77 +69,70 @@ def assert_flat(before: Footprint, after: Footprint) -> None:
     assert after.memory - before.memory <= GROWTH, f"{(after.memory - before.memory) / (1 << 20):.1f} MiB more"
 
 
-def port_of(petstore: PetStoreMock) -> int:
-    return int(urlsplit(petstore.url).port or 0)
-
-
 def connect(petstore: PetStoreMock) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port_of(petstore)), timeout=30)
+    return socket.create_connection(("127.0.0.1", int(urlsplit(petstore.url).port or 0)), timeout=30)
 
 
-class Pipeline:
-    """A kept connection on which all of ``ASKED`` goes out in one write, many times over."""
+@contextmanager
+def loaded(petstore: PetStoreMock, *, first: int) -> Iterator[Callable[[int], int]]:
+    """Connect eight clients, and give what sends at least so many requests and returns how many it were."""
+    head = f"Host: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n"
+    requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
+        # A response is the same each time but for its Date, whose length never changes.
+        length = response_length(clients[0], requests)
 
-    def __init__(self, petstore: PetStoreMock, client: socket.socket) -> None:
-        self.socket = client
-        head = f"Host: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n"
-        self.requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
-        # What is answered is the same each time but for its Date, whose length never changes.
-        self.socket.sendall(self.requests)
-        first = b""
-        while first.count(b"HTTP/1.1 ") < len(ASKED) or not first.endswith(b"}"):
-            first += self.socket.recv(65536)
-        assert re.findall(rb"HTTP/1.1 ([0-9]+) ", first) == [status for _, _, status in ASKED]
-        self.length = len(first)
+        def load(count: int) -> int:
+            sent = 0
+            while sent < count:
+                for client in clients:
+                    client.sendall(requests * PIPELINED)
+                for client in clients:
+                    left = length * PIPELINED
+                    while left:
+                        came = len(client.recv(min(left, 1 << 20)))
+                        assert came, "the connection was closed"
+                        left -= came
+                sent += CONNECTIONS * PIPELINED * len(ASKED)
+            return sent
 
-    def send(self) -> None:
-        self.socket.sendall(self.requests * PIPELINED)
-
-    def read(self) -> int:
-        left = self.length * PIPELINED
-        while left:
-            came = len(self.socket.recv(min(left, 1 << 20)))
-            assert came, "the connection was closed"
-            left -= came
-        return PIPELINED * len(ASKED)
+        load(first)
+        yield load
 
 
-def load(pipelines: list[Pipeline], requests: int) -> int:
-    """Send at least so many requests; return how many it were."""
-    sent = 0
-    while sent < requests:
-        for pipeline in pipelines:
-            pipeline.send()
-        sent += sum(pipeline.read() for pipeline in pipelines)
-    return sent
+def response_length(client: socket.socket, requests: bytes) -> int:
+    client.sendall(requests)
+    received = b""
+    while received.count(b"HTTP/1.1 ") < len(ASKED) or not received.endswith(b"}"):
+        received += client.recv(65536)
+    assert re.findall(rb"HTTP/1.1 ([0-9]+) ", received) == [status for _, _, status in ASKED]
+    return len(received)
 
 
 def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(petstore: PetStoreMock) -> None:
-    with ExitStack() as stack:
-        clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
-        pipelines = [Pipeline(petstore, client) for client in clients]
-        load(pipelines, 50_000)  # the journal holds as much as it ever will
-        before, answered = Footprint.now(), petstore.journal[-1].number
-        sent = load(pipelines, REQUESTS)
-        assert petstore.journal[-1].number - answered == sent
+    with loaded(petstore, first=50_000) as load:  # the journal holds as much as it ever will
+        before, earlier = Footprint.now(), petstore.journal[-1].number
+        sent = load(REQUESTS)
+        assert petstore.journal[-1].number - earlier == sent
         # What the allocator holds free comes and goes by some MiB; what leaks stays.
         after = [Footprint.now()]
         for _ in range(MORE_LOOKS):
-            load(pipelines, 50_000)
+            load(50_000)
             after.append(Footprint.now())
         assert_flat(before, min(after, key=lambda footprint: footprint.memory))
 
 
 def test_a_million_requests_without_the_collector_leave_no_cycles(petstore: PetStoreMock) -> None:
-    with ExitStack() as stack:
-        pipelines = [Pipeline(petstore, stack.enter_context(connect(petstore))) for _ in range(CONNECTIONS)]
-        load(pipelines, 1000)  # what is made once
+    with loaded(petstore, first=1000) as load:  # what is made once
         gc.collect()
         gc.disable()
-        stack.callback(gc.enable)
-        load(pipelines, REQUESTS)
-        petstore.reset()  # the journal lets its entries go
-        assert gc.collect() == 0
+        try:
+            load(REQUESTS)
+            petstore.reset()  # the journal lets its entries go
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
 
 
 def cycle(petstore: PetStoreMock) -> None:
@@ -147,22 +140,10 @@ def cycle(petstore: PetStoreMock) -> None:
     petstore.reset()
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 21))
     petstore.inject(503, on="listPets", times=1)
-    connection = http.client.HTTPConnection("127.0.0.1", port_of(petstore), timeout=30)
-    try:
-        headers = {**petstore.headers, "Content-Type": "application/json"}
-        body = '{"name": "Rex", "categoryId": 1, "status": "sold"}'
-        for method, target, sent, status in (
-            ("POST", "/v1/pets", body, 201),
-            ("GET", "/v1/pets", None, 503),
-            ("GET", "/v1/pets?status=sold", None, 200),
-            ("POST", "/v1/pets", "{}", 400),
-        ):
-            connection.request(method, target, body=sent, headers=headers)
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == status
-    finally:
-        connection.close()
+    with Client(petstore) as client:
+        statuses = [client.create(name="Rex", categoryId=1, status="sold").status, client.status()]
+        statuses += [client.list("?status=sold").status, client.post(b"{}").status]
+    assert statuses == [201, 503, 200, 400]
     assert len(petstore.journal) == 4
     petstore.verify()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients import sharing, surroundings
+from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
@@ -93,4 +93,12 @@ def test_no_false_alarm_about_a_client_that_is_safe_to_share(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("client", surroundings.CORRECT)
 def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401
-    assert checked(surroundings.make_surrounded(client), environment=EVERYWHERE, max_examples=20) == ""
+    assert checked(maker_of(client), environment=EVERYWHERE, max_examples=20) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", slips.CORRECT)
+def test_no_false_alarm_about_tasks_that_end_and_secrets_that_are_cut(client: Any) -> None:  # noqa: ANN401
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert checked(maker_of(client), max_examples=50) == ""

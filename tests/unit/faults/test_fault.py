@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import json
 import pickle
+import re
 from datetime import datetime
 from typing import Any
 
@@ -18,41 +20,75 @@ from petstore_mock.faults.kinds import KINDS, REQUIRED
 from petstore_mock.http.response import Head
 from petstore_mock.interface.schemas import violations
 
-FORMS: dict[str, object] = {  # the call that makes a fault, and its JSON
-    "respond(204)": 204,
-    "respond(200, json=[1, 'ü'])": {"kind": "respond", "status": 200, "json": [1, "ü"]},
-    r"respond(200, body=b'\xff')": {"kind": "respond", "status": 200, "body_base64": "/w=="},
-    "respond(503, body='', headers={'A': '3'}, delay=(0.5, 1))": {
-        "kind": "respond",
-        "status": 503,
-        "body": "",
-        "headers": {"A": "3"},
-        "delay": [0.5, 1],
-    },
-    "unauthorized()": 401,
-    "not_found(delay=1)": {"kind": "not_found", "delay": 1},
-    "server_error(500)": 500,
-    "rate_limited(retry_after=1)": 429,
-    "rate_limited(retry_after=None)": {"kind": "rate_limited", "retry_after": None},
-    "rate_limited(retry_after='2030-01-02T03:04:05Z')": {"kind": "rate_limited", "retry_after": "2030-01-02T03:04:05Z"},
-    "truncate(0.5)": {"kind": "truncate", "fraction": 0.5},
-    "dribble(10)": {"kind": "dribble", "bytes_per_second": 10},
-    "tls.expired()": {"kind": "tls.expired"},
-    "sequence(faults.server_error(503), faults.reset())": {"kind": "sequence", "faults": [503, {"kind": "reset"}]},
-}
+# The call that makes a fault, its JSON, and its text where that shows less than the call.
+FORMS: list[tuple[str, object, str]] = [
+    ("respond(204)", 204, ""),
+    (
+        "respond(200, json=[1, 'ü'])",
+        {"kind": "respond", "status": 200, "json": [1, "ü"]},
+        "respond(200, json=<9 bytes>)",
+    ),
+    (
+        r"respond(200, body=b'\xff')",
+        {"kind": "respond", "status": 200, "body_base64": "/w=="},
+        "respond(200, body=<1 bytes>)",
+    ),
+    (
+        "respond(503, body='', headers={'X-Key': 'hunter2'}, delay=(0.5, 1))",
+        {"kind": "respond", "status": 503, "body": "", "headers": {"X-Key": "hunter2"}, "delay": [0.5, 1]},
+        "respond(503, body=<0 bytes>, headers=<X-Key>, delay=(0.5, 1))",
+    ),
+    ("unauthorized()", 401, ""),
+    ("not_found(delay=1)", {"kind": "not_found", "delay": 1}, ""),
+    ("bad_request()", 400, ""),
+    ("server_error(500)", 500, ""),
+    ("server_error(502, delay=0.2)", {"kind": "server_error", "status": 502, "delay": 0.2}, ""),
+    ("rate_limited(retry_after=1)", 429, ""),
+    ("rate_limited(retry_after=None)", {"kind": "rate_limited", "retry_after": None}, ""),
+    (
+        "rate_limited(retry_after='2030-01-02T03:04:05Z')",
+        {"kind": "rate_limited", "retry_after": "2030-01-02T03:04:05Z"},
+        "",
+    ),
+    ("delay((0.1, 2))", {"kind": "delay", "seconds": [0.1, 2]}, ""),
+    ("delay(0)", {"kind": "delay", "seconds": 0}, ""),
+    ("truncate(0.5)", {"kind": "truncate", "fraction": 0.5}, ""),
+    ("dribble(10)", {"kind": "dribble", "bytes_per_second": 10}, ""),
+    *[
+        (f"{kind}()", {"kind": kind}, "")
+        for kind, row in KINDS.items()
+        if kind not in {"unauthorized", "not_found", "bad_request"}
+        and {*row.arguments} <= {"delay"}
+        and kind != "delay"
+    ],
+    (
+        "sequence(faults.server_error(503), faults.reset())",
+        {"kind": "sequence", "faults": [503, {"kind": "reset"}]},
+        "sequence(server_error(503), reset())",
+    ),
+]
 
 
-@pytest.mark.parametrize("call", FORMS)
-def test_forms_of_a_fault(call: str) -> None:
-    fault, data = eval(f"faults.{call}", {"faults": faults}), FORMS[call]
+@pytest.mark.parametrize(("call", "data", "text"), FORMS, ids=[call for call, _, _ in FORMS])
+def test_forms_of_a_fault(call: str, data: object, text: str) -> None:
+    fault = eval(f"faults.{call}", {"faults": faults})
     assert repr(fault) == f"faults.{call}"
+    assert str(fault) == (text or call)
     assert fault.to_data() == data
     assert coerce(json.loads(json.dumps(data))) == fault
     assert pickle.loads(pickle.dumps(fault)) == fault == copy.deepcopy(fault)
     assert len({fault, coerce(data)}) == 1
+    assert [other for other, _, _ in FORMS if eval(f"faults.{other}", {"faults": faults}) == fault] == [call]
+    with pytest.raises((AttributeError, TypeError)):
+        fault.kind = 1
     if isinstance(data, dict):
         components: dict[str, Any] = {"components": {"schemas": {"Fault": {}}}}  # a sequence refers to it
         assert violations(schema_of(fault.kind) | components, data, "fault") == []
+
+
+def test_every_kind_has_a_form() -> None:
+    assert {call.partition("(")[0] for call, _, _ in FORMS} == {*KINDS}
+    assert {kind.partition(".")[0] for kind in KINDS} == {*faults.__all__} - {"Fault", "coerce"}
 
 
 def test_equal_arguments_make_equal_faults() -> None:
@@ -60,12 +96,6 @@ def test_equal_arguments_make_equal_faults() -> None:
     assert faults.rate_limited(moment) == faults.rate_limited("2030-01-02T03:04:05+00:00")
     assert {faults.delay(2.0), faults.delay(2), faults.delay((2, 2))} == {faults.delay(2)}
     assert faults.dribble(10.0) == faults.dribble(10)
-
-
-def test_a_line_of_text_shows_no_content() -> None:
-    fault = faults.respond(200, body="secret", headers={"X-Key": "secret"})
-    assert str(fault) == "respond(200, body=<6 bytes>, headers=<X-Key>)"
-    assert str(faults.sequence(fault, 503)) == f"sequence({fault}, server_error(503))"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,35 +111,74 @@ def test_a_row_and_its_function_agree(kind: str) -> None:
     assert KINDS[kind].sentence
 
 
+NESTED: list[Any] = []  # deeper than json can go
+for _ in range(100_000):
+    NESTED = [NESTED]
+
+
+def respond(status: object = 500, **given: object) -> dict[str, Any]:
+    return {"kind": "respond", "status": status, **given}
+
+
 @pytest.mark.parametrize(
-    ("kind", "arguments", "words"),
+    ("wrong", "words"),
     [
-        ("respond", {"status": 103}, "got status=103"),
-        ("respond", {"status": True}, "got status=True"),
-        ("respond", {"status": 200, "json": 1, "body": "a"}, "got both"),
-        ("respond", {"status": 204, "body": "x"}, "no body with status 204"),
-        ("respond", {"status": 200, "json": float("nan")}, "json to be a JSON value"),
-        ("respond", {"status": 200, "headers": {"a b": "c"}}, "header field that HTTP allows"),
-        ("respond", {"status": 200, "headers": {"Date": "x"}}, "because the fake sets it"),
-        ("respond", {"status": 200, "body_base64": "*"}, "as base64"),
-        ("server_error", {"status": 400}, "HTTP status from 500 to 599"),
-        ("rate_limited", {"retry_after": 0.5}, "whole seconds"),
-        ("delay", {}, "expected seconds of a fault of kind delay"),
-        ("delay", {"second": 1}, r"did you mean 'seconds'\?"),
-        ("delay", {"seconds": (2, 1)}, r"seconds from 0 to 3600, or a pair \(low, high\)"),
-        ("delay", {"seconds": float("nan")}, "got seconds=nan"),
-        ("delay", {"seconds": 10**400}, "got seconds=1000"),
-        ("truncate", {"fraction": 1}, "at least 0 and below 1; got fraction=1"),
-        ("dribble", {"bytes_per_second": 0}, "positive number of bytes per second"),
-        ("sequence", {"faults": []}, "one or more faults"),
-        ("sequence", {"faults": [{"kind": "sequence", "faults": [503]}]}, "no sequences themselves"),
-        ("sequence", {"faults": [503, {"kind": "tls.expired"}]}, "faults of requests, or faults of TLS handshakes"),
-        ("rest", {}, r"did you mean 'reset'\?"),
+        *[(respond(status), f"got status={status!r}") for status in (99, 100, 103, 600, "503", True)],
+        (respond(json={}, body=""), "got both"),
+        (respond(204, body="x"), "no body with status 204"),
+        (respond(json={1, 2}), "type set is not JSON"),
+        (respond(json=float("nan")), "json to be a JSON value.*not JSON compliant"),
+        (respond(json=NESTED), "to be a JSON value"),
+        (respond(body=5), "body=5"),
+        (respond(body_base64="*"), "as base64"),
+        (respond(headers="A: 1"), "headers="),
+        *[
+            (
+                respond(headers={name: value}),
+                f"header field that HTTP allows.*{re.escape(repr(name))}: {re.escape(repr(value))}",
+            )
+            for name, value in {"A": "1\r\nB: 2", "A B": "1", "B": "€", "C": None}.items()
+        ],
+        *[
+            (respond(headers={name: "1"}), f"{name} .*because the fake sets it")
+            for name in ("content-length", "Transfer-Encoding", "Connection", "Date")
+        ],
+        (respond(delay=True), "delay=True"),
+        ({"kind": "server_error", "status": 404}, "HTTP status from 500 to 599; got status=404"),
+        ({"kind": "server_error", "delay": -1}, "delay=-1"),
+        *[
+            ({"kind": "rate_limited", "retry_after": value}, f"retry_after={str(value)[:4]!s}")
+            for value in (-1, 0.5, float("inf"), True, 10**400)
+        ],
+        ({"kind": "rate_limited", "retry_after": "soon"}, "retry_after='soon'"),
+        ({"kind": "delay"}, "expected seconds of a fault of kind delay"),
+        ({"kind": "delay", "second": 1}, r"did you mean 'seconds'\?"),
+        *[
+            ({"kind": "delay", "seconds": value}, re.escape(f"got seconds={value!r}"))
+            for value in (-1, float("inf"), float("nan"), "1", (2, 1), (1, 2, 3))
+        ],
+        ({"kind": "delay", "seconds": (2, 1)}, r"seconds from 0 to 3600, or a pair \(low, high\)"),
+        ({"kind": "delay", "seconds": 10**400}, "got seconds=1000"),
+        ({"kind": "truncate", "fraction": 1}, "at least 0 and below 1; got fraction=1"),
+        ({"kind": "truncate", "fraction": float("nan")}, "fraction=nan"),
+        ({"kind": "dribble", "bytes_per_second": 0}, "positive number of bytes per second"),
+        ({"kind": "sequence", "faults": []}, "one or more faults"),
+        ({"kind": "sequence", "faults": [{"kind": "sequence", "faults": [503]}]}, "no sequences themselves"),
+        (
+            {"kind": "sequence", "faults": [503, {"kind": "tls.expired"}]},
+            "faults of requests, or faults of TLS handshakes",
+        ),
+        ({"kind": "rest"}, r"did you mean 'reset'\?"),
     ],
+    ids=itertools.count(),
 )
-def test_wrong_arguments_are_refused(kind: str, arguments: dict[str, Any], words: str) -> None:
+def test_wrong_arguments_are_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(PetStoreMockError, match=words):
-        coerce({"kind": kind, **arguments})
+        coerce(wrong)
+    kind, arguments = wrong["kind"], {name: value for name, value in wrong.items() if name != "kind"}
+    if hasattr(faults, kind) and kind != "sequence" and "body_base64" not in arguments:
+        with pytest.raises((PetStoreMockError, TypeError)):
+            getattr(faults, kind)(**arguments)
 
 
 def test_a_function_that_was_not_called_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
@@ -67,27 +68,56 @@ def test_behaviour_is_a_value(choices: dict[str, str]) -> None:
     assert behaviour != choices
 
 
-def test_toml_is_read_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PRESETS)
+def test_toml_is_read_back(tmp_path: Path, name: str) -> None:
     file = tmp_path / "service.toml"
-    behaviour = Behaviour.preset("hostile").replace({"page_fill": "full"}, list_order="by_name")
+    behaviour = Behaviour.preset(name).replace({"page_fill": "full"}, key_rotation="mid_session")
     file.write_text(behaviour.to_toml(), encoding="utf-8-sig")
-    assert Behaviour.from_toml(file) == as_behaviour("service.toml", tmp_path) == behaviour
-    file.write_text('visibility = "delayed"\npreset = "helpful"\n', encoding="utf-8")
-    assert as_behaviour(file) == Behaviour.preset("helpful").replace(visibility="delayed")
+    assert Behaviour.from_toml(file) == Behaviour.from_toml(str(file)) == as_behaviour(file.name, tmp_path) == behaviour
+    file.write_text(f'visibility = "delayed"\npreset = "{name}"  # wherever it stands\n', encoding="utf-8")
+    assert as_behaviour(file) == Behaviour.preset(name).replace(visibility="delayed")
+    assert (Behaviour.preset(name) == Behaviour()) is (name == "strict")
 
 
-def test_wrong_choices_are_refused_with_the_nearest(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text('page_fill = "full"\nlist_order = "by_nam"', encoding="utf-8")
-    for wrong, words in (
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('\n# a\nlist_ordr = "by_name"\n', r"line 3.*'list_ordr' \(did you mean 'list_order'\?\)"),
+        (
+            'json_style = "compact"\nlist_order = "by_nam"',
+            r"line 2: expected a list_order, .* \(did you mean 'by_name'\?\)",
+        ),
+        ("\nlist_order = 5", "line 2.*got 5"),
+        ('\n\npreset = "hostil"', "line 3.*'hostile'"),
+        ('\n\n[judge]\nname_rule = "any"', "line 3.*'judge'"),
+        ('list_order = "by_name"\nlist_order = "by_name"\n', "line 2"),
+        ("\nlist_order = by_name", "line 2"),
+    ],
+    ids=range(7),
+)
+def test_wrong_toml_is_refused_by_file_line_and_key(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "b.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(PetStoreMockError, match=f"b.toml.*{words}"):
+        Behaviour.from_toml(tmp_path / "b.toml")
+
+
+ORDERS = "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
         ({"list_ordr": "by_name"}, r"got 'list_ordr' \(did you mean 'list_order'\?\)"),
-        ({"list_order": 3}, "expected a list_order, one of id_ascending, .*; got 3"),
-        (tmp_path / "x.toml", r"x.toml, line 2: expected a list_order, .* \(did you mean 'by_name'\?\)"),
+        *[({"list_order": one}, f"{ORDERS}.*; got {re.escape(repr(one))}") for one in (3, "", "BY_NAME", None, ["a"])],
         ("no-such.toml", "expected a readable TOML file of gaps in no-such.toml"),
         ("lenien", r"expected a preset, .* \(did you mean 'lenient'\?\)"),
         (3, "got behaviour=3"),
-    ):
-        with pytest.raises(PetStoreMockError, match=words):
-            as_behaviour(wrong)
+    ],
+    ids=str,
+)
+def test_wrong_choices_are_refused_with_the_nearest(wrong: Any, words: str) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError, match=words):
+        as_behaviour(wrong)
 
 
 def test_behaviour_does_not_change() -> None:

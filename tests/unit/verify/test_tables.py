@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from petstore_mock import PetStoreMock
+from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.probes import PROBES, READ_BACK
+from tests.sentences import PASSAGES
 
 
 @pytest.mark.untraced
@@ -25,3 +27,9 @@ def test_each_clause_has_an_id_of_its_own_and_a_probe() -> None:
     assert len({*ids}) == len(ids)
     probes = (*PROBES, *READ_BACK)
     assert [clause.id for clause in CLAUSES if not any(map(clause.is_shown_by, probes))] == []
+
+
+def test_the_interfaces_sentences_name_each_clause_and_each_gap_or_say_why_not() -> None:
+    assert {name for one in PASSAGES for name in one.clauses.split()} == {clause.id for clause in CLAUSES}
+    assert {name for one in PASSAGES for name in one.gaps.split()} == {*GAPS}
+    assert [one.text for one in PASSAGES if not (one.clauses or one.gaps or one.why)] == []
