@@ -40,9 +40,9 @@ def _flat(blocks: Iterable[Block]) -> list[Step]:
 
 
 def known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with each argument and each animal."""
-    values = [(ask,) for ask in blocks.plain] if options.arguments else blocks.values()
-    for kind in (values, blocks.seeds(), blocks.updates()):
+    """Yield the scenarios with each argument, each animal, and each thing that happens behind the client's back."""
+    values: list[Block] = [(ask,) for ask in blocks.plain] if options.arguments else [*blocks.values()]
+    for kind in (values, blocks.seeds(), blocks.updates(), *blocks.others()):
         yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     Block = tuple[Step, ...]
 
-_LONG: Final = ("x" * 1_000, "x" * 70_000, "é" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
+# Two that begin at odd and even places: one has a character across any boundary of blocks.
+_LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
 _MANY: Final = (3, 25, 101)
 PLACES: Final = 60  # lines of the client's own before which a call is held
 # Where redirections lead: another service, the same, a path of it, no place. "{own}" stands for the path of the call.

@@ -61,7 +61,8 @@ def test_a_bug_is_found_and_its_pasted_test_is_true(name: str) -> None:
         bug = bug_of(case.make, **case.options)
         assert bug is not None
         if "did not come again" not in bug.sentence:
-            assert raised_by(bug, case.make) is not None, bug.test
+            tries = 60 if "It may not come again each time" in bug.sentence else 1
+            assert any(raised_by(bug, case.make) is not None for _ in range(tries)), bug.test
         assert raised_by(bug, case.correct) is None, bug.test
 
 
