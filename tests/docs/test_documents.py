@@ -64,8 +64,6 @@ settings.load_profile("few")
 NO_HYPOTHESIS = "-pno:hypothesispytest"
 # The faults without arguments, among all others that the page must show.
 PLAIN_FAULTS = ("hang", "reset", "empty_reply", "malformed_chunk", "malformed_json", "wrong_content_type")
-# These parts of the old documents have other columns or other words.
-OF_THE_NEW_TREE = {"door", "checks", "learnable gaps", "clauses", "fidelity figures", "tls faults"}
 
 
 def each(found: Iterable[Block]) -> pytest.MarkDecorator:
