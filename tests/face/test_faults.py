@@ -363,7 +363,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"on": "listPets", "at": "after_commit"}, "createPet"),
     ({"probability": 0}, "probability"),
     ({"probability": 1.5}, "probability"),
-    ({"where": "Rex"}, "criteria"),
+    ({"where": "Rex"}, "Rex"),
     ({"where": {1: 2}}, "criteria"),
     ({"where": {"nam": 1}}, "you mean name"),
     ({"on": "listPets", "where": {"name": 1}}, "limit"),

