@@ -71,10 +71,10 @@ def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             limit = {"rate_limit": "retry_after_date"} if dated else {}
             met = blocks.meetings(_NO_WAITS) if dated else ()
             yield Scenario(Behaviour().replace(limit), (*steps, *_flat(numbers), *_flat(met)), environment=name)
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick))))
+    lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # the client is closed without a connection
     yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
     # A client that looks for a lost animal may not find it.
-    lost = _flat(blocks.meetings([kinds.reset()]))
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, blocks.remove, *blocks.gone)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
