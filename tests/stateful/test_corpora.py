@@ -33,7 +33,9 @@ QUICK = {
     "ProxyForAll",
     "BodyBuiltInPlace",
 }
-# Known to pass only where an environment is there, or to differ from run to run.
+# A date in Retry-After has whole seconds: a client that is too early by a fraction is let be, so it may take two runs.
+BY_THE_CLOCK = {"DatesAreLocal"}
+# Found only where another locale is installed.
 NEEDS_LOCALE = {"DatesInTheLocale", "DateInTheLocale", "NumbersForPeople"}
 
 
@@ -59,6 +61,8 @@ def test_a_bug_is_found_and_its_pasted_test_is_true(name: str) -> None:
         warnings.simplefilter("always")  # some clients warn, with their key
         warnings.showwarning = lambda *_, **__: None
         bug = bug_of(case.make, **case.options)
+        if bug is None and name in BY_THE_CLOCK:
+            bug = bug_of(case.make, **case.options)
         assert bug is not None
         if "did not come again" not in bug.sentence:
             tries = 60 if "It may not come again each time" in bug.sentence else 1
