@@ -21,7 +21,7 @@ class PetStoreMockError(Exception):
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         # pytest asks each module whose frame it is about to show. Only modules that this error passes need the mark.
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # documented
         while frame is not None and frame.f_globals.get("__name__", "").startswith("petstore_mock."):
             frame.f_globals["__tracebackhide__"] = _is_misuse
             frame = frame.f_back

@@ -116,7 +116,7 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
         raise
     except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # a client raises anything
         outcome = Outcome(error=error, seconds=perf_counter() - began)
-        with suppress(Exception):  # a check says that nobody knows the meaning
+        with suppress(Exception):  # kind stays None, which a check reports
             outcome.kind = classify(error)
         return outcome
 
@@ -161,9 +161,9 @@ class Observation:
     """One call of a client: its requests, its outcome, and facts that some checks need."""
 
     exchanges: Sequence[Exchange]  #: the requests of the call, in order
-    call: Call | None = None  #: None where nobody said what was asked
-    outcome: Outcome | None = None  #: None where nobody looked
-    process: Process | None = None  #: facts about the client's process; None where nobody looked
+    call: Call | None = None  #: None for requests outside of a call
+    outcome: Outcome | None = None  #: None if the observer has none
+    process: Process | None = None  #: facts about the client's process; None if the observer has none
     doing: str = "the client"  #: the subject of sentences where there is no call, ``make_client`` or ``close()``
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client

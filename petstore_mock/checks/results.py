@@ -227,7 +227,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
 
 
 def _sent(seen: Observation, call: Call, asked: Sequence[Exchange]) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the animal or the list that the service sent; None where nobody can say."""
+    """Return the animal or the list that the service sent; None if the requests do not tell."""
     own = [one for one in asked if one.operation == call.operation]
     if call.row.effect == "reads" and asked[-1] not in own:
         return seen.pets.get(call.path_value)

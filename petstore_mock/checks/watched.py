@@ -164,7 +164,7 @@ class WatchedClient:
         return outcome.value
 
     def _skip(self) -> None:
-        """Leave out what the client sent between two calls: nobody knows what for."""
+        """Skip the requests that the client sent between two calls: no call explains them."""
         sent = len(self.petstore.journal)
         self.limits.sends_by_itself |= sent > _looked_at[self.petstore]
         _looked_at[self.petstore] = sent

@@ -17,7 +17,7 @@ from petstore_mock.journal.exchange import Exchange
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LONGEST_QUEUE: Final = 10_000  # lines; a log that nobody reads must not fill the memory
+_LONGEST_QUEUE: Final = 10_000  # lines; without a reader, the log must not fill the memory
 _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes: to wake for each line costs more than the line
 _PIECE: Final = 4096  # bytes that a pipe takes whole (PIPE_BUF)

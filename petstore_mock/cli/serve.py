@@ -86,7 +86,7 @@ class _Stub:
             behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
         keys = options["api_key"] or ()
         with _naming("api_key"):
-            World(Host(), {}, keys=keys)
+            World(Host(), {}, keys=keys)  # without animals, only the keys can be wrong
         certificates = self._certificates()
         listener = {name: options[name] for name in ("host", "port", "cors")}
         listener |= {"control": False, "tls": certificates is not None}

@@ -315,12 +315,12 @@ class _Fresh:
         self._outer, self._options = outer, options
 
     def __enter__(self) -> Any:  # noqa: ANN401
-        self._inner = self._outer._begin_fresh(self._options)  # noqa: SLF001
+        self._inner = self._outer._begin_fresh(self._options)  # noqa: SLF001  # of this module's own face
         return self._inner
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
         try:
-            self._inner._leave(error, "a world of fresh()")  # noqa: SLF001
+            self._inner._leave(error, "a world of fresh()")  # noqa: SLF001  # likewise
         finally:
-            self._inner._end_fresh()  # noqa: SLF001
+            self._inner._end_fresh()  # noqa: SLF001  # likewise

@@ -40,6 +40,7 @@ _REDIRECTIONS: Final = [
     kinds.respond(status, headers={"Location": location} if location else {})
     for location, status in product(_LOCATIONS, (307, 302, 301, 303, 308))
 ]
+_CIRCLE: Final = kinds.respond(307, headers={"Location": "{petstore}{own}"})
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
 
 
@@ -127,7 +128,7 @@ class Blocks:
     def redirections(self) -> list[tuple[PlannedFault, Ask]]:
         """Return the blocks in which a call is redirected, also in circles."""
         found = [PlannedFault(fault=fault, on=row.name) for fault, row in product(_REDIRECTIONS, self.rows)]
-        circles = [PlannedFault(fault=_REDIRECTIONS[5], on=row.name, times=_ROUNDS) for row in self.rows]
+        circles = [PlannedFault(fault=_CIRCLE, on=row.name, times=_ROUNDS) for row in self.rows]
         return [met(one) for one in (*found, *circles)]
 
     def pairs(self) -> list[tuple[Ask, Ask]]:
