@@ -99,12 +99,12 @@ class _Stub:
                 max_worlds=options["max_worlds"],
                 ttl=options["world_ttl"],
                 keep=options["keep_requests"],
-                listener=None if options["quiet"] else log.note,
             )
         self.service.host.public_url = options["public_url"] or ""
         self.service.host.own_certificate = options["tls_cert"] is not None
         if not options["quiet"]:
             words = "arrived after the end of the world"
+            self.service.host.watch(lambda _, __, exchange: None if exchange is None else log.note(exchange))
             self.service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
         self._token: str | None = None  # one that was made up
         self._own_port: Server | None = None

@@ -69,6 +69,7 @@ class World:
         self.clock = Clock(self.time, self.lock)
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(keep, self.secrets)
+        self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
         self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
         self.plan = FaultPlan(self.lock, self.errors)
         self.pending = Pending()  # the responses that are held back; a reset replaces it

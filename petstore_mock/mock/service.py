@@ -53,8 +53,6 @@ class Service:
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
-        if worlds.get("listener"):
-            self.worlds.default.journal.listen(worlds["listener"])
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed

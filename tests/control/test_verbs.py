@@ -32,6 +32,7 @@ def test_a_world_is_made_and_made_anew(door: Door) -> None:
         "requests": 0,
         "violations": 0,
         "faults": 0,
+        "mutant": None,
     }
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
     again = door("PUT", "world", {}, world="a")
