@@ -147,7 +147,7 @@ def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
 @verb("GET", "clock")
 def show_clock(world: World) -> ClockData:
     """Show the fake's time."""
-    return {"now": iso(world.time.now()), "frozen": world.clock.frozen}
+    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
 
 
 @verb("PATCH", "clock")
@@ -157,7 +157,7 @@ def change_clock(
     """Travel to a moment, then move by a step, then stop or run on."""
     moment = None if travel_to is None else moment_of(travel_to, "travel_to")
     world.time.change(moment=moment, step=advance, freeze=freeze)
-    return {"now": iso(world.time.now()), "frozen": world.clock.frozen}
+    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
 
 
 # Keys and copies
