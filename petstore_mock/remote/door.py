@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 from collections.abc import Iterable, Mapping
 from datetime import date
 from http.client import HTTPException
@@ -25,8 +24,6 @@ from petstore_mock.journal.exchange import is_base_url
 from petstore_mock.journal.journal import EvictedError
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from petstore_mock.verbs import Verb
 
 _PATIENCE: Final = 60.0  # seconds for a response; the door lets a request wait for 25
@@ -40,7 +37,7 @@ class RemoteDoor:
     ``root`` is the address of the stub, ``name`` the world that the address names.
     """
 
-    def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         if not is_base_url(url):
             example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
             refuse(f"expected {example}; got url={shown(url)}")
@@ -49,14 +46,10 @@ class RemoteDoor:
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
-        self.ca_path = ca_path
         self._fields = {"Content-Type": "application/json"} | ({TOKEN_HEADER: check_token(token)} if token else {})
         self._opener = OpenerDirector()  # which asks no proxy, and follows no redirection
         self._opener.add_handler(HTTPHandler())
-        try:
-            self._opener.add_handler(HTTPSHandler(context=ssl.create_default_context(cafile=ca_path)))
-        except OSError as error:
-            refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
+        self._opener.add_handler(HTTPSHandler())
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the world at the root."""
@@ -92,8 +85,8 @@ class RemoteDoor:
             reason = getattr(error, "reason", error)
             refuse(
                 f"expected a stub of petstore-mock at {self.root}; {type(reason).__name__}: {reason}: start it with "
-                "'petstore-mock serve', and wait for it with 'petstore-mock ready'; the authority of its certificate "
-                "is the file of ca_path=, or of SSL_CERT_FILE"
+                "'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, SSL_CERT_FILE names "
+                "the file of its authority"
             )
 
 

@@ -19,7 +19,6 @@ from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 class Elsewhere:
@@ -31,8 +30,8 @@ class Elsewhere:
 
     died = ""  # the listener is not ours
 
-    def __init__(self, url: str, options: Mapping[str, Any], *, token: str | None, ca_path: Path | None) -> None:
-        self._door = door = RemoteDoor(url, token, ca_path)
+    def __init__(self, url: str, options: Mapping[str, Any], token: str | None) -> None:
+        self._door = door = RemoteDoor(url, token)
         if door.name is not None:
             refuse(f"expected the root of a stub, where each test makes its own world; got that of {door.name!r}")
         self._options = options

@@ -20,7 +20,6 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
-from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.journal import RemoteJournal
 from petstore_mock.transport import no_proxy
@@ -33,16 +32,15 @@ if TYPE_CHECKING:
 
     Do = Callable[[Verb, Mapping[str, Any]], Any]
 
-_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session"})
+_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session", "tls"})
 
 
-def connect(
-    url: str, world: str | None = None, token: str | None = None, ca_path: str | PathLike[str] | None = None
-) -> RemotePetStore:
+def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
     """Steer a stub that runs elsewhere, as ``PetStoreMock`` steers a fake in this process.
 
     ``with connect(url) as petstore:`` makes a world under a made-up name. Leaving the block raises for everything that
-    a test must answer for, and ends the world.
+    a test must answer for, and ends the world. If the stub speaks TLS, the variable ``SSL_CERT_FILE`` names the file
+    of its authority, which ``serve --tls-ca-out`` writes.
 
     Args:
         url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door. An address that names
@@ -50,14 +48,12 @@ def connect(
         world: a name: steer that world, make it if it is not there, and leave it as it is; ``"default"`` is the world
             at the root.
         token: the stub's ``--control-token``, if it asks for one.
-        ca_path: the file of the stub's authority, which ``serve --tls-ca-out`` writes; by default ``SSL_CERT_FILE``
-            of the environment counts.
 
     Raises:
         PetStoreMockError: the address or the name can't be right, nothing responds there, the token is wrong, or the
             certificate is not trusted.
     """
-    door = RemoteDoor(url, token, ca_path)
+    door = RemoteDoor(url, token)
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
@@ -199,17 +195,6 @@ class RemotePetStore(PetStore):
     def control_url(self) -> str:
         """The address of the world's control door, ending in ``/__petstore/``."""
         return self._door.url_of(self._name)
-
-    @property
-    def tls(self) -> Trust:
-        """What clients need in order to trust the stub: the authority that you passed to ``connect``.
-
-        Raises:
-            PetStoreMockError: none was passed.
-        """
-        return Trust(
-            str(self._door.ca_path or refuse("expected a stub that speaks TLS, and connect(..., ca_path=FILE)"))
-        )
 
     def close_connections(self) -> None:
         """Close the idle kept connections that this world used last; at the root, all."""
