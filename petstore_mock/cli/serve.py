@@ -126,8 +126,8 @@ class _Stub:
         port: int | None = options["control_port"]
         self.service.mount(admission, is_open=is_open and port is None)
         if is_open and port is not None:
-            door = Door(self.service.worlds, lambda: own, admission, service=lambda: self.service.server)
-            own = self._own_port = Server(door, options["host"], port)
+            door = Door(self.service.worlds, self.service.server, admission)
+            door.server = self._own_port = Server(door, options["host"], port)
 
     # TLS
 

@@ -29,7 +29,7 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json,
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
@@ -60,24 +60,17 @@ class HealthData(TypedDict):
 class Door:
     """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
 
-    ``service`` returns the server of the service, where the door has a port of its own. A door that is not open tells
-    its health alone.
+    A door that is not open tells its health alone.
     """
 
     def __init__(
-        self,
-        worlds: Worlds,
-        server: Callable[[], Server],
-        admission: Admission | None = None,
-        *,
-        is_open: bool = True,
-        service: Callable[[], Server] | None = None,
+        self, worlds: Worlds, server: Server, admission: Admission | None = None, *, is_open: bool = True
     ) -> None:
         self._worlds = worlds
-        self._server = server
+        self._service = server
+        self.server = server  # where it listens; another one where it has a port of its own
         self._admission = admission or Admission()
         self._is_open = is_open
-        self._service = service
         self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
         self._routes = [
             (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
@@ -86,7 +79,7 @@ class Door:
 
     def health(self, _: Worlds) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._server().started, 3)}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self.server.started, 3)}
 
     def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
@@ -142,9 +135,8 @@ class Door:
         """Refuse a request unless it may use the door; the files of the page need no token."""
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
-        server = self._server()
-        scheme = "https" if self._service is None and self._worlds.host.tls else "http"
-        self._admission.check_source(request, server.bound, server.port, scheme, to_page=to_page)
+        scheme = "https" if self.server is self._service and self._worlds.host.tls else "http"
+        self._admission.check_source(request, self.server.bound, self.server.port, scheme, to_page=to_page)
         if not to_page:
             self._admission.check_token(request)
 
@@ -208,9 +200,9 @@ class Door:
     def _origin(self, request: ApiRequest) -> str:
         """Return the address of the service: the public one, else as the client names this machine."""
         host, shared = request.header("Host") or "localhost", self._worlds.host
-        if self._service is not None:
+        if self.server is not self._service:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-            host = f"{bare}:{self._service().port}"
+            host = f"{bare}:{self._service.port}"
         return shared.public_url or f"http{'s' if shared.tls else ''}://{host}"
 
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.options import Seed, checked, options_at
+from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
+from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
 from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
@@ -134,7 +136,9 @@ class PetStoreMock(PetStore):
         Raises:
             PetStoreMockError: the mock has no door, or does not listen.
         """
-        return self.service.control_url
+        if not self.service.host.has_door:
+            refuse("expected a mock with a control door: PetStoreMock(control=True)")
+        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
     def tls(self) -> Tls:

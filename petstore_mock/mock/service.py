@@ -10,7 +10,6 @@ from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.host import Host
 from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
-from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.response import Response
@@ -56,11 +55,6 @@ class Service:
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
-        self._door: Door | None = None
-        if listener["control"]:
-            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
-            require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
-            self.mount()
         self.tls: Tls | None = None
         if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
@@ -72,6 +66,11 @@ class Service:
         self.host.close_connections = self.server.close_connections
         self.host.renew_connections = partial(self.server.close_connections, busy=True)
         self._stubs: Listener | None = None
+        self._door: Door | None = None
+        if listener["control"]:
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
+            require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
+            self.mount()
 
     # Listening
 
@@ -79,17 +78,11 @@ class Service:
         """Mount the control door; a closed one tells its health alone."""
         from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
 
-        self._door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
+        self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
     @property
     def is_listening(self) -> bool:
         return self.server.is_alive
-
-    @property
-    def control_url(self) -> str:
-        if self._door is None:
-            refuse("expected a mock with a control door: PetStoreMock(control=True)")
-        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
     def url(self) -> str:
