@@ -50,9 +50,7 @@ class PetStore(Stays):
             return verb(self.world, arguments)
 
     def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
-        handle = self.world.plan.get(plan["id"])
-        assert handle is not None  # noqa: S101  # for the type checker
-        return handle
+        return next(handle for handle in self.world.plan.every if handle.id == plan["id"])
 
     @property
     def _address(self) -> str | None:
@@ -100,7 +98,7 @@ class PetStore(Stays):
         """The fake's own time."""
 
         def change(**change: Any) -> Any:  # noqa: ANN401  # JSON values
-            return self._do(state.change_clock, change)
+            return self._do(state.change_clock if change else state.show_clock, change)
 
         return Clock(change)
 
