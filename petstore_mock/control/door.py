@@ -97,7 +97,7 @@ class Door:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
-    def admits(self, request: ApiRequest, _: int | None) -> bool:
+    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002  # any may ask
         try:
             self._admit(request, to_page=False)
         except ProblemError:
@@ -110,10 +110,10 @@ class Door:
     def generation(self) -> object:
         return None
 
-    def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
         return _refused(ProblemError(CONDITIONS[condition].status, f"expected what HTTP allows; got {detail}"))
 
-    def failed(self, error: BaseException, _: ApiRequest) -> Response:
+    def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
         return _refused(ProblemError(500, f"a bug of petstore-mock: {type(error).__name__}: {error}"))
 

@@ -76,7 +76,7 @@ class PetStoreMock(PetStore):
 
     @property
     def _address(self) -> str | None:
-        return self.service.url if self.service.is_listening else None
+        return self.url if self.service.server.is_alive else None
 
     # Listening
 
@@ -127,7 +127,16 @@ class PetStoreMock(PetStore):
         Raises:
             PetStoreMockError: the mock does not listen, or this process is the child of a fork.
         """
-        return self.service.url
+        server = self.service.server
+        if server.is_copy:
+            refuse(
+                "expected the process that started the mock; this one was forked from it, and no client meets its copy "
+                "of the mock: start processes by 'spawn', or start a mock in the child"
+            )
+        if not server.is_alive:
+            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:'; .app needs no listener")
+        host = f"[{server.host}]" if ":" in server.host else server.host
+        return f"http{'s' if self.service.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
     @property
     def control_url(self) -> str:

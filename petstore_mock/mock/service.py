@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import require
 from petstore_mock.core.host import Host
 from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
@@ -14,7 +14,6 @@ from petstore_mock.core.world import World
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.response import Response
 from petstore_mock.interface.schemas import preload_judge
-from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
@@ -80,28 +79,9 @@ class Service:
 
         self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
-    @property
-    def is_listening(self) -> bool:
-        return self.server.is_alive
-
-    @property
-    def url(self) -> str:
-        server = self.server
-        if server.is_copy:
-            refuse(
-                "expected the process that started the mock; this one was forked from it, and no client meets its copy "
-                "of the mock: start processes by 'spawn', or start a mock in the child"
-            )
-        if not server.is_alive:
-            refuse(
-                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
-            )
-        host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"http{'s' if self.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
-
     def start(self) -> None:
         """Listen; harmless when it listens already."""
-        if not self.is_listening:
+        if not self.server.is_alive:
             self.server.start()
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
         no_proxy.exempt(self, self.server.host)
