@@ -31,16 +31,27 @@ COMMANDS: Final = {
 }
 
 
-def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    """Run a command line and return its exit code: 0; 2 where an argument can't be right or the port is taken."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, by default that of the process, and return its exit code: 2 for wrong arguments."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):  # a stream that was replaced, or closed
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name must not end the server
     try:
-        with contextlib.redirect_stdout(stdout):  # argparse prints --help and --version itself
-            return _run(arguments, stdout, stderr)
-    except SystemExit:
+        code = _run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except SystemExit:  # argparse has printed --help or --version
         return 0
     except (UsageError, PetStoreMockError) as error:
-        print(f"petstore-mock: {error}", file=stderr)
+        sys.stderr.write(f"petstore-mock: {error}\n")
         return BAD_USAGE
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
+            sys.stderr.write(f"petstore-mock: {error}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again at its exit
+        return UNWRITTEN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
 
 
 def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
@@ -66,21 +77,3 @@ def _whole_parser() -> Parser:
     for name, words in COMMANDS.items():
         commands.add_parser(name, help=words)
     return parser
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with ``arguments``, or those of the process, and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # a stream that was replaced, or closed
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name must not end the server
-    try:
-        code = run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
-        sys.stdout.flush()
-    except OSError as error:
-        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
-            sys.stderr.write(f"petstore-mock: {error.strerror or error}\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again at its exit
-        return UNWRITTEN
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return code

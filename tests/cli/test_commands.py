@@ -47,11 +47,11 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--set", "list_ordr=by_name"), "did you mean 'list_order'?"),
     (("serve", "--behaviour", "hostil"), "did you mean 'hostile'?"),
     (("serve", "--at", "soon"), "2030-12-06"),
-    (("serve", "--seed", "nowhere.json"), "--seed: expected a number of animals, or a JSON file"),
-    (("serve", "--seed", "-1"), "--seed: expected a number of animals"),
+    (("serve", "--seed", "nowhere.json"), "expected a number of animals, or a JSON file"),
+    (("serve", "--seed", "-1"), "seed=-1"),
     (("serve", "--set", "list_order=x"), "--set: expected a list_order"),
     (("serve", "--behaviour", "no.toml"), "--behaviour: expected a readable TOML file"),
-    (("serve", "--api-key", "a", "--api-key", "a"), "--api-key: expected each API key once"),
+    (("serve", "--api-key", "a", "--api-key", "a"), "expected each API key once"),
     (("serve", "--at", "2030-13-01"), "--at: expected a date"),
     (("serve", "--public-url", "ci.example"), "--public-url: expected an address"),
     (("serve", "--api-key", "a b"), "RFC 6750"),
@@ -98,9 +98,8 @@ def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]
     assert (len(names), set(register["presets"])) == (32, {"strict", "lenient", "helpful", "hostile"})
-    for form in ("table", "markdown"):
-        code, out, _ = command("gaps", "--format", form)
-        assert (code, all(name in out for name in names)) == (0, True)
+    code, out, _ = command("gaps")
+    assert (code, all(name in out for name in names)) == (0, True)
 
 
 def test_openapi_prints_the_document_with_the_server_first(command: Command) -> None:
