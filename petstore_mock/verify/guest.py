@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
@@ -50,10 +51,6 @@ class SkippedError(Exception):
     """A request is not sent: why nothing can be seen of it."""
 
 
-class StoppedError(Exception):
-    """No further request is sent, and nothing more can be checked."""
-
-
 class Guest:
     """Sends the probes one at a time, within the user's limits."""
 
@@ -89,20 +86,15 @@ class Guest:
 
     def go(self) -> None:
         """Send every probe, as far as the user's limits and the service let it."""
-        try:
-            for probe in PROBES:
-                if not probe.is_last_resort or self._all_refused():
-                    seen = self._show(probe)
-                    if seen is not None and seen.effect == "creates" and seen.pets:
-                        self._read_back(seen.pets[0]["id"])
-        except StoppedError:
-            pass
-        except KeyboardInterrupt:
-            self.stopped = "it was interrupted"
-        finally:
-            self._connection.close()
-            if self._receipt is not None:
-                self._receipt.close()
+        with self._receipt or nullcontext(), closing(self._connection):
+            try:
+                for probe in PROBES:
+                    if not self.stopped and (not probe.is_last_resort or self._all_refused()):
+                        seen = self._show(probe)
+                        if seen is not None and seen.effect == "creates" and seen.pets:
+                            self._read_back(seen.pets[0]["id"])
+            except KeyboardInterrupt:
+                self.stopped = "it was interrupted"
 
     def _all_refused(self) -> bool:
         plain = [seen for seen in self.checked if seen.effect == "creates" and seen.probe.is_valid]
@@ -122,15 +114,14 @@ class Guest:
         """Send a probe, and keep what came for the clauses."""
         before = len(self.seen)
         try:
-            self.checked.append(self._ask(self._filled(probe)))
+            seen = self._ask(self._filled(probe))
         except SkippedError as error:
-            self.skipped.append((probe, str(error)))
-            return None
-        except StoppedError:
             # What failed while the service was there breaks a clause; what stopped the run does not.
             self.checked += [one for one in self.seen[before:] if one.confirmed]
-            raise
-        return self.checked[-1]
+            self.skipped.append((probe, str(error)))
+            return None
+        self.checked.append(seen)
+        return seen
 
     def _filled(self, probe: Probe) -> Probe:
         """Return a probe with values in the place of what stands in braces."""
@@ -185,7 +176,7 @@ class Guest:
 
     def _end(self, why: str) -> NoReturn:
         self.stopped = why
-        raise StoppedError(why)
+        raise SkippedError(why)
 
     def _send_patiently(self, probe: Probe) -> Seen:
         """Send a request; after a 429, wait as long as it asks, and send it again."""
@@ -245,12 +236,11 @@ class Guest:
 
     def _require_leave(self, probe: Probe) -> None:
         """Wait for the request's turn; raise where the user's limits forbid the request."""
-        if self.stopped:
-            raise StoppedError(self.stopped)
         limits, operation = self._limits, probe.operation
         silences = [one for one in self.seen if one.is_silent and one.operation is operation]
         room, is_open = limits["allow_create"] - len(self.left), probe.expected == "open"
         reasons = {
+            self.stopped: self.stopped,
             f"--max-requests {limits['max_requests']} were sent": len(self.seen) >= limits["max_requests"],
             "it would take writing (--allow-create)": operation.commits and not limits["allow_create"],
             f"--allow-create {limits['allow_create']} animals are there": operation.effect == "creates" and room <= 0,
