@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
-from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -55,25 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    name = arguments[0] if arguments else ""
-    if name.startswith("-"):
-        _whole_parser().parse_args(arguments)
-    if name not in COMMANDS:
-        came = f"; got {name!r}{did_you_mean(name, COMMANDS)}" if name else ""
-        raise UsageError(f"expected a command, one of {', '.join(COMMANDS)}{came} (see 'petstore-mock --help')")
-    for line in misspelt_variables():
-        print(f"petstore-mock: {line}", file=stderr)
-    command = importlib.import_module(f"petstore_mock.cli.{name}")
-    parser = Parser(prog=f"petstore-mock {name}", description=command.DESCRIPTION)
-    command.add_options(parser)
-    code: int = command.run(parser.parse_args(arguments[1:]), stdout, stderr)
-    return code
-
-
-def _whole_parser() -> Parser:
     parser = Parser(prog="petstore-mock", description="A fake of the pet store service, for testing its clients.")
     parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
-        commands.add_parser(name, help=words)
-    return parser
+        command = commands.add_parser(name, help=words)
+        if name in arguments[:1]:
+            module = importlib.import_module(f"petstore_mock.cli.{name}")
+            command.description = module.DESCRIPTION
+            module.add_options(command)
+            command.set_defaults(run=module.run)
+    options = parser.parse_args(arguments)
+    stderr.writelines(f"petstore-mock: {line}\n" for line in misspelt_variables())
+    code: int = options.run(options, stdout, stderr)
+    return code

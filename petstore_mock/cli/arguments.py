@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.environment import text_of, variable_of
-from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require
+from petstore_mock.common.refusing import nearest, one_of, refuse, require
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import Behaviour
@@ -25,7 +25,7 @@ _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may b
 
 
 def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
-    require(all("=" in text for text in texts), "GAP=VALUE, such as list_order=by_name", got=texts)
+    require(all("=" in text for text in texts), "GAP=VALUE, such as list_order=by_name", set=texts)
     pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
     Behaviour().replace(dict(pairs))
     return dict(pairs)
@@ -78,18 +78,10 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of whole options. It says in one sentence what is wrong."""
+    """A parser of whole options, whose refusal is one sentence."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
         super().__init__(allow_abbrev=False, **settings)
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]  # noqa: ANN401
-        given: argparse.Namespace
-        given, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            hint = did_you_mean(unknown[0].partition("=")[0], re.findall(r"--[a-z-]+", self.format_help()))
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        return given
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see '{self.prog} --help')")

@@ -87,7 +87,7 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
     for name, needed in (("tls_key", "tls_cert"), ("tls_host", "tls"), ("tls_ca_out", "tls")):
         require(options[needed] or not options[name], f"{flag(needed)} beside {flag(name)}", **{needed: None})
     if options["tls_cert"] is not None:
-        require(not options["tls"], "--tls or --tls-cert, which brings a certificate of its own", got="both")
+        require(not options["tls"], "--tls or --tls-cert, which brings a certificate of its own", tls=True)
         own = own_context(options["tls_cert"], options["tls_key"])
         return lambda _: own, {}
     if not options["tls"]:

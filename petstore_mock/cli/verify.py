@@ -111,4 +111,4 @@ def require_folder(file: str, option: str) -> None:
     """Refuse before anything is asked, rather than lose a report after."""
     path = Path(file)
     is_right = path.parent.is_dir() and not path.is_dir()
-    require(is_right, f"a file in a folder that is there for {option}", got=file)
+    require(is_right, f"a file in a folder that is there for {option}", file=file)

@@ -38,11 +38,6 @@ _PLAIN_FIELDS: Final = {
 OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
-# What may be wrong where nothing readable comes, by whether the address begins with https.
-_HINTS: Final = {
-    True: "if that port speaks no TLS, the address begins with http://; SSL_CERT_FILE names authorities to trust",
-    False: "if that port speaks TLS, the address begins with https://",
-}
 _KEY_LOST: Final = "the last key is refused by now, and no further one was given"
 _KEY_REFUSED: Final = "the key is refused from the first request on: check it, and that it is of this environment"
 
@@ -163,16 +158,11 @@ class Guest:
             controls = self._control()
             # Else the service is not there, which says nothing of the contract.
             seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
-            if not seen.confirmed and self._is_readable:
-                self._end(f"the service is no longer there: {controls[-1].came}")
             if not seen.confirmed:
-                hints = "; ".join([_HINTS[self._connection.is_tls], *self._connection.proxy_hints])
-                self._end(f"nothing readable came: {seen.came} ({hints})")
+                is_gone = any(one.status for one in self.seen)
+                never = f"nothing readable came: {seen.came} ({self._connection.hint})"
+                self._end(f"the service is no longer there: {controls[-1].came}" if is_gone else never)
         return seen
-
-    @property
-    def _is_readable(self) -> bool:
-        return any(one.status for one in self.seen)
 
     def _end(self, why: str) -> NoReturn:
         self.stopped = why
@@ -219,7 +209,8 @@ class Guest:
         self._require_leave(probe)
         exchange, failure, left = self._exchange(probe), None, max(self._end_at - monotonic(), 0.001)
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
-        timeout = min(self._limits["timeout"], left, left if self._is_readable else _FIRST_TIMEOUT)
+        is_readable = any(one.status for one in self.seen)
+        timeout = min(self._limits["timeout"], left, left if is_readable else _FIRST_TIMEOUT)
         try:
             exchange.response = self._connection.send(exchange.request, timeout=timeout)
         except FailedError as error:
@@ -293,7 +284,7 @@ class Guest:
             self.stopped = f"every response is a redirect, the last one {seen.status} to {where}, and none is followed"
         is_json = "json" in seen.header("Content-Type")
         if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
-            self._end(f"the first response is {seen.came} ({_HINTS[False]})")
+            self._end(f"the first response is {seen.came} ({self._connection.hint})")
 
 
 def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:

@@ -38,9 +38,9 @@ def test_help_names_every_command_and_option(command: Command) -> None:
 
 
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
-    ((), "serve, ready, gaps, openapi"),
-    (("srve",), "did you mean 'serve'?"),
-    (("serve", "--prt", "1"), "did you mean '--port'?"),
+    ((), "COMMAND"),
+    (("srve",), "'serve', 'ready', 'gaps'"),
+    (("serve", "--prt", "1"), "unrecognized arguments: --prt"),
     (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
     (("serve", "--port", "x"), "--port: expected"),
     (("serve", "--set", "list_order"), "GAP=VALUE"),

@@ -79,9 +79,3 @@ def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner) -> None:
     )
     assert str(result.stdout).count(" bore ") == 3, "of the test that it came in, not of each"
     assert "leaked by test_inner.py::test_first" in str(result.stdout)
-
-
-def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
-    result = inner(_LEAK, settings="petstore_leaks = maybe")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*one of error, warn, ignore; got 'maybe'*"])

@@ -395,6 +395,7 @@ def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(i
     ["--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow", "--petstore-coverage-fail-under=x"],
 )
 def test_options_that_can_not_be_right_stop_the_run(inner: Inner, option: str) -> None:
+    assert inner(_PASSES, settings="petstore_leaks = maybe").ret == pytest.ExitCode.USAGE_ERROR
     result = inner(_PASSES, option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert option.partition("=")[0] in str(result.stderr.str())
