@@ -14,7 +14,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.journal.exchange import Exchange
-from petstore_mock.verify.probes import CONTROLS, LONG_NAME, OWN, PROBES, READ_BACK, Probe
+from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
 from petstore_mock.verify.reader import Connection, FailedError
 from petstore_mock.verify.seen import History, Seen, shown
 
@@ -84,16 +84,13 @@ class Guest:
         with self._receipt or nullcontext(), closing(self._connection):
             try:
                 for probe in PROBES:
-                    if not self.stopped and (not probe.is_last_resort or self._all_refused()):
+                    is_needed = not probe.is_last_resort or not History(self.checked).accepts_plain
+                    if is_needed and not self.stopped:
                         seen = self._show(probe)
                         if seen is not None and seen.effect == "creates" and seen.pets:
                             self._read_back(seen.pets[0]["id"])
             except KeyboardInterrupt:
                 self.stopped = "it was interrupted"
-
-    def _all_refused(self) -> bool:
-        plain = [seen for seen in self.checked if seen.effect == "creates" and seen.probe.is_valid]
-        return bool(plain) and all(seen.is_refusal and seen.status not in {401, 403} for seen in plain)
 
     def _read_back(self, pet_id: int) -> None:
         removed = {view.operation.name for view in self.seen if view.is_removed}
@@ -186,8 +183,7 @@ class Guest:
 
     def _control(self) -> list[Seen]:
         """Ask for what else the service may respond to."""
-        key = OWN if self._key < len(self._keys) else ""
-        return [self._send_patiently(replace(probe, key=key)) for probe in CONTROLS]
+        return [self._send_patiently(probe) for probe in CONTROLS]
 
     def _renew_key(self, seen: Seen, probe: Probe) -> Seen:
         """Go on with the next key, if this one is refused everywhere."""
