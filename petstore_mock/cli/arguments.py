@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.environment import text_of, variable_of
 from petstore_mock.common.refusing import nearest, one_of, refuse, require
+from petstore_mock.core.host import Host
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
+from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import BASE_PATH
@@ -29,6 +31,11 @@ def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
     pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
     Behaviour().replace(dict(pairs))
     return dict(pairs)
+
+
+def _keys(_: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    World(Host(), {}, keys=keys)
+    return keys
 
 
 def _date(name: str, value: str) -> str:
@@ -53,7 +60,7 @@ _PORT_WORDS: Final = "Give the control door a port of its own, without TLS"
 # Options that `serve` alone has, or has in another way. One whose default is a tuple may be repeated.
 _SERVE: Final = (
     replace(OPTIONS["port"], default=8080),
-    replace(OPTIONS["api_key"], default=()),
+    replace(OPTIONS["api_key"], check=_keys, default=()),
     replace(OPTIONS["at"], check=_date),
     replace(OPTIONS["cors"], default=()),
     Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _settings, "serve", ()),
@@ -115,7 +122,7 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
         values[name] = option.default
         try:
             if texts:
-                value = tuple(texts) if _is_repeated(option) else option.parse(texts)
+                value = tuple(texts) if _is_repeated(option) else option.parse(str(texts))
                 values[name] = option.check(name, value)
         except PetStoreMockError as error:
             refuse(f"{source}: {error}")

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
-from petstore_mock.common.refusing import require
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.service import Service
@@ -104,16 +105,19 @@ def _service(options: Options, certificates: ServerTls | None, log: RequestLog |
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
     listener = {"host": options["host"], "port": options["port"], "cors": options["cors"] or None}
     loop = "uvloop" if find_spec("uvloop") else "asyncio"
-    service = Service(
-        {**listener, "control": False, "tls": certificates is not None, "loop": loop},
-        {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
-        keys=options["api_key"],
-        certificates=certificates,
-        max_worlds=options["max_worlds"],
-        ttl=options["world_ttl"],
-        keep=options["keep_requests"],
-        listener=log and log.note,
-    )
+    try:
+        service = Service(
+            {**listener, "control": False, "tls": certificates is not None, "loop": loop},
+            {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
+            keys=options["api_key"],
+            certificates=certificates,
+            max_worlds=options["max_worlds"],
+            ttl=options["world_ttl"],
+            keep=options["keep_requests"],
+            listener=log and log.note,
+        )
+    except PetStoreMockError as error:
+        refuse(f"--seed: {error}")  # all else is checked by now
     service.host.public_url = options["public_url"] or ""
     service.host.own_certificate = options["tls_cert"] is not None
     return service
