@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from contextlib import AbstractContextManager, nullcontext, suppress
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, Unpack
 from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.guards import is_array
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.animals import animals_of_file
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
@@ -57,14 +58,8 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
-    return RemotePetStore(door, world or door.name)
-
-
-class RemoteSnapshot(NamedTuple):
-    """A copy of the state of a world elsewhere, by its number there."""
-
-    id: int
-    world: str
+    name = world or door.name
+    return RemotePetStore(door, name, None if name else {})
 
 
 class RemoteHandle(FaultHandle):
@@ -118,27 +113,26 @@ class RemotePetStore(PetStore):
 
     url: str
 
-    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None) -> None:
         self._door = door
         self._is_own = name is None
-        self._name = None if name == DEFAULT_WORLD else name or f"py-{secrets.token_hex(8)}"
         self.at_end: Callable[[Any], object] = lambda _: None
         self.inner: list[RemotePetStore] = []
-        there = None
-        if not self._is_own:
-            with suppress(NotFoundError):
-                there = self._do(worlds.show_world, {})
-        self._begin(self._name, options or {}, there)
+        self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
-    def _begin(self, name: str | None, options: Mapping[str, Any], there: Any = None) -> None:  # noqa: ANN401
-        """Steer the world of a name: make it anew, unless it is there."""
-        self._name = name
-        self._shared = {one: options[one] for one in ("strict", "mutant") if one in options}
+    def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
+        """Steer the world of a name: make it anew with options; without any, make it if it is not there."""
+        self._name = None if name == DEFAULT_WORLD else name
+        given, world = options or {}, None
+        if options is None:
+            with suppress(NotFoundError):
+                world = self._do(worlds.show_world, {})
         try:
-            world = there or self._do(worlds.make_world, _carried_options(options))
+            world = world or self._do(worlds.make_world, _carried_options(given))
         except PetStoreMockError as error:
-            seed = options.get("seed")
+            seed = given.get("seed")
             refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
+        self._shared = {one: given[one] for one in ("strict", "mutant") if one in given}
         self.url, path = world["url"], urlsplit(self._door.root).path
         if not urlsplit(self.url).path.startswith(f"{path}/"):
             refuse(f"expected a stub that knows {path}, which a proxy adds; got {self.url}: serve with --public-url")
@@ -235,13 +229,13 @@ class RemotePetStore(PetStore):
     def journal(self) -> RemoteJournal:
         return self._journal
 
-    def snapshot(self) -> RemoteSnapshot:
-        return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
+    def snapshot(self) -> tuple[str, int]:
+        return self.url, self._do(state.take_snapshot, {})["id"]
 
-    def restore(self, snapshot: RemoteSnapshot) -> None:
-        if getattr(snapshot, "world", "") != self.url:
-            refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
-        self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
+    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
+        is_own = is_array(snapshot) and [*snapshot][:1] == [self.url]
+        require(is_own, "a snapshot of this world, as snapshot() returns it", snapshot=snapshot)
+        self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
         return ExpectedViolation(nullcontext(), self._journal, pattern)
