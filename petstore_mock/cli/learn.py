@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from petstore_mock.cli.verify import add_shared_options, ask, print_plan, require_folder
+from petstore_mock.cli.verify import add_shared_options, ask, print_plan, require_writable
 from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS, Learned
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         return print_plan(options, stdout)
     output = options.output
     if output is not None:
-        require_folder(output, "--output")
+        require_writable(output, "--output")
     learned = Learned(ask(options, stderr))
     told = f"{len(learned.choices)} of {len(learned.gaps)} gaps from {learned.verdict.url}"
     if output is None:

@@ -81,7 +81,7 @@ def ask(options: Namespace, stderr: TextIO) -> Verdict:
 
     files = {name: file for name in _FORMS if (file := getattr(options, name)) is not None}
     for name, file in files.items():
-        require_folder(file, f"--{name}")
+        require_writable(file, f"--{name}")
     names = [name.replace("-", "_") for name, *_ in _ARGUMENTS]
 
     def progress(line: str) -> None:
@@ -107,8 +107,8 @@ def _keys(options: Namespace) -> list[str]:
     return keys or refuse("expected a key: name the environment variable that holds it by --api-key-env NAME")
 
 
-def require_folder(file: str, option: str) -> None:
+def require_writable(file: str, option: str) -> None:
     """Refuse before anything is asked, rather than lose a report after."""
     path = Path(file)
-    is_right = path.parent.is_dir() and not path.is_dir()
-    require(is_right, f"a file in a folder that is there for {option}", file=file)
+    can_write = os.access(path if path.exists() else path.parent, os.W_OK)
+    require(can_write and not path.is_dir(), f"a file that can be written for {option}", file=file)
