@@ -58,22 +58,12 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
             one.result,
             f"{one.duration * 1000:.1f} ms",
             "httpserver" if one.by_expectation else one.operation or "-",
-            printable(_why(one)),
+            cut(printable(one.why), _SHOWN) + ("; expected by the test" if one.is_violation and one.expected else ""),
         )
         for one in exchanges
     ]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
-def _why(exchange: Exchange) -> str:
-    """Return the fault, or the condition with its section."""
-    parts = [f"fault {exchange.fault}"] if exchange.fault is not None else []
-    if exchange.condition is not None:
-        parts.append(f"{exchange.condition.name}{exchange.where}")
-    if exchange.is_violation and exchange.expected:
-        parts.append("expected by the test")
-    return cut(exchange.masked("; ".join(parts)), _SHOWN)
 
 
 def violation_text(exchange: Exchange) -> str:
