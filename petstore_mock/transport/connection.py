@@ -27,7 +27,6 @@ _BODY_LIMIT: Final = 10.0
 _IDLE_LIMIT: Final = 75.0
 _LINGER_LIMIT: Final = 2.0
 _INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
-_LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 _KNOWN: Final = 4096  # requests that are remembered ...
 _KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
 _KEPT_WIRE: Final = 16 * 1024  # bytes of a response that is kept as one write
@@ -59,11 +58,9 @@ class Connection(Line):
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # whose body is still to come
         self._held: Waiting | BlockingCall | None = None
-        self._blocked = False  # the client does not take what is sent
         self._last = False  # the connection ends with the next response
         self._exchange = 0
         self._unsent: int = 0  # bytes that the client had not taken at the last sweep
-        self._drained = 0  # bytes that were dropped
         self._started = 0.0  # when the present request began
         self._generation: object = None  # when the incomplete head began
 
@@ -82,20 +79,16 @@ class Connection(Line):
                 self._dispatch(head, self._request(head, body))
                 return
             whole = data if len(data) <= _KNOWN_SIZE else b""
-        if self.draining:
-            self._drained += len(data)
-            if self._drained > _LINGER_BYTES:
-                self.transport.abort()
-            return
-        self._reader.buffer += data
-        self._serve(whole)
+        if not self.draining:
+            self._reader.buffer += data
+            self._serve(whole)
 
     def eof_received(self) -> bool:
         self._eof = True
         held = self._held
         if held is not None and held.ends_at_eof:
             held.gone()
-        elif held is not None or (self._blocked and self._reader.buffer):
+        elif held is not None or (self._reader.buffer and not self.writable.is_set()):
             return not self._shared.over_tls  # TLS has no half-closed connections
         elif (self._reader.in_head or self._incoming) and not self.draining:
             part = "body" if self._incoming else "head"
@@ -110,21 +103,14 @@ class Connection(Line):
         if isinstance(exc, SSLError) and not self._exchange:  # under TLS 1.3 a client refuses a certificate only now
             self._shared.handler.handshake_failed(words_of(exc))
 
-    def pause_writing(self) -> None:
-        self._blocked = True
-        if isinstance(self._held, BlockingCall):
-            self._held.writable.clear()
-
     def resume_writing(self) -> None:
-        self._blocked = False
-        if isinstance(self._held, BlockingCall):
-            self._held.writable.set()
+        super().resume_writing()
         self.loop.call_soon(self._serve)  # a turn later, because asyncio calls this from inside its own write
 
     # Reading
 
     def _is_ready(self) -> bool:
-        return self._held is None and not (self.draining or self._blocked or self.transport.is_closing())
+        return self._held is None and self.writable.is_set() and not (self.draining or self.transport.is_closing())
 
     def _serve(self, whole: bytes = b"") -> None:
         """Serve the requests that have come whole, in order; remember ``whole`` if it is exactly one of them."""

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.http.deferred import Blocking
-    from petstore_mock.http.response import Stream
     from petstore_mock.transport.reading import Head
 
     Failed = Callable[[BaseException], Response]  # responds to a bug of the fake
 
 _READ_SIZE: Final = 64 * 1024  # bytes
-_TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
+_TICK: Final = 0.01  # seconds between two pieces of a dribbled body, or more
 # SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
@@ -48,6 +47,8 @@ class Line(asyncio.Protocol):
         self.loop = loop
         self.draining = False  # nothing will be served any more: input is dropped
         self.waited = 0.0  # seconds without progress
+        self.writable = Event()  # cleared while the client does not take what is sent
+        self.writable.set()
         self._eof = self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -55,6 +56,12 @@ class Line(asyncio.Protocol):
         if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
             cast("Any", transport).max_size = _READ_SIZE
         self.send = self.transport.write
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
 
     def respond(self, head: Head, response: Response) -> None:
         """Send a response that was held, and go on."""
@@ -172,7 +179,7 @@ class Waiting:
                 wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True
-                self._dribble(body, value, line.loop.time(), line.finish if closes else line.proceed)
+                self._dribble(memoryview(body), value, line.finish if closes else line.proceed)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
         """Send what is left of a response, and end the connection."""
@@ -181,16 +188,15 @@ class Waiting:
         self._line.send(sent)
         self._line.finish()
 
-    def _dribble(self, body: bytes, rate: float, since: float, then: Callable[[], None], at: int = 0) -> None:
-        """Send as much of the body as is due by now, and come again."""
-        line = self._line
-        due = min(int((line.loop.time() - since) * rate), len(body))
-        if due < len(body):
-            line.send(body[at:due])
-            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, rate, since, then, due)
+    def _dribble(self, body: memoryview, rate: float, then: Callable[[], None]) -> None:
+        """Send the next piece of a body, and come again."""
+        size = max(1, int(rate * _TICK))
+        if len(body) > size:
+            self._timer = self._line.loop.call_later(size / rate, self._dribble, body[size:], rate, then)
+            self._line.send(body[:size])
             return
         self._end("dribbled")
-        line.send(body[at:])
+        self._line.send(body)
         then()
 
 
@@ -207,14 +213,12 @@ class BlockingCall:
         self._failed = failed
         self._is_over = False
         self.ends_at_eof = blocking.streams  # the client of a stream sends nothing more
-        self.writable = Event()  # set while the client takes what is sent
-        self.writable.set()
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
 
     def gone(self) -> None:
         """Learn that the client has gone."""
         self._is_over = True
-        self.writable.set()
+        self._line.writable.set()
 
     shut = gone
 
@@ -225,15 +229,12 @@ class BlockingCall:
             response = self._failed(error)
         if isinstance(response, Response):
             self._post(self._line.respond, self._head, response)
-        else:
-            self._stream(response)
-
-    def _stream(self, stream: Stream) -> None:
-        """Send a body that ends with the connection (RFC 9112 §6.3)."""
-        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (stream.head.wire, stream.date))
-        with closing(cast("Any", stream.chunks)):
-            for part in stream.chunks:
-                self.writable.wait()
+            return
+        # A body that ends with the connection (RFC 9112 §6.3)
+        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (response.head.wire, response.date))
+        with closing(cast("Any", response.chunks)):
+            for part in response.chunks:
+                self._line.writable.wait()
                 if self._is_over:
                     return
                 self._post(self._line.send, part)

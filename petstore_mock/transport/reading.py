@@ -27,8 +27,9 @@ _REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-_BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
-_LOOSE: Final = re.compile(rb"(?:[!-.0-~]* +)?(/[^ ?\r\n]{,100})")  # the path of a malformed line
+_BEGINNING: Final = re.compile(
+    rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]{,200})"
+)  # method and target, as far as they go
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
@@ -123,15 +124,15 @@ class Reader:
         """Return the head of a refused request, as far as it can be read."""
         if self.head is not None:
             return self.head
-        found, loose = _BEGINNING.match(self.buffer), _LOOSE.match(self.buffer)
-        path = loose[1].decode("latin-1") if loose else "-"
+        line, _, rest = bytes(self.buffer).partition(b"\r\n")
+        found = _BEGINNING.match(line)
         if found is None:
-            return Head(target=path)
+            return Head()
         fields = NO_FIELDS
         with suppress(RequestError):
-            fields = _read_fields(bytes(self.buffer[found.end() + 2 : self.buffer.find(b"\r\n\r\n") + 4]))
-        target = found[2].decode("ascii") if found[2] else path
-        return Head(found[1].decode("ascii"), target, fields, modern=found[3] != b"0")
+            fields = _read_fields(rest[: rest.find(b"\r\n\r\n") + 4])
+        method, target = (part.decode("latin-1") if part else "-" for part in found.groups())
+        return Head(method, target, fields, modern=not line.endswith(b"HTTP/1.0"))
 
 
 def check_line(size: int) -> None:

@@ -246,14 +246,3 @@ def test_slow_reader_gets_all_and_then_the_end(dial: Callable[..., Raw], large: 
     for _ in range(4):
         assert len(client.response().body) > 2_700_000
     assert client.is_closed()
-
-
-def test_draining_is_bounded(client: Raw) -> None:
-    client.send(post(b"", framing="Content-Length: 2000000000"))
-
-    def flood() -> None:
-        for _ in range(1000):
-            client.send(b"a" * 1_000_000)
-
-    with pytest.raises(ConnectionError):
-        flood()
