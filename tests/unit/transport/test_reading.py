@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petstore_mock.transport.reading import Reader, RequestError
+from petstore_mock.transport.reading import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,21 +56,3 @@ def test_cuts_between_packets_change_nothing(cuts: list[int]) -> None:
     whole = GET + LONG + b"\r\n" + CHUNKS + UPGRADE + CHUNKS + GET
     ends = [0, *sorted(cuts), len(whole)]
     assert read(whole[at:end] for at, end in itertools.pairwise(ends)) == read([whole])
-
-
-@pytest.mark.parametrize(
-    ("part", "method", "target"),
-    [
-        (b"HEAD /a HTTP/1.1\r\nHo", "HEAD", "/a"),
-        (b"HEAD /a HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "HEAD", "/a"),
-        (b"HEAD /a", "HEAD", "/a"),
-        (b"\0", "-", "-"),
-    ],
-)
-def test_refused_request_is_known_as_far_as_it_came(part: bytes, method: str, target: str) -> None:
-    reader = Reader(over_tls=False)
-    reader.buffer += part
-    with contextlib.suppress(RequestError):
-        reader.take_head()
-    head = reader.beginning()
-    assert (head.method, head.target, head.bodiless) == (method, target, method == "HEAD")
