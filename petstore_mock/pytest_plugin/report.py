@@ -109,5 +109,5 @@ def _page(run: Run, worlds: Mapping[str, list[Exchange]]) -> str:
 
     parts = [f"<h1>{escape(run.item.nodeid)}</h1>", *map(preformatted, run.failures)]
     for name, exchanges in worlds.items():
-        parts += [f"<h2>{name}</h2>", exchange_table(exchanges, details=True)]
+        parts += [f"<h2>{name}</h2>", exchange_table(exchanges)]
     return page(run.item.nodeid, parts)

@@ -147,7 +147,7 @@ def show_archive(world: World) -> Annotated[dict[str, Any], Keywords("Archive")]
 @verb("GET", "requests.html", locks=False, media_type="text/html; charset=utf-8")
 def show_table(world: World, last: Limit = 50) -> str:
     """Show the newest requests as a page."""
-    table = exchange_table(world.journal.kept[-last:], details=True)
+    table = exchange_table(world.journal.kept[-last:])
     return page(f"Requests of {world.name or DEFAULT_WORLD}", [table])
 
 

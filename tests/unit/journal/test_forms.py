@@ -88,7 +88,7 @@ def test_har_is_masked_and_has_the_decisions(exchanges: list[Exchange]) -> None:
 def test_table_escapes(exchanges: list[Exchange]) -> None:
     quiet = [exchange(number=number) for number in range(1, 5)]
     made = exchange(target=f"/{HOSTILE}", body=HOSTILE.encode(), number=5, fields=[(b"X-Key", HOSTILE.encode("utf-8"))])
-    text = page("<title>", [exchange_table([*quiet, made]), exchange_table([*exchanges], details=True)])
+    text = page("<title>", [exchange_table([*quiet, made]), exchange_table([*exchanges])])
     assert "<script" not in text
     assert "\x1b" not in text
     assert "\u202e" not in text
