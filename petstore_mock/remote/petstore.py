@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Do = Callable[[Verb, Mapping[str, Any]], Any]
 
-_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session"})
+_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver"})
 
 
 def connect(

@@ -22,9 +22,9 @@ LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
 # RFC 3986 §3.2 without userinfo, and with the zones that RFC 6874 adds.
-_IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
-_REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
-_AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))
+_IPV6: Final = rb"\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?\]"
+_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
+_AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
 _BEGINNING: Final = re.compile(
