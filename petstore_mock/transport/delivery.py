@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import struct
 from contextlib import closing, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from petstore_mock.common.real import Event, Thread
 from petstore_mock.http.deferred import Deferred
@@ -16,6 +15,7 @@ from petstore_mock.http.framing import frame
 from petstore_mock.http.response import Response
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from petstore_mock.http.deferred import Blocking
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Failed = Callable[[BaseException], Response]  # responds to a bug of the fake
 
-_READ_SIZE: Final = 64 * 1024  # bytes
 _TICK: Final = 0.01  # seconds between two pieces of a dribbled body, or more
 # SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
@@ -40,65 +39,23 @@ def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *
         loop.call_soon_threadsafe(call, *arguments)
 
 
-class Line(asyncio.Protocol):
-    """A connection without the protocol spoken on it."""
+class Line(Protocol):
+    """A connection as a held response sees it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.draining = False  # nothing will be served any more: input is dropped
-        self.waited = 0.0  # seconds without progress
-        self.writable = Event()  # cleared while the client does not take what is sent
-        self.writable.set()
-        self._eof = self._paused = False
+    loop: asyncio.AbstractEventLoop
+    writable: Event  # cleared while the client does not take what is sent
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
-            cast("Any", transport).max_size = _READ_SIZE
-        self.send = self.transport.write
+    def send(self, data: bytes | memoryview, /) -> None: ...
 
-    def pause_writing(self) -> None:
-        self.writable.clear()
+    def respond(self, head: Head, response: Response) -> None: ...  # and go on
 
-    def resume_writing(self) -> None:
-        self.writable.set()
+    def proceed(self) -> None: ...
 
-    def respond(self, head: Head, response: Response) -> None:
-        """Send a response that was held, and go on."""
+    def drain(self) -> None: ...
 
-    def proceed(self) -> None:
-        """Go on after a response that was held."""
+    def finish(self) -> None: ...
 
-    def throttle(self, *, wanted: bool) -> None:
-        if wanted is not self._paused and not self.transport.is_closing():
-            self._paused = wanted
-            (self.transport.pause_reading if wanted else self.transport.resume_reading)()
-
-    def drain(self) -> None:
-        """Drop the further input, and watch for the end."""
-        self.draining = True
-        self.throttle(wanted=False)
-
-    def finish(self) -> None:
-        """End the connection so that the client reads everything that was sent.
-
-        To close a socket with unread input sends a RST, which takes away bytes that the client has not read yet. So
-        send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
-        """
-        self.drain()
-        self.waited = 0.0
-        if self._eof or not self.transport.can_write_eof():
-            self.transport.close()
-            return
-        try:
-            self.transport.write_eof()
-        except OSError:  # the client was quicker, with a RST
-            self.transport.abort()
-
-    def reset(self) -> None:
-        """End the connection with a RST."""
-        reset_on_close(self.transport.get_extra_info("socket"))
-        self.transport.abort()
+    def reset(self) -> None: ...
 
 
 class Waiting:
