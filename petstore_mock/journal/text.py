@@ -40,11 +40,12 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
             rules = tuple((violation.path, violation.rule) for violation in one.violations) or one.reason
             broken.setdefault((one.method, one.operation, rules), []).append(one)
     for first, *others in list(broken.values())[:_DETAILS]:
-        lines += ["", violation_text(first)]
-        if others:
-            numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
-            more = f" and {len(others) - _DETAILS} more" if len(others) > _DETAILS else ""
-            lines.append(f"  again in request{'s' if len(others) > 1 else ''} {numbers}{more}")
+        numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
+        lines += [
+            "",
+            violation_text(first),
+            *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
+        ]
     left = len(broken) - _DETAILS
     return "\n".join([*lines, *(["", f"... and {left} more ways in which it broke the contract"] if left > 0 else [])])
 
