@@ -44,20 +44,16 @@ class Journal(Stays):
 
     A request is in the journal before its response goes out; while the response is held back, its status is None. The
     journal keeps the newest requests. A question about the others raises :class:`EvictedError`: it never guesses.
-
-    Args:
-        limit: how many requests are kept.
-        keys: returns the keys to mask wherever a request is shown.
     """
 
     def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
-        self.limit = limit
+        self.limit = limit  # how many requests are kept
         self.total = 0  # the number of the newest request
         self.clears = 0  # how often the numbers began anew
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
         self.notes: deque[str] = deque(maxlen=50)  # events that are no requests, such as failed handshakes
-        self._keys = keys
+        self._keys = keys  # to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
         self._listeners: dict[Callable[[Exchange], object], None] = {}

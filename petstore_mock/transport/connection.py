@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
                 self._dispatch(head, request)
                 self._started = perf_counter()
         except RequestError as error:
-            self._refuse(error.condition, error.detail)
+            self._refuse(*error.args)
         ready = self._is_ready()
         self._throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self._draining)
         if self._eof and ready:

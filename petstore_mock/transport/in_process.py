@@ -44,7 +44,8 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
             limit = handler.body_limit(request)
             request.oversized = limit is not None and len(request.body) > limit
     except RequestError as error:
-        response = handler.refuse(error.condition, error.detail, request)
+        condition, detail = error.args
+        response = handler.refuse(condition, detail, request)
     else:
         response = handler.handle(request)
     while not isinstance(response, (Response, Stream)):
