@@ -125,14 +125,15 @@ class Listener(HTTPServer):
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
     path, _, query = request.target.partition("?")
     fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
+    host = f"[{server.host}]" if ":" in server.host else server.host
     builder = EnvironBuilder(
-        path,
-        f"http://{server.host}:{server.port}",
-        query,
-        request.method,
-        BytesIO(request.body),
+        base_url=f"http://{host}:{server.port}",
+        query_string=query,
+        method=request.method,
+        input_stream=BytesIO(request.body),
         content_length=len(request.body),
         headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields],
         environ_overrides={"SERVER_PROTOCOL": request.version, "REQUEST_URI": request.target},
     )
+    builder.path = path  # the constructor would take //x/y for an authority
     return builder.get_request()
