@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -101,17 +101,21 @@ class WsgiApp(Stays):
 
 def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
     """Return a request without its body."""
-    variables = {name[5:]: str(value) for name, value in environ.items() if name[:5] == "HTTP_"}
-    variables |= {name: environ[name] for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)}
-    fields = Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables.items())
+    found = [(name[5:], str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)]
     return ApiRequest(
         environ["REQUEST_METHOD"],
         _target_of(environ),
-        fields,
+        _fields_of(tuple(found)),
         started=perf_counter(),
         version=environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
         root_path=_encoded(environ.get("SCRIPT_NAME", "").rstrip("/")),
     )
+
+
+@lru_cache(maxsize=64)  # a client repeats itself
+def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables)
 
 
 def _target_of(environ: WSGIEnvironment) -> str:
