@@ -1,4 +1,4 @@
-"""Four stubs behind the nginx of the documents: four hundred worlds, none of which meets another."""
+"""Four stubs behind the proxies of the documents: four hundred worlds, none of which meets another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ import yaml
 
 from tests.live.stub import PATIENCE, Stub, reserved_port, stub
 from tests.platforms import POSIX_SIGNALS
-from tests.wire.raw import eventually
 from tools.documents.blocks import blocks
 
 if TYPE_CHECKING:
@@ -27,7 +26,10 @@ if TYPE_CHECKING:
 
     Call = Callable[..., tuple[int, Any]]
 
-NGINX: Final = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")  # Debian: apt install nginx-light
+PROGRAMS: Final = {
+    name: shutil.which(name) or shutil.which(name, path="/usr/sbin")  # Debian: apt install nginx-light haproxy
+    for name in ("nginx", "haproxy")
+}
 STUBS: Final = 4
 WORLDS: Final = 400
 SUITES: Final = 8
@@ -53,22 +55,21 @@ def calling(port: int) -> Iterator[Call]:
 
 
 @contextmanager
-def farm(folder: Path) -> Iterator[tuple[int, list[Stub]]]:
-    """Run the stubs and nginx for the length of a block; give its port, and the stubs."""
+def farm(folder: Path, proxy: str) -> Iterator[tuple[int, list[Stub]]]:
+    """Run the stubs and a proxy for the length of a block; give its port, and the stubs."""
     with ExitStack() as stack:
         port = stack.enter_context(reserved_port())
         options = ("--quiet", "--allowed-host", f"127.0.0.1:{port}")
         stubs = [stack.enter_context(stub(*options, stderr=subprocess.DEVNULL)) for _ in range(STUBS)]
-        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
-        text = recipe("nginx.conf").replace("http {", f"http {{ {temporary}", 1)
-        for documented, own in zip(range(8080, 8085), (port, *(one.address[1] for one in stubs)), strict=True):
-            text = re.sub(rf"127\.0\.0\.1:{documented}\b", f"127.0.0.1:{own}", text)
-        (folder / "nginx.conf").write_text(text, encoding="utf-8")
-        files = ("-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log"))
-        process = subprocess.Popen([str(NGINX), *files, "-g", f"daemon off; pid {folder}/nginx.pid;"])
+        text = recipe(f"{proxy}.c{'onf' if proxy == 'nginx' else 'fg'}").replace("127.0.0.1:8080", f"127.0.0.1:{port}")
+        for number, one in enumerate(stubs, 1):
+            text = re.sub(rf"127\.0\.0\.1:808{number}\b", f"127.0.0.1:{one.address[1]}", text)
+        log = folder / "proxy.log"
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(command_of(proxy, folder, text), stdout=file, stderr=file)
         try:
-            eventually(lambda: listens(port), "nginx listens")
+            while not listens(port):
+                assert process.poll() is None, log.read_text(encoding="utf-8")
             yield port, stubs
         finally:
             process.terminate()
@@ -81,6 +82,18 @@ def listens(port: int) -> bool:
     except ConnectionRefusedError:
         return False
     return True
+
+
+def command_of(proxy: str, folder: Path, text: str) -> list[str]:
+    file = folder / "proxy.conf"
+    if proxy == "haproxy":
+        file.write_text(text, encoding="utf-8")
+        return [str(PROGRAMS[proxy]), "-db", "-f", str(file)]  # in the foreground
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+    file.write_text(text.replace("http {", f"http {{ {temporary}", 1), encoding="utf-8")
+    files = ("-p", str(folder), "-c", str(file), "-e", str(folder / "error.log"))
+    return [str(PROGRAMS[proxy]), *files, "-g", f"daemon off; pid {folder}/nginx.pid;"]
 
 
 def one_test(call: Call, port: int, number: int) -> None:
@@ -130,18 +143,23 @@ def run_all(port: int, stubs: list[Stub]) -> dict[str, tuple[int, str]]:
 
 @pytest.mark.slow
 @POSIX_SIGNALS
-@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-def test_worlds_behind_a_proxy_keep_apart_and_a_stub_takes_its_own_along(tmp_path: Path) -> None:
-    with farm(tmp_path) as (port, stubs), calling(port) as call:
-        the_root_is_the_same_stub_s(call)
+@pytest.mark.parametrize("proxy", PROGRAMS)
+def test_worlds_behind_a_proxy_keep_apart_and_a_stub_takes_its_own_along(tmp_path: Path, proxy: str) -> None:
+    if PROGRAMS[proxy] is None:
+        pytest.skip(f"{proxy} is not installed")
+    with farm(tmp_path, proxy) as (port, stubs):
+        with calling(port) as call:
+            the_root_is_the_same_stub_s(call)
         whose = run_all(port, stubs)
         stubs[0].process.send_signal(signal.SIGKILL)
         stubs[0].process.wait(PATIENCE)
-        for name, (index, key) in whose.items():
-            if index == 0:
-                assert call("GET", f"/w/{name}/v1/pets", key=key)[0] == 502
-            else:
-                look_again(call, int(name.removeprefix("test-")), key)
+        gone = {502} if proxy == "nginx" else {503, 404}  # HAProxy sends them to another as soon as it has noticed
+        with calling(port) as call:
+            for name, (index, key) in whose.items():
+                if index == 0:
+                    assert call("GET", f"/w/{name}/v1/pets", key=key)[0] in gone
+                else:
+                    look_again(call, int(name.removeprefix("test-")), key)
 
 
 def the_root_is_the_same_stub_s(call: Call) -> None:
