@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import json
 import pickle
@@ -16,7 +15,7 @@ import pytest
 from petstore_mock import faults
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault, coerce, schema_of
-from petstore_mock.faults.kinds import KINDS, REQUIRED
+from petstore_mock.faults.kinds import KINDS
 from petstore_mock.http.response import Head
 from petstore_mock.interface.schemas import violations
 
@@ -96,19 +95,6 @@ def test_equal_arguments_make_equal_faults() -> None:
     assert faults.rate_limited(moment) == faults.rate_limited("2030-01-02T03:04:05+00:00")
     assert {faults.delay(2.0), faults.delay(2), faults.delay((2, 2))} == {faults.delay(2)}
     assert faults.dribble(10.0) == faults.dribble(10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_and_its_function_agree(kind: str) -> None:
-    owner: Any = faults.tls if kind.startswith("tls.") else faults
-    parameters = inspect.signature(getattr(owner, kind.removeprefix("tls."))).parameters
-    arguments = {name: one for name, one in KINDS[kind].arguments.items() if name != "body_base64"}  # in JSON alone
-    assert {*parameters} == {*arguments}
-    if kind != "sequence":  # it takes any number of positional ones
-        empty = inspect.Parameter.empty
-        defaults = {name: one.default for name, one in parameters.items() if one.default is not empty}
-        assert defaults == {name: one.default for name, one in arguments.items() if one.default is not REQUIRED}
-    assert KINDS[kind].sentence
 
 
 NESTED: list[Any] = []  # deeper than json can go
