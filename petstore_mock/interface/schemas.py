@@ -13,8 +13,8 @@ import contextlib
 import os
 from functools import cache, partial
 from itertools import groupby, islice
-from math import inf
 from json import dumps, loads
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
