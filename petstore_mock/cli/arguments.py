@@ -8,8 +8,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.environment import text_of, variable_of
 from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
+from petstore_mock.common.values import text_of, variable_of
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import BASE_PATH

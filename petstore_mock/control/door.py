@@ -22,7 +22,7 @@ from petstore_mock.control.schemas import Schema, door_document, in_place, shape
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.deferred import Blocking
+from petstore_mock.http.handler import Blocking
 from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface import schemas

@@ -17,7 +17,7 @@ from petstore_mock.core.operations import Call, execute, fault_response, refusal
 from petstore_mock.core.routing import Refusal, Route, validate, validate_head
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
-from petstore_mock.http.deferred import Deferred
+from petstore_mock.http.handler import Deferred
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Mutant, Turn
 from petstore_mock.interface.strict_json import encode_json

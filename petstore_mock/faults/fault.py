@@ -13,7 +13,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require, shown
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind, json_bytes
-from petstore_mock.http.deferred import Delivery
+from petstore_mock.http.handler import Delivery
 from petstore_mock.http.response import BODILESS_STATUSES
 
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.common.real import Event, Thread
-from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.framing import frame
-from petstore_mock.http.response import Response
+from petstore_mock.http.handler import Deferred
+from petstore_mock.http.response import Response, frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.http.deferred import Blocking
+    from petstore_mock.http.handler import Blocking
     from petstore_mock.http.response import Stream
     from petstore_mock.transport.reading import Head
 
