@@ -154,9 +154,9 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
         meets_handshakes = function.__module__.endswith(".tls")
         name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
-        parameters = signature(function).parameters.values()
-        arguments = {one.name: _KNOWN[one.name] for one in parameters} | facts.pop("arguments", {})
-        defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+        form = signature(function)
+        arguments = {one: _KNOWN[one] for one in form.parameters} | facts.pop("arguments", {})
+        defaults = {one.name: one.default for one in form.parameters.values() if one.default is not one.empty}
         KINDS[name] = Kind(
             sentence=sentence, arguments=arguments, defaults=defaults, meets_handshakes=meets_handshakes, **facts
         )
@@ -165,7 +165,7 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Fault:
-            return _make(name, signature(function).bind(*args, **kwargs).arguments)
+            return _make(name, form.bind(*args, **kwargs).arguments)
 
         return made
 
