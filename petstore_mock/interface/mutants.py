@@ -152,14 +152,9 @@ def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) 
     kind, values = "enum" if "enum" in rules else str(rules.get("type")), rules.get("enum", [])
     one = {**words, "name": name, "short": name.removesuffix("Id"), "value": None, **rules}
     yield {**one, "tags": {*tags, kind}}
+    tag = "choice" if "sent" in tags else "value"
     for former, value in zip([*values[-1:], *values], values, strict=False) if "field" not in tags else ():
-        yield {
-            **one,
-            "tags": {"choice" if "sent" in tags else "value"},
-            "value": value,
-            "word": value,
-            "former": former,
-        }
+        yield {**one, "tags": {tag}, "value": value, "word": value, "former": former}
     for bound in ("minimum", "maximum") if "limit" in tags else ():
         yield {**one, "tags": {"bound", bound}, "value": str(rules[bound]), "word": bound}
     for wrong, (clause, holds) in _WRONG.get(kind, {}).items() if "sent" in tags else ():
@@ -297,24 +292,15 @@ def _plain(one: Subject) -> dict[str, Any]:
     return {name: FIELDS[name].samples[0] for name in one["required"]}
 
 
-def _complete(turn: Turn, one: Subject) -> None:
-    """Complete a body that lacks the field, or all required fields where the subject has none."""
-    lacking = {one["name"]} if "name" in one else {*one["required"]}
-    if is_object(turn.sent) and {*one["required"]} - turn.fields.keys() == lacking:
-        turn.sent = {**_plain(one), **turn.fields}
+def _passes(holds: Callable[[Any, Subject], object]) -> Change:
+    """Return a change of a body for which ``holds`` is true: what it lacks is completed."""
+    completed: Change = lambda turn, one: setattr(turn, "sent", {**_plain(one), **turn.fields})  # noqa: E731
+    return _when(lambda turn, one: holds(turn.sent, one), completed)
 
 
 def _mend(turn: Turn, one: Subject) -> None:
     if one["name"] in turn.fields and one["holds"](turn.fields[one["name"]]):
         turn.sent = {**turn.fields, one["name"]: FIELDS[one["name"]].samples[0]}
-
-
-def _take_first(turn: Turn, _: object) -> None:
-    turn.sent = turn.sent[0] if is_array(turn.sent) and turn.sent else turn.sent
-
-
-def _instead_of(sent: object) -> Change:
-    return _when(lambda turn, _: turn.sent is sent, lambda turn, one: setattr(turn, "sent", _plain(one)))
 
 
 def _keep_refused(turn: Turn, one: Subject) -> None:
@@ -347,6 +333,11 @@ _REFUSE_SENT: Final = _when(lambda turn, one: turn.fields.get(one["name"]) == on
 _IGNORE: Final = _when(_is_asked, lambda turn, one: turn.query.pop(one["name"]))
 _ASK_MOST: Final[Change] = lambda turn, one: turn.query.setdefault(one["name"], one["value"])  # noqa: E731
 _ASK_FORMER: Final = _when(_is_asked, lambda turn, one: turn.query.update({one["name"]: one["former"]}))
+_NO_FIELD: Final = _passes(lambda sent, one: is_object(sent) and {*one["required"]} - sent.keys() == {one["name"]})
+_NO_FIELDS: Final = _passes(lambda sent, one: is_object(sent) and sent.keys().isdisjoint(one["required"]))
+_ARRAY: Final = _passes(lambda sent, _: is_array(sent))
+_NOT_JSON: Final = _passes(lambda sent, _: sent is NO_JSON)
+_NOTHING: Final = _passes(lambda sent, _: sent is NO_BODY)
 
 _SUBJECTS: Final = tuple(_subjects())
 _SUCCESSES: Final = (200, 201, 204)
@@ -429,12 +420,12 @@ _TEMPLATES: Final = (
     # Bodies
     _T("optional", "{verb}-needs-{short} 2-{short}-optional a body without {name} is refused", _REFUSE_SENT),
     _T("choice", "{verb}-{value}-refused 2-{short}-{value} the {name} {value} is refused", _REFUSE_SENT),
-    _T("required", "{short}-not-required {section}-{short}-required no {name} passes", _complete, ()),
-    _T("creates", "nothing-required {section}-both-required a body without required fields passes", _complete, ()),
+    _T("required", "{short}-not-required {section}-{short}-required no {name} passes", _NO_FIELD, ()),
+    _T("creates", "nothing-required {section}-both-required a body without required fields passes", _NO_FIELDS, ()),
     _T("wrong", "{short}-{wrong}-passes {section}-{short}-{clause} a wrong {name} ({wrong}) passes", _mend, ()),
-    _T("creates", "array-passes {section}-body-object an array of animals passes", _take_first, ()),
-    _T("creates", "no-json-passes {section}-body-json a body that is not JSON passes", _instead_of(NO_JSON), ()),
-    _T("creates", "no-body-passes {section}-body-required an empty body passes", _instead_of(NO_BODY), ()),
+    _T("creates", "array-passes {section}-body-object an array of animals passes", _ARRAY, ()),
+    _T("creates", "no-json-passes {section}-body-json a body that is not JSON passes", _NOT_JSON, ()),
+    _T("creates", "no-body-passes {section}-body-required an empty body passes", _NOTHING, ()),
     _T("creates", "refused-is-kept {section}-refused-not-kept a refused animal is kept: 400", _keep_refused, (400,)),
     _T(
         "creates",
