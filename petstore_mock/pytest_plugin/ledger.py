@@ -14,6 +14,7 @@ from petstore_mock.common.refusing import one_of
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin import settings
+from petstore_mock.pytest_plugin.report import index_page
 from petstore_mock.pytest_plugin.variants import by_hand, choose_mutants, mutant_of, name_without_variant, variant_of
 
 if TYPE_CHECKING:
@@ -33,11 +34,14 @@ class Ledger:
     def __init__(self) -> None:
         self.facts: dict[str, dict[str, set[str]]] = {}
         self.leaks: list[list[str]] = []  # pairs of owner and request
+        self.pages: dict[str, list[str]] = {}  # the file and the reason of each failing test
 
     def add(self, record: dict[str, Any]) -> None:
         """Take the record of a report into account; a later one of the same test and variant replaces it."""
         self.facts.setdefault(record["test"], {})[record["variant"]] = {*record["facts"]}
         self.leaks += record["leaks"]
+        if page := record.get("page"):
+            self.pages[f"{record['test']} {record['variant']}".strip()] = page
 
     def tests(self, fact: str, variant: str = "") -> list[str]:
         """Return the tests of which a fact is known under a variant, by default as they are."""
@@ -107,6 +111,9 @@ class Summaries:
         if deaths := ledger.by_fact("death "):
             lines = [f"It ended before {tests[0]}, and was begun anew: {death}" for death, tests in deaths.items()]
             self._lines["petstore: the listener"] = lines
+        if ledger.pages and (folder := option("petstore_html")):
+            path = self._config.invocation_params.dir / folder / "index.html"
+            self._lines["petstore: pages"] = [settings.written(path, "index", index_page(ledger.pages))]
         if option("petstore_at"):
             self._lines["petstore: tests that call a removed operation"] = ledger.by_fact("removed").get("", ["none"])
         if self.covers:

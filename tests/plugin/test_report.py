@@ -398,9 +398,13 @@ def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester
             assert petstore.api_key == "called out"
     """
     result = inner(source, "--petstore-html=pages/here")
-    (path,) = (pytester.path / "pages" / "here").iterdir()
-    result.stdout.fnmatch_lines([f"page: {path}"])
+    index, path = sorted((pytester.path / "pages" / "here").iterdir())
+    result.stdout.fnmatch_lines([f"page: {path}", f"index: {index}"])
     text = path.read_text(encoding="utf-8")
+    first = "<h1>POST /v1/pets: body.categoryId must be an integer, got &quot;one&quot; (string)</h1>"
+    places = [text.index(words) for words in (first, "called out", "<table", "<h2>Journal", "<h2>Traceback")]
+    assert places == sorted(places), "the reason first"
+    assert f'<a href="{path.name}">' in index.read_text(encoding="utf-8")
     for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):
         assert words in text
     assert "<b>" not in text
