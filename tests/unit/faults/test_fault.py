@@ -25,7 +25,10 @@ FORMS: dict[str, object] = {
     "respond(200, json=[1, 'ü'])": {"kind": "respond", "status": 200, "json": [1, "ü"]},
     r"respond(200, body=b'\xff')": {"kind": "respond", "status": 200, "body_base64": "/w=="},
     "respond(503, body='', headers={'X-Key': 'hunter2'}, delay=(0.5, 1))": {
-        **{"kind": "respond", "status": 503, "body": "", "headers": {"X-Key": "hunter2"}},
+        "kind": "respond",
+        "status": 503,
+        "body": "",
+        "headers": {"X-Key": "hunter2"},
         "delay": [0.5, 1],
     },
     "unauthorized()": 401,
