@@ -149,12 +149,12 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
 
 def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) -> Iterator[Subject]:
     """Yield a field or a parameter of an operation, then its values, right and wrong."""
-    kind, values = "enum" if "enum" in rules else str(rules.get("type")), rules.get("enum", [])
+    kind = "enum" if "enum" in rules else str(rules.get("type"))
     one = {**words, "name": name, "short": name.removesuffix("Id"), "value": None, **rules}
     yield {**one, "tags": {*tags, kind}}
     tag = "choice" if "sent" in tags else "value"
-    for former, value in zip([*values[-1:], *values], values, strict=False) if "field" not in tags else ():
-        yield {**one, "tags": {tag}, "value": value, "word": value, "former": former}
+    for value in rules.get("enum", ()) if "field" not in tags else ():
+        yield {**one, "tags": {tag}, "value": value, "word": value}
     for bound in ("minimum", "maximum") if "limit" in tags else ():
         yield {**one, "tags": {"bound", bound}, "value": str(rules[bound]), "word": bound}
     for wrong, (clause, holds) in _WRONG.get(kind, {}).items() if "sent" in tags else ():
@@ -315,12 +315,9 @@ _HTML: Final = _becomes(media_type="text/html")
 _NO_CONTENT: Final = _becomes(status=204, document=None, media_type=None, body=b"")
 _ERROR_PAGE: Final = _becomes(media_type="text/html", body=b"<h1>Error</h1>")
 _WRAPPED: Final = _document(lambda pets, _: {"pets": pets})
-_IDS: Final = _document(lambda pets, _: [one["id"] for one in pets])
 _IN_ARRAY: Final = _document(lambda pet, _: [pet])
-_DETAIL: Final = _document(lambda error, _: {"detail": error["message"]})
 _NULL: Final = _becomes(status=200, document=None)
 _WITHOUT: Final = _document(lambda error, one: {name: error[name] for name in error if name != one["name"]})
-_TEXT_STATUS: Final = _document(lambda error, _: {**error, "status": str(error["status"])})
 _OTHER_STATUS: Final = _document(lambda error, _: {**error, "status": 500})
 _DROP: Final = _in_pets(lambda pet, name: pet.pop(name))
 _RENAME: Final = _in_pets(lambda pet, name: pet.update({f"pet_{name}": pet.pop(name)}))
@@ -332,7 +329,6 @@ _REFUSE_LARGE: Final = _when(lambda turn, _: turn.pet_id > 2**53, _refuse())
 _REFUSE_SENT: Final = _when(lambda turn, one: turn.fields.get(one["name"]) == one["value"], _refuse())
 _IGNORE: Final = _when(_is_asked, lambda turn, one: turn.query.pop(one["name"]))
 _ASK_MOST: Final[Change] = lambda turn, one: turn.query.setdefault(one["name"], one["value"])  # noqa: E731
-_ASK_FORMER: Final = _when(_is_asked, lambda turn, one: turn.query.update({one["name"]: one["former"]}))
 _NO_FIELD: Final = _passes(lambda sent, one: is_object(sent) and {*one["required"]} - sent.keys() == {one["name"]})
 _NO_FIELDS: Final = _passes(lambda sent, one: is_object(sent) and sent.keys().isdisjoint(one["required"]))
 _ARRAY: Final = _passes(lambda sent, _: is_array(sent))
@@ -362,7 +358,6 @@ _TEMPLATES: Final = (
     _T("shows", "{verb}-as-html 1-media-type {operation} responds as text/html", _HTML),
     _T("lists", "{verb}-not-there 1-base-address {operation} is not there: 404", _refuse(404)),
     _T("lists", "{verb}-wrapped 2-pets-array {operation} wraps the array", _WRAPPED),
-    _T("lists", "{verb}-of-ids 2-pet-object {operation} returns ids, not animals", _IDS),
     _T("creates|reads", "{verb}-in-array 2-pet-object {operation} returns an array", _IN_ARRAY),
     # Fields of animals
     _T("field integer|string", "{verb}-{short}-missing 2-pet-{short} {operation} returns no {name}", _DROP),
@@ -370,7 +365,6 @@ _TEMPLATES: Final = (
     _T("field integer|array", "{verb}-{short}-text 2-pet-{short} {operation} has {name} as text", _set(str)),
     _T("field string", "{verb}-{short}-null 2-pet-{short} {operation} returns {name} null", _set(lambda _: None)),
     _T("field enum", "{verb}-{short}-upper 2-pet-{short} {operation} returns {name} in capitals", _set(str.upper)),
-    _T("field enum", "{verb}-{short}-number 2-pet-{short} {operation} returns {name} as a number", _set(len)),
     _T("lists", "{verb}-one-id 2-id-unique {operation} returns the first id for each animal", _take_first_id),
     _T("creates", "{verb}-id-taken 2-id-assigned {operation} returns the id of another animal", _take_other_id),
     # Fields that the client has sent, and fields that it has seen in a list
@@ -388,10 +382,8 @@ _TEMPLATES: Final = (
     _T("seen", "{verb}-{short}-stale {section}-same-animal {name} is another than in the list", _set(_other)),
     # Errors
     _T("error", "error-{name}-missing 2-error-{name} errors have no {name}", _WITHOUT),
-    _T("every", "error-status-text 2-error-status the status of errors is text", _TEXT_STATUS),
     _T("every", "error-status-other 7-status the status of errors is 500", _OTHER_STATUS),
     _T("status", "{status}-as-html 7-{status}-error {status} comes as a page of HTML", _ERROR_PAGE),
-    _T("status", "{status}-as-detail 7-{status}-error {status} has a member detail alone", _DETAIL),
     # Parameters
     _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {name}={value} is refused", _REFUSE_ASKED),
     _T("limit", "{verb}-{name}-refused {section}-{name}-within every {name} between is refused", _REFUSE_BETWEEN),
@@ -401,7 +393,6 @@ _TEMPLATES: Final = (
     _T("filter|value", "{verb}-{word}-ignored {section}-{name}-filter {name} ({word}) is ignored", _IGNORE, ()),
     _T("filter|value", "{verb}-{word}-finds-nothing {section}-{name}-finds {name} ({word}) finds nothing", _FIND_NONE),
     _T("value", "{verb}-{word}-refused {section}-{name}-{word} {name}={value} is refused", _REFUSE_ASKED),
-    _T("value", "{verb}-{value}-{former} {section}-{name}-filter {value} finds {former}", _ASK_FORMER, ()),
     # Operations as a whole
     _T("lists", "{verb}-always-empty {section}-list-finds {operation} finds nothing", _EMPTY),
     _T("creates|removes", "{verb}-answers-200 {success} {operation} responds 200", _becomes(status=200)),
