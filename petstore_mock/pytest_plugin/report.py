@@ -77,11 +77,7 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield "in a world of fresh():"
         yield journal_text(exchanges)
     for leak in run.leaks[:_SHOWN]:
-        name = whose(leak.owner, present=leak.owner == run.item.nodeid)
-        how = f"bore the key of {name}" if leak.by_key else f"began in {leak.owner}, which is over"
-        yield f"{leak.request} ({leak.status}) {how}"
-    if len(run.leaks) > _SHOWN:
-        yield f"and {len(run.leaks) - _SHOWN} more requests of finished tests"
+        yield f"{leak.request} ({leak.status}) is of {whose(leak.owner, present=leak.owner == run.item.nodeid)}"
 
 
 # Files
