@@ -20,23 +20,11 @@ if TYPE_CHECKING:
 
 # Each with the reason why a client fails in it.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
-    "ipv6": (
-        "It happens only where the service has an IPv6 address: there brackets stand around the host, and colons in it "
-        "(RFC 3986 §3.2.2)."
-    ),
-    "locale": (
-        "It happens only in a locale with other names of days and another decimal point than English: requests and "
-        "responses do not depend on the locale of the process (RFC 9110 §5.6.7)."
-    ),
-    "netrc": (
-        "It happens only where a netrc file has an entry for the host of the service: libraries that trust the "
-        "environment (trust_env) put it in the place of an Authorization among the headers, or raise."
-    ),
-    "proxies": (
-        "It happens only where HTTP_PROXY names a proxy, which is out of order, and NO_PROXY excepts the host of the "
-        "service: a client that heeds the one has to heed the other."
-    ),
-    "time_zone": "It happens only in another time zone than UTC, in which all dates of HTTP are (RFC 9110 §5.6.7).",
+    "ipv6": "It happens only at an IPv6 address: it has colons, and brackets around it (RFC 3986 §3.2.2).",
+    "locale": "It happens only in another locale than English: HTTP does not depend on it (RFC 9110 §5.6.7).",
+    "netrc": "It happens only with a netrc entry for the host: with trust_env, libraries send it instead of the key.",
+    "proxies": "It happens only where HTTP_PROXY names a proxy, and NO_PROXY excepts the host of the service.",
+    "time_zone": "It happens only in another time zone than UTC, which dates of HTTP are in (RFC 9110 §5.6.7).",
 }
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"

@@ -29,7 +29,7 @@ _MOST_PETS: Final = 120  # from which on no other actor adds many
 _FRAMES: Final = 8  # of a traceback that are shown; libraries have some of their own around a lock
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
-_DEFAULTS: Final = {"on": None, "times": None, "after": 0, "at": "before_commit"}  # of ``inject()``
+_DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
 class World:

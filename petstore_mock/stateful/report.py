@@ -23,17 +23,13 @@ _INDENT: Final = "    "
 _REQUESTS: Final = 15  # that are shown
 _WIDTH: Final = 100  # of a line of the test, where it can be broken
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
-_ODD_KEY_MATTERS: Final = (
-    "It happens only with a key of all characters that a key may have: letters of both cases, digits and -._~+/, with "
-    "= at its end (RFC 6750 §2.1)."
-)
+_ODD_KEY_MATTERS: Final = "It happens only with a key of all characters that RFC 6750 §2.1 allows."
 NOT_ALWAYS: Final = (
-    "It did not come again when its steps were repeated: the client keeps something from one client to the next (a "
-    "cache or a session of its class or module), or the machine was too busy for its timeouts."
+    "It did not come again in a new run: the client keeps something in its class or module, or the machine was too "
+    "busy for its timeouts."
 )
 NOT_EACH_TIME: Final = (
-    "It may not come again each time: the operating system decides too which of two calls goes on first. Run the test "
-    "a few times."
+    "It may not come again each time, since the system decides too which call goes on first: run the test a few times."
 )
 
 
