@@ -104,7 +104,7 @@ def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
 
 def test_what_needs_the_same_process_says_so(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
-        for name in ("app", "asgi", "httpserver", "requests_session"):
+        for name in ("app", "asgi", "httpserver"):
             with pytest.raises(PetStoreMockError, match="process"):
                 getattr(petstore, name)
             with pytest.raises(AttributeError):
@@ -139,7 +139,7 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
         for query in ("?limit=x", "", "", "", ""):
             client.list(query)
         journal = world.journal
-        assert (len(journal), journal.last.number, [entry.number for entry in journal[-3:]]) == (5, 5, [3, 4, 5])
+        assert (len(journal), journal.last.number, journal[-3].number) == (5, 5, 3)
         assert len(journal.assert_called("listPets")) == len(journal.wait_for("listPets", times=3, timeout=0)) == 3
         journal.assert_called("listPets", times=5)
         journal.assert_not_called("getPet")
