@@ -85,6 +85,17 @@ def parameters(operation: Operation) -> Mapping[str, Schema]:
     return properties(operation.parameters_schema)
 
 
+def arguments(operation: Operation) -> Mapping[str, Schema]:
+    """Return the schemas of the arguments of a call: the operation's parameters, and the members of its body."""
+    return {**parameters(operation), **(properties(operation.body) if operation.body else {})}
+
+
+def required_arguments(operation: Operation) -> list[str]:
+    """Return the names of the arguments that every call has."""
+    parts = [schema(part).get("required", ()) for part in (operation.parameters_schema, operation.body) if part]
+    return [name for name in arguments(operation) if any(name in part for part in parts)]
+
+
 # The judge
 
 
