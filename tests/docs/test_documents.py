@@ -189,13 +189,13 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
             script = run(ROOT, sys.executable, "-m", *inner.strip("$()").replace("-", "_", 1).split())
             assert script.stdout
             assert run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
-        case ["petstore-mock", command, *options]:
+        case ["petstore-mock", command, *options] | ["uvx", "--from", ".", "petstore-mock", command, *options]:
             assert_exist(options, *COMMAND, command)
         case ["pip", "install", *wanted]:
             for name in wanted:
-                found = re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", name)
+                found = re.fullmatch(r"(\.|[\w-]+)(?:\[(\w+)\])?", name)
                 assert found
-                assert found[1] == PROJECT["name"]
+                assert found[1] in {".", PROJECT["name"]}
                 assert found[2] is None or found[2] in PROJECT["optional-dependencies"]
         case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the port of a door beside TLS
             with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as running:
@@ -343,14 +343,18 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
-def test_every_link_of_the_readme_leads_to_a_page_of_the_site() -> None:
+def test_every_link_of_the_readme_leads_to_a_page_of_the_site_or_to_a_report() -> None:
     """A package index shows the README as well: there, a relative link leads nowhere."""
-    site = PROJECT["urls"]["Documentation"]
+    site, source = PROJECT["urls"]["Documentation"], PROJECT["urls"]["Source"]
     pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    pictures = {f"_images/{one.name}" for one in (ROOT / "docs" / "pictures").iterdir()}  # where Sphinx puts them
+    raw = source.replace("github.com", "raw.githubusercontent.com") + "/main/"
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert links
     for link in links:
-        page = link.removeprefix(f"{site}/").rstrip("/")
-        assert link.startswith(f"{site}/"), link
-        assert page in pages | pictures or f"{page}/index" in pages, link
+        if link.startswith(raw):
+            assert (ROOT / link.removeprefix(raw)).is_file(), link
+        elif link.startswith(site):
+            page = link.removeprefix(f"{site}/").rstrip("/")
+            assert page in pages or f"{page}/index" in pages, link
+        else:  # a bug of another project
+            assert re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+/issues/\d+", link), link
