@@ -21,6 +21,7 @@ import yaml
 from petstore_mock import PetStoreMock
 from tests.live.stub import COMMAND, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
+from tests.sentences import PASSAGES, Passage
 from tools.documents import charts
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
@@ -132,8 +133,8 @@ def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
 
 
 @each(block for block in PYTHON if block.is_session_wide)
-def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
-    assert_passes(tmp_path, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
+def test_block_that_sets_the_session_up_passes_alone(folder: Path, block: Block) -> None:
+    assert_passes(folder, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
 
 
 @each(block for block in PYTHON if not block.has_tests and not block.file_name)
@@ -319,6 +320,22 @@ def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
             with urllib.request.urlopen(asked) as response:
                 assert json.load(response)["fault"]["kind"] == form["kind"]
         petstore.cancel_faults()
+
+
+INTERFACE = (ROOT / "docs" / "reference" / "interface.md").read_text(encoding="utf-8").replace("`", "")
+INTERFACE_ROWS = {
+    "; ".join(cell.strip() for cell in line.strip("| ").split("|"))
+    for line in INTERFACE.splitlines()
+    if line.startswith("|")
+}
+
+
+@pytest.mark.parametrize("passage", PASSAGES, ids=[f"{at}-{one.section}" for at, one in enumerate(PASSAGES)])
+def test_the_page_of_the_interface_has_each_sentence(passage: Passage) -> None:
+    """Some sentences of the table begin with the heading, or with the name of the schema."""
+    text, page = passage.text, " ".join(INTERFACE.split()).lower()
+    is_row = bool({text, text.partition("; ")[2]} & INTERFACE_ROWS)
+    assert is_row or all(part.lower() in page for part in text.split(": ", 1))
 
 
 @pytest.mark.parametrize(
