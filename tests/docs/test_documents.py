@@ -22,7 +22,7 @@ from petstore_mock import PetStoreMock
 from tests.live.stub import COMMAND, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
 from tests.sentences import PASSAGES, Passage
-from tools.documents import charts
+from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
 from tools.documents.tables import door_document
@@ -375,3 +375,10 @@ def test_every_link_of_the_readme_leads_to_a_page_of_the_site_or_to_a_report() -
             assert page in pages or f"{page}/index" in pages, link
         else:  # a bug of another project
             assert re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+/issues/\d+", link), link
+
+
+@pytest.mark.parametrize("page", corpus.PAGES)
+def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
+    """What the machine says of each is measured by a program that takes tens of minutes."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ..", generated(corpus.page_of(page), "corpus"), re.MULTILINE)
+    assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]
