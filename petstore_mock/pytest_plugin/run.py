@@ -41,7 +41,8 @@ class Run:
         self.warnings: dict[str, Warning] = {}
         self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # what came to worlds of fresh()
         self.leaks: list[Leak] = []  # requests of finished tests that came during this one
-        self.failures: list[str] = []  # the texts of its reports
+        self.reasons: list[str] = []  # the message of each of its failures
+        self.tracebacks: list[str] = []
         self.facts = {"passed"} if variant_of(item) is None else {"passed", "multiplied"}  # see Ledger
         self._warned: set[str] = set()
 
