@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from docutils import nodes
 from sphinx.ext.napoleon import GoogleDocstring
+from sphinx.util import logging
 
 from petstore_mock import __version__
 
@@ -36,6 +37,7 @@ myst_heading_anchors: Final = 3  # so that a link may name a heading
 html_theme: Final = "furo"
 html_title: Final = f"petstore_mock {release}"
 html_show_sphinx: Final = False
+smartquotes: Final = False  # messages are shown as programs print them
 html_static_path: Final = ["_static"]
 html_css_files: Final = ["site.css"]
 
@@ -94,9 +96,10 @@ def _show_signature(
 
 # Links
 
+_LOG: Final = logging.getLogger(__name__)
 _SITE: Final = "https://petstore-mock.readthedocs.io/en/stable/"
 _INTERFACE: Final = "reference/interface"
-# A section of an RFC stays text; so does one that the interface does not have.
+# A section of an RFC stays text.
 _SECTION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(\d(?:\.\d)?)(?![\d.]*\d)")
 _NO_LINKS: Final = (nodes.literal_block, nodes.reference, nodes.title, nodes.image, nodes.literal, nodes.raw)
 
@@ -112,13 +115,14 @@ def _link_sections(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link each § to its section of the interface, in pages and in docstrings."""
     anchors, builder = _sections(app), app.builder
     for text in list(doctree.findall(nodes.Text)):
-        parents = iter(_parents(text))
-        if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in parents):
+        if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
             continue
         parts: list[nodes.Node] = []
         end = 0
         for found in _SECTION.finditer(text):
-            if found[1] in anchors:
+            if found[1] and found[1] not in anchors:
+                _LOG.warning("the interface has no section %s", found[0], location=page)
+            elif found[1]:
                 address = f"{builder.get_relative_uri(page, _INTERFACE)}#{anchors[found[1]]}"
                 parts += [nodes.Text(text[end : found.start()]), nodes.reference("", found[0], refuri=address)]
                 end = found.end()
@@ -138,6 +142,8 @@ def _stay_on_the_site(app: Sphinx, doctree: nodes.document, page: str) -> None:
             name, _, anchor = link["refuri"].removeprefix(_SITE).partition("#")
             target = name.rstrip("/")
             target = target if target in app.env.all_docs else f"{target}/index".lstrip("/")
+            if target not in app.env.all_docs:
+                _LOG.warning("the site has no page %s", link["refuri"], location=page)
             link["refuri"] = app.builder.get_relative_uri(page, target) + (f"#{anchor}" if anchor else "")
             link["internal"] = True
 
