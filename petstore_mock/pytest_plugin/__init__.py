@@ -84,7 +84,7 @@ def petstore_options() -> Mapping[str, Any]:
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """Give a fake pet store service that listens on loopback, new in each test and each Hypothesis example.
-    Address it: url, api_key, headers; app, asgi and requests_session() in process.
+    Address it: url, api_key, headers; app and asgi in process.
     Set the scene: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
     Break the response: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
     Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().

@@ -138,7 +138,7 @@ class Run:
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
         # A client of wider scope has the key of a finished test, or the machine is slow: the variant is no reason.
-        has_old_key = bool(self.leaks) and self.home is not None and not self.home.world.journal.total
+        has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
         is_no_reason = has_old_key or type(error).__name__ == "DeadlineExceeded"  # of Hypothesis
         return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and is_no_reason)
 
