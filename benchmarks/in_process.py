@@ -94,7 +94,11 @@ def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
     app: Any = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     ours = httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://petstore.test", headers=headers)
     calls["petstore_mock: httpx over WSGI, list"] = lambda: ours.get("/v1/pets")
-    assert ours.get("/v1/pets").content == bodies().listed
+    petstore = PetStoreMock(seed=ANIMALS, api_key=KEY)
+    own = petstore.requests_session()
+    own.trust_env = False
+    calls["petstore_mock: requests_session(), list"] = lambda: own.get(_URL, headers=headers)
+    assert ours.get("/v1/pets").content == own.get(_URL, headers=headers).content == bodies().listed
     body = bodies().listed
     if find_spec("respx"):
         import respx  # noqa: PLC0415

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
@@ -180,10 +180,18 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "condition": lambda exchange, _: exchange.condition and exchange.condition.name,
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
+# A value of another type can't be met, so an assertion with times=0 would pass unnoticed.
+_TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
+    "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
+    "body": ("bytes or text", (bytes, str)),
+    "method": ("text", (str,)),
+    "path": ("text", (str,)),
+}
 
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return what a test passes as it is compared."""
+    _require_type(name, value)
     if name in {"query", "headers"} and not is_object(value):
         refuse(f"expected {name} as a mapping; got another value")  # which may be a key
     if name == "query":
@@ -192,6 +200,11 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
         return value.encode()
     known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
     return value if known is None or value is None else one_of(value, known, name)
+
+
+def _require_type(name: str, value: object) -> None:
+    words, types = _TYPES.get(name, ("", ()))
+    require(not words or (isinstance(value, types) and value is not True), f"{name} as {words}", **{name: value})
 
 
 # Values

@@ -11,12 +11,14 @@ from petstore_mock.core.world import World
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
-from petstore_mock.transport.in_process import AsgiApp, WsgiApp
+from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date, datetime
     from os import PathLike
+
+    import requests
 
     from petstore_mock.core.options import WorldOptions
     from petstore_mock.interface.behaviour import Behaviour
@@ -176,6 +178,14 @@ class PetStoreMock(PetStore):
     def asgi(self) -> AsgiApp:
         """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
         return AsgiApp(self.service)
+
+    def requests_session(self) -> requests.Session:
+        """Return a session of requests that calls this mock in process, whatever host a request names.
+
+        Raises:
+            PetStoreMockError: requests is not installed.
+        """
+        return requests_session(self.service)
 
     # Worlds
 

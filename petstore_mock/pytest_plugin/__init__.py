@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.common.environment import variable_of
+from petstore_mock.common.values import variable_of
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin import settings
@@ -84,7 +84,7 @@ def petstore_options() -> Mapping[str, Any]:
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """Give a fake pet store service that listens on loopback, new in each test and each Hypothesis example.
-    Address it: url, api_key, headers; app and asgi in process.
+    Address it: url, api_key, headers; app, asgi and requests_session() in process.
     Set the scene: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
     Break the response: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
     Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().

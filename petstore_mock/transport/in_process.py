@@ -1,4 +1,4 @@
-"""The fake without a socket: as a WSGI (PEP 3333) and an ASGI application."""
+"""The fake without a socket: as a WSGI (PEP 3333) and an ASGI application, and as a session of requests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays, refuse
-from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
 from petstore_mock.transport.reading import RequestError, check_head
@@ -19,6 +19,8 @@ from petstore_mock.transport.reading import RequestError, check_head
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+    import requests
 
     from petstore_mock.http.handler import Handler
 
@@ -205,3 +207,53 @@ def _of_scope(scope: Message) -> ApiRequest:
     fields = Fields((bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"])
     version = f"HTTP/{scope.get('http_version', '1.1')}"
     return ApiRequest(scope["method"], target, fields, started=perf_counter(), version=version, root_path=quote(root))
+
+
+# requests
+
+
+def requests_session(handler: Handler) -> requests.Session:
+    """Return a session of requests that calls the fake, whatever host a request names: no socket, no thread.
+
+    Raises:
+        PetStoreMockError: requests is not installed.
+    """
+    try:
+        import requests  # noqa: PLC0415  # the user's own
+        from requests.adapters import HTTPAdapter  # noqa: PLC0415
+        from urllib3 import HTTPHeaderDict, HTTPResponse  # noqa: PLC0415
+    except ImportError:
+        refuse("expected requests to be installed: pip install requests; or use petstore.app")
+
+    class InProcess(HTTPAdapter):
+        def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
+            status, fields, body = _respond(handler, _of_prepared(request))
+            raw = HTTPResponse(
+                io.BytesIO(b"".join(body)),
+                headers=HTTPHeaderDict(fields),
+                status=status,
+                version=11,
+                reason=reason_phrase(status),
+                preload_content=False,
+                request_method=request.method,
+            )
+            return self.build_response(request, raw)
+
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, InProcess())
+    return session
+
+
+def _of_prepared(request: requests.PreparedRequest) -> ApiRequest:
+    fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
+    if "Host" not in request.headers:
+        fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
+    body: Any = request.body or b""
+    body = body.read() if hasattr(body, "read") else body
+    whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
+    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, started=perf_counter())
+
+
+def _octets(text: str | bytes | bytearray) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)

@@ -104,7 +104,7 @@ def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
 
 def test_what_needs_the_same_process_says_so(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
-        for name in ("app", "asgi", "httpserver"):
+        for name in ("app", "asgi", "httpserver", "requests_session"):
             with pytest.raises(PetStoreMockError, match="process"):
                 getattr(petstore, name)
             with pytest.raises(AttributeError):

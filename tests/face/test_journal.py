@@ -243,8 +243,6 @@ def test_assert_called_finds_the_request(
         ("createPet", {"path": "/pets"}, "'/v1/pets'", "'/pets'"),
         ("createPet", {"query": {"a": "1"}}, "{}", "{'a': '1'}"),
         ("createPet", {"fault": "reset"}, "none", "'reset'"),
-        ("createPet", {"status": 201.0}, "201", "201.0"),
-        ("createPet", {"body": {}}, '"Rex"', "{}"),
         ("createPet", {"condition": "missing_key"}, "none", "missing_key"),
         ("listPets", {"limit": 6}, "'5'", "'6'"),
         ("listPets", {"limit": True}, "'5'", "True"),
@@ -252,7 +250,7 @@ def test_assert_called_finds_the_request(
         ("getPet", {"status": 201}, "503", "server_error(503)"),
         (None, {"limit": 99, "path": "/v1/pets/7"}, "getPet", "limit"),
     ],
-    ids=range(22),
+    ids=range(20),
 )
 def test_a_near_miss_says_what_was_and_what_was_expected(
     petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], was: str, expected: str
@@ -324,6 +322,10 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         ("createPet", {"category_id": 1}, "'categoryId'"),
         ("createPet", {"limit": 1}, "name, categoryId, status"),
         (None, {"header": {}}, "'headers'"),
+        ("createPet", {"status": 201.0, "times": 0}, "status"),
+        ("createPet", {"status": True}, "status"),
+        ("createPet", {"body": {}}, "body"),
+        (None, {"method": b"GET"}, "method"),
         ("getPet", {"status": None}, "status"),
         ("listPets", {"time": 2}, "'times'"),
         ("listPets", {"query": "limit=1"}, "query"),
@@ -339,7 +341,7 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         ("listPets", {"timeout": 1, "times": 0}, "times"),
         ("listPet", {"timeout": 30}, "'listPets'"),
     ],
-    ids=range(18),
+    ids=range(22),
 )
 def test_an_impossible_question_or_wait_is_refused(
     petstore: Face, operation: str | None, criteria: dict[str, Any], named: str

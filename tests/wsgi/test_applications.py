@@ -11,6 +11,7 @@ from wsgiref.util import is_hop_by_hop, setup_testing_defaults
 
 import httpx
 import pytest
+import requests
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -93,3 +94,61 @@ def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
     SimpleHandler(io.BytesIO(), sent, io.StringIO(), environ).run(petstore.app)
     assert sent.getvalue().startswith(f"HTTP/1.0 {status} ".encode())
     assert f"\r\n{name}:".encode() not in sent.getvalue()
+
+
+def test_a_session_of_requests_waits_for_a_delay_and_can_meet_no_reset(petstore: PetStoreMock) -> None:
+    with petstore.requests_session() as session:
+        petstore.inject(faults.delay(0.05), times=1)
+        listed = session.get("https://api.petstore.test/v1/pets", params={"limit": 1}, headers=petstore.headers)
+        assert listed.json() == petstore.pets
+        entry = petstore.journal.last
+        assert (entry.query, entry.headers["host"], entry.duration >= 0.05) == (
+            {"limit": "1"},
+            "api.petstore.test",
+            True,
+        )
+        petstore.inject(faults.reset())
+        with pytest.raises(PetStoreMockError, match=r"petstore\.url"):
+            session.get("https://api.petstore.test/v1/pets", headers=petstore.headers)
+
+
+LIST = "/v1/pets"
+BODY = b'{"name":"Rex","categoryId":1}'
+TYPED = {"Content-Type": "application/json"}
+ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "a head": ("HEAD", f"{LIST}/1", {}),
+    "a head of nothing": ("HEAD", f"{LIST}/99", {}),
+    "options": ("OPTIONS", LIST, {}),
+    "an unknown method": ("FOO", LIST, {}),
+    "a long target": ("GET", f"{LIST}?x={'a' * 20_000}", {}),
+    "many fields": ("GET", LIST, {"headers": {f"X-{number}": "1" for number in range(120)}}),
+    "an unknown expectation": ("GET", LIST, {"headers": {"Expect": "200-maybe"}}),
+    "no body": ("POST", LIST, {"headers": TYPED}),
+    "no type": ("POST", LIST, {"data": BODY}),
+    "a body": ("POST", LIST, {"headers": TYPED, "data": BODY}),
+    "chunks": ("POST", LIST, {"headers": TYPED, "data": [BODY[:5], BODY[5:]]}),
+    "too many chunks": ("POST", LIST, {"headers": TYPED, "data": [b" " * 65_536] * 20}),
+    "a body where none belongs": ("GET", LIST, {"headers": TYPED, "data": BODY}),
+    "a percent": ("GET", f"{LIST}/%31", {}),
+    "slashes": ("GET", "/v1//pets", {}),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_session_of_requests_receives_what_a_socket_sends(asked: str) -> None:
+    method, target, options = ASKED[asked]
+    received = []
+    for over_socket in (False, True):
+        with PetStoreMock(seed=3, api_key="a-key") as petstore:
+            with requests.Session() if over_socket else petstore.requests_session() as session:
+                session.trust_env = False
+                given = {**options, "headers": {**petstore.headers, **options.get("headers", {})}}
+                if isinstance(given.get("data"), list):
+                    given["data"] = iter(given["data"])
+                response = session.request(method, petstore.url.removesuffix("/v1") + target, timeout=30, **given)
+            fields = {name.lower(): value for name, value in response.headers.items()}
+            for name in ("date", "connection"):  # the second is the socket's
+                fields.pop(name, None)
+            condition = petstore.journal.last.condition
+            received.append((response.status_code, fields, response.text[:60], condition and condition.name))
+    assert received[0] == received[1]
