@@ -7,7 +7,6 @@ import dataclasses
 import json
 import pickle
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,21 +32,17 @@ def client(petstore: PetStoreMock) -> Iterator[Client]:
 # Options
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"strict": "false"}, "strict='false'"),
-    ({"random_seed": None}, "random_seed=None"),
-    ({"port": "8080"}, "port='8080'"),
-    ({"port": True}, "port=True"),
-    ({"host": 1}, "host=1"),
+    *(({name: value}, f"{name}={value!r}") for name, value in (("strict", "false"), ("random_seed", None))),
+    *(({name: value}, f"{name}={value!r}") for name, value in (("port", "8080"), ("port", True), ("host", 1))),
     ({"tls": "yes"}, "tls"),
     ({"at": "tomorrow"}, "'tomorrow'"),
     ({"seed": -1}, "-1"),
     ({"seed": {"name": "Rex"}}, "seed"),
     ({"seed": [{}, {"name": 5}]}, "animal 1"),
-    ({"seed": 10_000_001}, "10,000,000"),
+    ({"seed": 1_000_001}, "1,000,000"),
     ({"seed": "\0"}, "'\\x00'"),
     ({"behaviour": "hostil"}, "'hostile'"),
-    ({"behaviour": 5}, "5"),
-    ({"behaviour": "absent.toml"}, "absent.toml"),
+    *(({"behaviour": one}, str(one)) for one in (5, "absent.toml")),
     ({"mutant": "list-wraped"}, "'list-wrapped'"),
 ]
 
@@ -180,43 +175,16 @@ def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock) -> None:
 
 
 @pytest.mark.parametrize("over", ["wsgi", "asgi"])
-@pytest.mark.parametrize(
-    "fault",
-    [
-        *(faults.hang(), faults.reset(), faults.empty_reply()),
-        *(faults.truncate(), faults.dribble(9), faults.malformed_chunk()),
-    ],
-    ids=str,
-)
-def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(
-    petstore: PetStoreMock, fault: faults.Fault, over: str
-) -> None:
-    petstore.inject(fault, times=1)
-    with Client(petstore, over) as client, pytest.raises(PetStoreMockError, match=r"petstore\.url"):
-        client.list()
-    assert petstore.journal.last.fault == fault
-    with pytest.raises(VerificationError, match=r"petstore\.url"):
-        petstore.verify()
-
-
-@pytest.mark.parametrize("over", ["wsgi", "asgi"])
-def test_a_delay_is_waited_for(petstore: PetStoreMock, over: str) -> None:
-    petstore.inject(faults.delay(0.05), on="createPet", times=1)
-    with Client(petstore, over) as client:
-        assert client.create(name="Rex", categoryId=1).status == 201
-    assert (petstore.journal.last.outcome, petstore.journal.last.duration >= 0.05) == ("delayed", True)
-
-
-def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
-    petstore.inject(faults.delay(600), on="createPet")
-    statuses: list[int | None] = []
-    thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
-    thread.start()
-    petstore.journal.wait_for("createPet", timeout=30)
-    assert client.list().status == 200, "a delay blocks no other request"
-    petstore.stop()
-    thread.join(30)
-    assert (statuses, petstore.pets) == ([503], [])
+def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(petstore: PetStoreMock, over: str) -> None:
+    streams = faults.truncate(), faults.dribble(9), faults.malformed_chunk()
+    for fault in (faults.hang(), faults.reset(), faults.empty_reply(), *streams):
+        petstore.inject(fault, times=1)
+        with Client(petstore, over) as client, pytest.raises(PetStoreMockError, match=r"petstore\.url"):
+            client.list()
+        assert petstore.journal.last.fault == fault
+        with pytest.raises(VerificationError, match=r"petstore\.url"):
+            petstore.verify()
+        petstore.reset()
 
 
 # Notes
@@ -269,12 +237,6 @@ def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> N
     assert [value for name, value in petstore.journal.last.response_fields if name == "Set-Cookie"] == ["a=1", "b=2"]
 
 
-@pytest.mark.parametrize("headers", [{"A": ["b\n"]}, {"A": [["b"]]}, {"Connection": ["close"]}, {"A": None}], ids=str)
-def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) -> None:
-    with pytest.raises(PetStoreMockError, match=r"expected (a header field that HTTP allows|no Connection)"):
-        faults.respond(200, headers=headers)
-
-
 @pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
 @pytest.mark.parametrize("name", ["self", "journal", "clock", "app", "asgi", "handle"])
 def test_what_lives_in_its_process_says_what_to_hand_over(
@@ -284,12 +246,3 @@ def test_what_lives_in_its_process_says_what_to_hand_over(
     found = {"self": petstore, "handle": petstore.inject(503)}.get(name) or getattr(petstore, name)
     with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
         through([found] if through is not copy.copy else found)
-
-
-def test_an_entry_can_be_copied_and_pickled(petstore: PetStoreMock) -> None:
-    with Client(petstore) as client:
-        client.list()
-    entry = petstore.journal.last
-    for found in (copy.copy(entry), copy.deepcopy(entry), pickle.loads(pickle.dumps(entry))):
-        assert repr(found) == repr(entry)
-    assert petstore.api_key.encode() not in pickle.dumps(petstore.journal[:])
