@@ -7,6 +7,7 @@ import dataclasses
 import json
 import pickle
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,6 +188,18 @@ def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(petstore:
         petstore.reset()
 
 
+def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
+    petstore.inject(faults.delay(600), on="createPet")
+    statuses: list[int | None] = []
+    thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
+    thread.start()
+    petstore.journal.wait_for("createPet", timeout=30)
+    assert client.list().status == 200, "a delay blocks no other request"
+    petstore.stop()
+    thread.join(30)
+    assert (statuses, petstore.pets) == ([503], [])
+
+
 # Notes
 
 
@@ -235,6 +248,12 @@ def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> N
             response = client.bare("GET", "/v1/pets", [*petstore.headers.items()])
             assert (response.all("Set-Cookie"), response.all("Vary")) == (["a=1", "b=2"], ["Accept"])
     assert [value for name, value in petstore.journal.last.response_fields if name == "Set-Cookie"] == ["a=1", "b=2"]
+
+
+@pytest.mark.parametrize("headers", [{"A": ["b\n"]}, {"A": [["b"]]}, {"Connection": ["close"]}, {"A": None}], ids=str)
+def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) -> None:
+    with pytest.raises(PetStoreMockError, match=r"expected (a header field that HTTP allows|no Connection)"):
+        faults.respond(200, headers=headers)
 
 
 @pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
