@@ -10,19 +10,17 @@ from typing import Annotated, Any, Final, TypedDict
 
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.core.host import WorldEvent
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
-from petstore_mock.core.world import World
+from petstore_mock.core.world import World, WorldEvent
 from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.outcomes import Coverage
+from petstore_mock.journal.outcomes import coverage_of
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
-from petstore_mock.journal.waiting import wait_blocking
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
 _HEARTBEAT: Final = 10.0  # seconds; only a failed write shows that the client of a stream has gone
@@ -108,7 +106,7 @@ def wait_for_requests(
         return came >= wanted or has_ended()
 
     while not is_done() and (left := deadline - monotonic()) > 0:
-        wait_blocking(journal, is_done, min(left, _POLL))
+        journal.wait_until(is_done, min(left, _POLL))
     met = is_done() and not has_ended()
     if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()
@@ -124,7 +122,7 @@ def assert_requests(
     where: Criteria | None = None,
 ) -> AssertedData:
     """Assert that the journal has exactly the given number of matching requests, or at least one."""
-    passed, message = world.journal.check(operation, count if times is None else times, where or {})
+    passed, message, _ = world.journal.judge(Asked(where or {}, operation), count if times is None else times)
     return {"passed": passed, "message": message}
 
 
@@ -150,7 +148,7 @@ def show_archive(world: World) -> Annotated[dict[str, Any], Keywords("Archive")]
 @verb("GET", "requests.html", locks=False, media_type="text/html; charset=utf-8")
 def show_table(world: World, last: Limit = 50) -> str:
     """Return the newest requests as an HTML page."""
-    table = exchange_table(world.journal.kept[-last:], details=True)
+    table = exchange_table(world.journal.kept[-last:])
     return page(f"Requests of {world.name or DEFAULT_WORLD}", [table])
 
 
@@ -172,10 +170,7 @@ def show_curl(world: World, number: int) -> str:
 @verb("GET", "coverage", locks=False)
 def show_coverage(world: World) -> Annotated[dict[str, Any], Keywords("Coverage")]:
     """Count the documented outcomes and the faults among the kept requests."""
-    coverage = Coverage()
-    for exchange in world.journal.kept:
-        coverage.add(exchange)
-    return coverage.to_data()
+    return coverage_of(world.journal.kept)
 
 
 @verb("POST", "connections/close", 204)
@@ -209,7 +204,7 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
             value: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
             queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **value}))
 
-    worlds.host.watch(add)
+    worlds.host.watchers.append(add)
     try:
         with nullcontext() if only is None else worlds.visiting(only):
             yield b": the events of petstore-mock\n\n"
@@ -223,4 +218,4 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
                 yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
                 is_over = only is not None and data.get("event") == "ended"
     finally:
-        worlds.host.unwatch(add)
+        worlds.host.watchers.remove(add)

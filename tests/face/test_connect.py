@@ -74,19 +74,16 @@ def test_a_named_world_is_made_once_and_never_ended(stub: PetStoreMock, address:
     assert worlds(stub) == ["default", "mine"]
 
 
-NO_ADDRESSES = [
+NO_ADDRESSES: list[Any] = [
     *("", "127.0.0.1:8080", "ftp://127.0.0.1", None, 8080, "http://", "http://127.0.0.1:99999", "http://[::1"),
     b"http://a",
 ]
 
 
-@pytest.mark.parametrize("url", NO_ADDRESSES, ids=repr)
-def test_an_invalid_address_is_refused(url: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetStoreMockError, match="address"):
-        connect(url)
-
-
-def test_an_invalid_name_of_a_world_is_refused(stub: PetStoreMock) -> None:
+def test_an_invalid_address_or_name_is_refused(stub: PetStoreMock) -> None:
+    for url in NO_ADDRESSES:
+        with pytest.raises(PetStoreMockError, match="address"):
+            connect(url)
     names: list[Any] = ["..", "a/b", "", "x" * 101, 7]
     for url, name in (*((stub.url, name) for name in names), (f"{stub.url.removesuffix('/v1')}/w/one/v1", "two")):
         with pytest.raises(PetStoreMockError):
@@ -139,7 +136,7 @@ def test_dropped_requests_are_counted_and_queries_about_them_raise_an_error() ->
         for query in ("?limit=x", "", "", "", ""):
             client.list(query)
         journal = world.journal
-        assert (len(journal), journal.last.number, [entry.number for entry in journal[-3:]]) == (5, 5, [3, 4, 5])
+        assert (len(journal), journal.last.number, journal[-3].number) == (5, 5, 3)
         assert len(journal.assert_called("listPets")) == len(journal.wait_for("listPets", times=3, timeout=0)) == 3
         journal.assert_called("listPets", times=5)
         journal.assert_not_called("getPet")
