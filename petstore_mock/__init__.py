@@ -1,6 +1,6 @@
 """An in-process fake of the pet store service, for testing its clients.
 
-Python loads each public name on first use (PEP 562). Pytest imports this package in every run, so the import is cheap.
+Python loads each public name on first use (PEP 562), because pytest imports this package in every run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The errors and warnings that the fake raises in tests.
 
-They report wrong use of the fake, or a failed verification. A wrong *request* gets a response with a 4xx status.
+A wrong *request* raises none of them: it gets a response with a 4xx status.
 """
 
 from __future__ import annotations

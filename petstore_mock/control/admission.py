@@ -48,8 +48,9 @@ def is_loopback(address: str) -> bool:
 
 
 def check_token(token: str) -> str:
-    """Return the token if a header field can carry it (RFC 9110 §5.5). The error does not show the token."""
+    """Return the token if a header field can carry it (RFC 9110 §5.5)."""
     fits = token and token.isascii() and token.isprintable() and token.strip() == token
+    # The error must not show the token.
     require(fits, "a control token of printable ASCII characters, without spaces around it", length=len(token))
     return token
 
@@ -69,7 +70,7 @@ class Admission:
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
-        """Refuse a request that a page of another site may have sent. Links may lead to the console page."""
+        """Refuse requests of other sites' pages, but accept links to the console."""
         host = (request.header("Host") or "").lower()
         own = [f"{name}:{port}" for name in _LOOPBACK_HOSTS]
         own += _LOOPBACK_HOSTS if port in {80, 443} else ()
@@ -94,7 +95,7 @@ class Admission:
             raise ProblemError(403, "expected a request from this origin; got one from a page of another site")
 
     def check_token(self, request: ApiRequest) -> None:
-        """Refuse a request without the right token. The comparison takes constant time."""
+        """Refuse a request without the right token, which is compared in constant time."""
         given = request.header(TOKEN_HEADER) or ""
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise ProblemError(

@@ -17,7 +17,7 @@ _PAGE: Final = "index.html"
 
 @cache
 def _files() -> dict[str, tuple[bytes, str]]:
-    """Return the content and the media type of each file. Requests can read no other file."""
+    """Return content and media type of each file that a request can read."""
     return {
         file.name: (file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8")
         for file in _DIRECTORY.iterdir()
@@ -26,7 +26,7 @@ def _files() -> dict[str, tuple[bytes, str]]:
 
 
 def console_page(path: str) -> tuple[int, bytes, dict[str, str]] | None:
-    """Return status, body and header fields for a path below ``/__petstore``; None where no file has this path."""
+    """Return status, body and header fields for a path below ``/__petstore``, or None."""
     if not path:
         return 308, b"", {"Location": "__petstore/"}  # the relative links of the page need the slash
     name = _PAGE if path in {"/", "/latest"} else path[1:]

@@ -88,7 +88,7 @@ class Door:
     # Called by the transport
 
     def serves(self, request: ApiRequest) -> bool:
-        """Return whether the door handles a request. The fake neither journals these requests nor breaks them."""
+        """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
         return is_browser or path in _BROWSER_PATHS or _PATH.fullmatch(path) is not None
@@ -150,7 +150,7 @@ class Door:
         found = {verb.method: (verb, one) for pattern, verb in self._routes if (one := pattern.fullmatch(path[1:]))}
         found |= {"HEAD": found["GET"]} if "GET" in found else {}
         page = console_page(path)
-        if path != "/health" or name is not None or method not in found:  # every client may read health
+        if path != "/health" or name is not None or method not in found:  # health is open to all
             self._admit(request, to_page=page is not None)
         if method not in KNOWN_METHODS:  # RFC 9110 §9.1
             raise ProblemError(501, f"expected an HTTP method; got {cut(method, 40)}")
@@ -200,7 +200,7 @@ class Door:
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:
-        """Return the scheme, host and port of the service: --public-url, else those that the client used."""
+        """Return scheme, host and port of the service: --public-url, else those of the request."""
         host, shared = request.header("Host") or "localhost", self._worlds.host
         if self.server is not self._service:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -209,7 +209,7 @@ class Door:
 
 
 def _parts_of(target: str) -> tuple[str | None, str]:
-    """Return the world in a path (None at the root), and the rest of the path after ``/__petstore``."""
+    """Return the world in a path (None at the root) and the path below ``/__petstore``."""
     match = _PATH.fullmatch(target)
     if match is None:
         raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
@@ -231,7 +231,7 @@ def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an obj
 
 
 def _typed(text: str, rules: Schema) -> object:
-    """Return the value that text in a path or query means. Other text stays a string, which the schema refuses."""
+    """Return the value of text in a path or query. The schema refuses text that stays a string."""
     kind = rules.get("type")
     return read_integer(text) if kind == "integer" else _FLAGS.get(text, text) if kind == "boolean" else text
 
@@ -262,7 +262,7 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
 
 
 def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the value if its schema allows it. The common case, no arguments, needs no validator."""
+    """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
         more = len(found) + found.omitted - _SHOWN

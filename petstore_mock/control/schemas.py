@@ -1,4 +1,4 @@
-"""JSON Schemas of the verbs' arguments and results, and the OpenAPI 3.1 document that contains them."""
+"""JSON Schemas of the verbs' arguments and results, and the OpenAPI document with them."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str,
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(_COMPONENTS.items())),  # complete: the loop above has added those of each verb
+            "schemas": dict(sorted(_COMPONENTS.items())),  # complete after the loop over the verbs
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
         },
     }

@@ -1,4 +1,4 @@
-"""``PetStore``: the methods with which a test steers one world: its animals, keys, faults, journal and clock."""
+"""``PetStore``: the methods with which a test steers one world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PetStore(Stays):
-    """The methods that ``PetStoreMock`` and ``RemotePetStore`` share. The latter overrides the access to the world.
+    """The methods that ``PetStoreMock`` and ``RemotePetStore`` share.
 
     Attributes:
         world: the world in this process; internal.
@@ -196,9 +196,9 @@ class PetStore(Stays):
         return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change ``fields`` of the animal ``pet_id`` and return the animal. ``status=None`` removes the status.
+        """Change ``fields`` of the animal ``pet_id`` and return it. ``status=None`` removes the status.
 
-        The call stands for another actor of the store: the interface shows no operation that changes a status (§3).
+        This stands for another actor: the interface shows no operation that changes a status (§3).
 
         Raises:
             PetStoreMockError: there is no such animal, or a field is invalid.
@@ -250,8 +250,9 @@ class PetStore(Stays):
         probability: float = 1.0,
         off_contract: bool = False,
     ) -> FaultHandle:
-        """Plan a fault for valid requests. If several faults match a request, the one planned first fires.
+        """Plan a fault for valid requests.
 
+        If several faults match a request, the fake tries them in the order of planning until one fires.
         Faults of ``faults.tls`` break connections instead of requests. The fake closes kept connections, so that
         clients connect again. ``times``, ``after`` and ``probability`` count these new connections. The other arguments
         have no effect.
@@ -299,7 +300,7 @@ class PetStore(Stays):
             gaps: the alternative for each gap by its name. They override ``behaviour``.
 
         Raises:
-            PetStoreMockError: there is no such preset, gap or alternative. The message suggests the nearest name.
+            PetStoreMockError: there is no such preset, gap or alternative. The message has the nearest name.
         """
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
@@ -313,7 +314,7 @@ class PetStore(Stays):
     # The end of a block
 
     def _leave(self, error: BaseException | None, where: str) -> None:
-        """Verify at the end of a block, unless an exception leaves it. Add the journal to the exception."""
+        """Verify at the end of a block. Add the journal to an exception that leaves the block."""
         __tracebackhide__ = True
         problems: list[Any] = [] if error is None else self._do(worlds.report_problems, {})["problems"]
         try:

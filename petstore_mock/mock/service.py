@@ -63,7 +63,7 @@ class Service:
         self._stubs: Listener | None = None
         self._door: Door | None = None
         if listener["control"]:
-            needs = f"one of {', '.join(_LOOPBACK)} with control=True (for others: petstore-mock serve --control)"
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True (others: petstore-mock serve --control)"
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
 
@@ -113,7 +113,7 @@ class Service:
         return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
-        """Return the expectations if they may serve a request: it has no route and is no CORS preflight."""
+        """Return the expectations if a request has no route and is no CORS preflight."""
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None

@@ -28,7 +28,7 @@ class Tls:
         self.context(None)  # makes the certificate now, so that no client waits for it
 
     def client_context(self) -> ssl.SSLContext:
-        """Return a context for clients in this process: it has Python's defaults and trusts only this authority."""
+        """Return a context with Python's defaults that trusts only this authority, for clients in this process."""
         return ssl.create_default_context(cafile=self.ca_path)
 
     def environ(self) -> dict[str, str]:

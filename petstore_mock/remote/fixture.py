@@ -1,4 +1,4 @@
-"""The fake of a pytest session that uses a stub in another process. Each test has its own world in the stub."""
+"""The fake of a pytest session that uses a stub in another process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Elsewhere:
     def __init__(self, url: str, options: Mapping[str, Any], token: str | None) -> None:
         self._door = door = RemoteDoor(url, token)
         if door.name is not None:
-            refuse(f"expected the address of a stub, because each test makes a world; got that of world {door.name!r}")
+            refuse(f"expected the address of a stub, not of a world; got that of world {door.name!r}")
         self._options = options
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # differs between workers of pytest-xdist
         self._owners: dict[str, str] = {}  # the test of each world
@@ -58,7 +58,7 @@ class Elsewhere:
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
         self.world._begin(name, options)  # noqa: SLF001  # private to this package
-        if start.get("seed") is not None:  # added to the session's animals, so that a reset restores all of them
+        if start.get("seed") is not None:  # a reset must restore them with the session's animals
             self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
         former, self._name = self._name, name
@@ -79,7 +79,7 @@ class Elsewhere:
         self._door.send(worlds.report_problems, self._name, {})
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
-        """Return the stub's number of leaks, and the leaks of this session after the first ``count``."""
+        """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
         new: list[dict[str, Any]] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         own = [leak for leak in new if leak["world"] in self._owners]
@@ -96,7 +96,7 @@ class Elsewhere:
         }
 
     def stop(self) -> None:
-        """Do nothing: the plugin verifies the last test after its fixtures ended, and needs its world."""
+        """Do nothing: the plugin verifies the last test later and needs its world."""
 
     def close(self) -> None:
         no_proxy.unexempt(self.world)

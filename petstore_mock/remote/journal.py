@@ -1,4 +1,4 @@
-"""The journal of a remote world: it fetches new requests before each query, and the door checks assertions."""
+"""The journal of a remote world. The door checks its assertions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RemoteJournal(Journal):
         self._do(expect_requests, {"numbers": numbers, "clears": self._their_clears})
 
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
-        """Let the door check the criteria, because only the door sees everything, such as unmasked keys."""
+        """Let the door check the criteria: only the door sees unmasked keys."""
         result = self._do(assert_requests, {**_question(asked), "times": times})
         return result["passed"], result["message"], self._matching(asked) if result["passed"] else []
 

@@ -1,4 +1,4 @@
-"""``connect()`` and ``RemotePetStore``: the methods of ``PetStoreMock`` for a world of a stub in another process."""
+"""``connect()`` and ``RemotePetStore``, a world of a stub in another process."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class RemotePetStore(PetStore):
         self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
     def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
-        """Use the world ``name``. With options, replace it; with None, make it only if it does not exist."""
+        """Use the world ``name``. Replace it with ``options``; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
         given, world = options or {}, None
         if options is None:
@@ -144,7 +144,7 @@ class RemotePetStore(PetStore):
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the key that reports must mask. They recognise issued keys by their form. Internal."""
+        """Return the key that reports must mask; issued keys have a known form. Internal."""
         return (self._key,)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -193,7 +193,7 @@ class RemotePetStore(PetStore):
         return self._door.url_of(self._name)
 
     def close_connections(self) -> None:
-        """Close the idle connections that this world used last. The world at the root closes all idle connections."""
+        """Close the idle connections that this world used last; at the root, all idle connections."""
         self._do(requests.close_connections, {})
 
     # Access to the world
@@ -244,7 +244,7 @@ class RemotePetStore(PetStore):
 
 
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checked options of a world in the JSON form of the door. The door reads no files, so read them here."""
+    """Return checked options of a world in the JSON form of the door, which reads no files."""
     sent = {name: value for name, value in checked(options, "world").items() if value is not None}
     if "at" in sent:
         sent["at"] = iso(sent["at"])

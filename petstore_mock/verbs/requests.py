@@ -1,4 +1,4 @@
-"""Verbs for the requests of a world: list them, wait for them, assert them, and stream them as events."""
+"""Verbs for the requests of a world: list, wait, assert, and stream as events."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Stream requests, and worlds that are made, reset, cleared or ended. At the root, stream those of all worlds."""
+    """Stream requests, and worlds that are made, reset, cleared or ended; at the root, those of all worlds."""
     return _events(worlds, None if name is None else worlds.find(name))
 
 

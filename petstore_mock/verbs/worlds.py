@@ -121,7 +121,7 @@ def verify_world(world: World) -> VerificationData:
 @verb("POST", "world/verification")
 def report_problems(world: World, *, again: bool = True) -> VerificationData:
     """List the problems that would fail a test, and mark them as reported."""
-    return _verification(world.verification.report(again=again))  # `again` repeats problems that were reported before
+    return _verification(world.verification.report(again=again))  # `again`: reported ones too
 
 
 @verb("DELETE", "world")
