@@ -33,7 +33,7 @@ class Elsewhere:
     def __init__(self, url: str, options: Mapping[str, Any], token: str | None) -> None:
         self._door = door = RemoteDoor(url, token)
         if door.name is not None:
-            refuse(f"expected the address of a stub, not of a world; got that of world {door.name!r}")
+            refuse(f"expected the root of a stub, not a world; got the address of world {door.name!r}")
         self._options = options
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # differs between workers of pytest-xdist
         self._owners: dict[str, str] = {}  # the test of each world
