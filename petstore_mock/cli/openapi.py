@@ -1,4 +1,4 @@
-"""``petstore-mock openapi``: the interface as an OpenAPI document."""
+"""``petstore-mock openapi``: prints the interface as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from petstore_mock.journal.exchange import is_base_url
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-DESCRIPTION: Final = "Print the interface as an OpenAPI 3.1 document, made from its table and schemas."
+DESCRIPTION: Final = "Print the interface as an OpenAPI 3.1 document, generated from its table and schemas."
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--server", metavar="URL", help="a base address to name first, such as http://127.0.0.1:8080/v1"
+        "--server", metavar="URL", help="a base address to list first, such as http://127.0.0.1:8080/v1"
     )
 
 
