@@ -31,7 +31,7 @@ COMMANDS: Final = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code. Without ``arguments``, the process's own are used."""
+    """Run a command and return its exit code. By default, the arguments are those of the process."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):  # a replaced or closed stream
             # A name that the terminal can't show must not end the server.

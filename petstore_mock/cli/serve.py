@@ -126,7 +126,7 @@ def _service(options: Options, certificates: ServerTls | None, log: RequestLog |
 
 
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:
-    """Open the control door, and return a generated token and the server of the door's own port, if there are any."""
+    """Open the control door. Return its generated token (or None), and the server of its own port (or None)."""
     token, port, made_up = options["control_token"], options["control_port"], None
     opening = [name for name in ("control", "control_token", "control_port") if options[name] not in {None, False}]
     if options["no_control"] and opening:

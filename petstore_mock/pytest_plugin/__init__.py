@@ -29,12 +29,12 @@ _COMMAND_LINE: Final = {
     "explore": (
         "N",
         settings.number_or_all,
-        "Also run each test of petstore under N behaviours that vary one gap each.",
+        "Also run each test that uses petstore under N behaviours. Each changes one gap.",
     ),
     "mutants": (
         "N",
         settings.number_or_all,
-        "Also run each test of petstore against N mutants of the service, or all.",
+        "Also run each test that uses petstore against N mutants of the service, or all.",
     ),
     "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests notice a smaller share of the mutants."),
     "mutants-json": ("FILE", str, "Write a JSON file of the mutants and the tests that noticed them."),
@@ -91,11 +91,11 @@ def petstore_options() -> Mapping[str, Any]:
 
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
-    """Give a fake pet store service that listens on loopback, new in each test and each Hypothesis example.
-    Address it: url, api_key, headers; app, asgi and requests_session() in process.
-    Set the scene: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
-    Break the response: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
-    Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
+    """Return a fake pet store service on loopback. Each test and each Hypothesis example gets a new world.
+    Connect: url, api_key, headers; app, asgi and requests_session() in process.
+    Set up: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
+    Inject faults: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
+    Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
     """  # noqa: D205  # `pytest --fixtures` shows only the first paragraph
     session = _sessions[-1]  # the fixture `pytestconfig` would cost 20 µs per test
     home = settings.start_fake(session.config, petstore_options)

@@ -59,7 +59,7 @@ class Ledger:
         return {fact: sorted(tests) for fact, tests in sorted(found.items())}
 
     def under_mutant(self, fact: str, mutant: str) -> list[str]:
-        """Return the tests with a fact under a mutant that pass without it."""
+        """Return the tests that have a fact under a mutant and pass without the mutant."""
         passed = {*self.tests("passed")}
         return [test for test in self.tests(fact, f"mutant={mutant}") if test in passed]
 
@@ -150,7 +150,7 @@ def _listed(tests: Sequence[str]) -> str:
 
 
 def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
-    """Return the first members of a document. A share just below 100 % is not rounded up."""
+    """Return the counts and the percentage of a document. A share below 100 % is never rounded up to 100."""
     percent = 100.0 if len(part) == len(whole) else min(round(100 * len(part) / len(whole), 2), 99.99)
     return {"count": len(whole), what: len(part), "percent": percent}
 

@@ -43,7 +43,7 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wide
         text = "\n".join([text, *_files(run, report, mask_text(text, secrets), config)])
     except Exception as error:  # noqa: BLE001  # a bug in this plugin must not hide the failure of the test
         text = f"the journal can't be shown because of a bug in petstore_mock: {type(error).__name__}: {error}"
-    # The journal is no captured output: --show-capture=no would hide it, and junit.xml would leave it out.
+    # The journal is not added as captured output: --show-capture=no would hide it, and junit.xml would omit it.
     add = getattr(report.longrepr, "addsection", None)
     if add is not None:
         add(TITLE, text)

@@ -111,7 +111,9 @@ class Run:
         A warning that a filter makes an error raises each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
-        module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)  # None would lose the warning
+        module = getattr(
+            getattr(self.item, "module", None), "__name__", self.item.name
+        )  # Python drops a warning for None
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
             self._warned.add(text)
@@ -120,7 +122,7 @@ class Run:
 
     def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> dict[str, Any]:
         """Return the record of a report for the ledger: the facts so far, and the leaks since the last report."""
-        is_marked = hasattr(report, "wasxfail")  # with xfail, the result of the body counts and not the outcome
+        is_marked = hasattr(report, "wasxfail")  # xfail changes the outcome, but the ledger needs the test's result
         has_failed = report.failed and not str(report.longrepr).startswith("[XPASS(strict)]")
         if (has_failed or (report.skipped and is_marked)) and not self._is_excused(error):
             self.facts.add("failed")
@@ -175,4 +177,4 @@ def raise_at(item: pytest.Item, error: BaseException) -> None:
     if not isinstance(item, pytest.Function):  # pytest hides internal frames only for test functions
         raise pytest.fail.Exception(f"{path}:{line}: {type(error).__name__}: {error}", pytrace=False) from None
     code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
-    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
+    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # the code is constant

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Wrapper = Generator[None, Any, Any]
 
 _ONE_OPTIONS: Final = "one petstore_options for all tests, in the conftest.py above them, because they share one fake"
-_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)  # after these, no test is verified
+_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)  # such a test is not verified
 
 
 class Session:
@@ -57,7 +57,7 @@ class Session:
         try:
             self._require_options(run.item)
             home.begin(run.item.nodeid, self._look_at, run.start(self._summaries.assumed))
-        except PetStoreMockError as error:  # only this test may fail, but all tests share the fixture
+        except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
             run.start_error = f"the marks of {run.item.nodeid}: {error}"
             return
         run.home = home
@@ -92,7 +92,7 @@ class Session:
             return
         run.note(new, with_outcomes=self._summaries.covers)
         if world is not run.home.world:
-            keys = world.secrets()  # reports mask them even after the world has dropped them
+            keys = world.secrets()  # the world will drop its keys, but reports must still mask them
             for exchange in new:
                 exchange.keys = lambda: keys
             run.note_fresh(world.journal, new)
@@ -103,7 +103,7 @@ class Session:
         """Verify a test at the end of a phase. ``error`` is the exception that ended the phase."""
         __tracebackhide__ = True
         if run.home is None:
-            if error is None and phase != "teardown":  # an earlier phase has reported it otherwise
+            if error is None and phase != "teardown":  # in the other cases, pytest has reported a failure already
                 run.require_start()
             return
         self._look(run.home)
@@ -194,7 +194,7 @@ class Session:
         __tracebackhide__ = True
         handle: Any = getattr(getattr(item, "obj", None), "hypothesis", None)
         inner = getattr(handle, "inner_test", None)
-        # A test that names `request` may ask for the fixture by getfixturevalue().
+        # A test that uses `request` may request the fixture by getfixturevalue().
         if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(item, "fixturenames", ())):
             return (yield from self._phase("call", item))
         handle.inner_test = self._example_of(inner)  # Hypothesis has this attribute for plugins

@@ -91,7 +91,7 @@ def learn(url: str, *, api_key: str | Sequence[str], **options: Any) -> Learned:
 
 def _keys(api_key: object) -> tuple[str, ...]:
     keys = (api_key,) if isinstance(api_key, str) else tuple(api_key) if is_array(api_key) else ()
-    # A field value has no control characters (RFC 9110 §5.5). A space at its end would be lost.
+    # A field value has no control characters (RFC 9110 §5.5). A server strips spaces at its ends.
     is_right = all(isinstance(key, str) and key and all("!" <= one <= "~" for one in key) for key in keys)
     if not keys or not is_right:  # the message must not show a key
         refuse("expected one or more keys of printable ASCII characters without spaces; got an invalid api_key")

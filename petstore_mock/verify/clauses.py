@@ -180,16 +180,16 @@ def _of_message(seen: Seen, history: History) -> Iterator[Check]:
     coding = seen.header("Content-Encoding") if not is_json else ""
     if seen.is_success and seen.status != 204 and seen.probe.expected not in _STATUSES:
         cause = "coding" if coding else _cause(seen, history)
-        words = f"no content coding, as in Accept-Encoding; it is {coding}" if coding else "a JSON body"
+        words = f"no content coding (Accept-Encoding is identity), not {coding}" if coding else "a JSON body"
         yield Check("1-json-body", is_json, words, cause)
-        words = f"Content-Type application/json; it is {seen.header('Content-Type') or 'missing'}"
+        words = f"Content-Type application/json, not {seen.header('Content-Type') or 'a missing one'}"
         yield Check("1-media-type", is_called_json, words, "media type" if is_json else cause)
     if seen.effect == "lists" and seen.is_success and seen.probe.has_key and is_json:
         yield Check("2-pets-array", seen.items is not None, "a JSON array")
     if seen.effect == "lists" and (seen.is_success or seen.status in _ELSEWHERE):
         yield Check("1-base-address", seen.is_success, "a list at this base address")
     if seen.probe.has_key and (seen.is_success or seen.is_refusal) and seen.status != 403:
-        yield Check("5-key", seen.status != 401, "the key to be accepted, as by other operations")
+        yield Check("5-key", seen.status != 401, "no 401, because other operations accept the key")
     objects = [item for item in seen.items or () if is_object(item) and not properties("Pet").keys().isdisjoint(item)]
     if seen.items:
         yield Check("2-pet-object", len(objects) == len(seen.items), "only Pet objects")
@@ -202,7 +202,7 @@ def _of_message(seen: Seen, history: History) -> Iterator[Check]:
         if is_error:
             yield from _of_fields("Error", [found])
             if isinstance(found.get("status"), int):
-                yield Check("7-status", found["status"] == seen.status, f"the field status to be {seen.status}")
+                yield Check("7-status", found["status"] == seen.status, f"status {seen.status} in the Error body")
 
 
 def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
@@ -224,15 +224,15 @@ def _of_status(seen: Seen, history: History) -> Iterator[Check]:
         yield Check(success_clause(seen.operation), status == wanted, f"{wanted}", _cause(seen, history, wanted))
     if probe.expected == "accepted":
         # The service may refuse the names and categories that verify uses.
-        is_told = seen.effect != "creates" or history.accepts_plain
-        if seen.is_success or (seen.is_refusal and is_told and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
+        is_evidence = seen.effect != "creates" or history.accepts_plain
+        if seen.is_success or (seen.is_refusal and is_evidence and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
             yield Check(probe.shows, seen.is_success, "the value to be accepted")
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
-        is_told = wanted != 400 or history.accepts_plain
+        is_evidence = wanted != 400 or history.accepts_plain
         if status != wanted and seen.is_refusal:  # an operation that refuses every request shows nothing
-            is_told = status not in history.unserved(seen.operation)
-        if is_told and status not in others and not is_nowhere and not is_gone:
+            is_evidence = status not in history.unserved(seen.operation)
+        if is_evidence and status not in others and not is_nowhere and not is_gone:
             yield Check(probe.shows, status == wanted, f"{wanted}", _cause(seen, history, wanted))
 
 
@@ -250,7 +250,7 @@ def _is_sound(seen: Seen) -> bool:
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:
-    """Whether the failure of a valid request breaks the clause of its operation, rather than another clause."""
+    """Whether the status of a valid request breaks the success clause of its operation."""
     if seen.has_failed:
         return history.fails_again(seen)
     is_of_value = seen.is_refusal and ("?" in seen.probe.target or seen.effect == "creates")
@@ -279,7 +279,7 @@ def _is_pet(value: object) -> bool:
 
 
 def _of_same(seen: Seen, history: History) -> Iterator[Check]:
-    """Compare animals with the responses before and after; a created animal, with the responses after."""
+    """Check that the animals are the same in earlier and later responses, and created animals in later ones."""
     for pet in filter(_is_pet, seen.pets):
         before, after = history.around(pet["id"], seen.number, lists=True)
         made = [one.pets[0] for one in history.created if one.number < seen.number and one.pets[0]["id"] == pet["id"]]
@@ -349,13 +349,13 @@ def _of_create(seen: Seen, history: History) -> Iterator[Check]:
 def _of_kept(seen: Seen, history: History) -> Iterator[Check]:
     """Check that the last created animal is found, possibly some requests later (gap visibility)."""
     made = [one.pets[0]["id"] for one in history.created if one.number < seen.number][-1:]
-    is_told = _is_whole(seen, history) if seen.effect == "lists" else seen.is_success or seen.status == 404
+    is_evidence = _is_whole(seen, history) if seen.effect == "lists" else seen.is_success or seen.status == 404
     is_late = any(
         found[0][0].number > one.number + 1 for one in history.created if (found := history.views[one.pets[0]["id"]])
     )
     for pet_id in made:
         is_found = any(pet["id"] == pet_id for pet in seen.pets) or bool(history.around(pet_id, seen.number)[1])
-        if is_found or (is_told and not is_late):
+        if is_found or (is_evidence and not is_late):
             yield Check(seen.probe.shows, is_found, f"the created animal {pet_id}, in this response or later")
 
 
@@ -369,7 +369,7 @@ def _of_listed(seen: Seen, history: History) -> Iterator[Check]:
     """Check that lists show the created animals that getPet showed."""
     views = [found for made in history.created if (found := history.views[made.pets[0]["id"]])]
     looked = [found for found in views if found[0][0].number < seen.number and matches(found[-1][1], seen.filters)]
-    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)  # one is enough: others may show late
+    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)  # one animal is enough
     if looked and _is_whole(seen, history):
         ids = ", ".join(str(found[0][1]["id"]) for found in looked)
         words = f"the created animals {ids} as well; no list shows one of them"

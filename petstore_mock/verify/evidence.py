@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four are in a given order by chance once in 24 times
 _ENOUGH_IDS: Final = 4  # created animals
-_ENOUGH_REQUESTS: Final = 5  # without a 429, after which no rate limit is assumed
+_ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
 _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
 _LEAP: Final = 1_000_000  # difference of two ids; other clients do not create so many animals between two requests
 _NOT_LOOKED_AT: Final = (
@@ -33,7 +33,7 @@ _NOT_LOOKED_AT: Final = (
     *("header_names", "json_style", "key_rotation", "unknown_route"),
 )
 _CREATED: Final = "needs a created animal (--allow-create)"
-# The condition for detecting a gap that not every response shows.
+# The conditions for detecting a gap. Gaps that every response shows have none.
 _NEEDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_NOT_LOOKED_AT, "not looked at"),
     **dict.fromkeys(("unknown_body_field", "null_status", "integral_float", "category_rule", "media_type"), _CREATED),
@@ -43,7 +43,7 @@ _NEEDS: Final[Mapping[str, str]] = {
     "page_fill": "needs more animals than a limit",
     "id_assignment": f"needs {_ENOUGH_IDS} created animals (--allow-create)",
     "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
-    "visibility": f"{_CREATED} that is read at once; after the removal of getPet, in a list that is not full",
+    "visibility": f"{_CREATED}, and right after it a getPet, or a list that is not full",
 }
 # The rule that a service applies, by whether it refuses each probe: an empty and a long name, or the category 0.
 _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {

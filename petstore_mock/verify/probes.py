@@ -30,8 +30,8 @@ LONG_NAME: Final = 256
 OWN: Final = "Bearer {key}"
 _UNKNOWN: Final = "Bearer no-such-key"
 
-# The response that the interface demands. ``accepted`` is a success that shows that the service accepts a value,
-# ``made`` is a success that shows the last created animal, and for ``open`` the interface shows no response.
+# The response that the interface demands. ``accepted``: a success, which shows that a value is allowed. ``made``: a
+# success with the last created animal. ``open``: the interface shows no response.
 Expected = Literal["success", "accepted", "made", "refused", "kept out", "absent", "absent or there", "open"]
 
 
@@ -122,7 +122,7 @@ def _largest(operation: Operation, *more: Any) -> Probe:  # noqa: ANN401
 
 
 def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe:  # noqa: ANN401
-    """Return a request for one animal, or for the whole path if it has no identifier."""
+    """Return a request for a path. If the path has a parameter, ``value`` replaces it."""
     parameter = operation.path_parameter
     target = operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
     body = _object(_plain(operation.body)) if operation.body else ""

@@ -165,7 +165,7 @@ class Connection:
                 connection.settimeout(_left(deadline))
                 reading.feed(connection.recv(_BLOCK))
                 if monotonic() > deadline and not reading.is_whole:
-                    raise TimeoutError  # noqa: TRY301  # recv has its own timeout, so a slow body would never end
+                    raise TimeoutError  # noqa: TRY301  # each recv has its own timeout, so a slow body could take longer
             return reading.response()
         except TimeoutError:
             raise reading.failed("silence", f"{reading.came} within {timeout:.3g} s") from None

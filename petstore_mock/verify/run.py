@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
 _FIRST_TIMEOUT: Final = 7.0  # seconds; four such timeouts end the run of a silent service within half a minute
 _FEW: Final = 3  # timeouts of an operation, requests with a 5xx, redirects, tries to read a created animal
-_FAR: Final = 2**52  # a random id near it is hardly taken, and every JSON parser reads it exactly
+_FAR: Final = 2**52  # a random id below it is probably unused, and every JSON parser reads it exactly
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # first letters that put names in another order than ids
 _PLAIN_FIELDS: Final = {
     "User-Agent": "petstore-mock-verify",
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def never_served(self) -> bool:
-        """Whether the run ended without any response that the interface allows for its request."""
+        """Whether the run ended early and without a single 2xx or 404."""
         return bool(self.stopped) and not any(200 <= one.status < 300 or one.status == 404 for one in self.seen)
 
     def send_all(self) -> None:
@@ -97,7 +97,7 @@ class Run:
         reading = next(probe for probe in READ_BACK if probe.operation.name not in removed)
         views = [view for view in self.checked if view.probe.expected == "made"]
         is_hopeless = len(views) >= 2 * _FEW and not any(view.pets for view in views)
-        for _ in range(1 if is_hopeless else _FEW):  # gap visibility
+        for _ in range(1 if is_hopeless else _FEW):  # the animal may appear late (gap visibility)
             view = self._show(reading)
             if view is None or any(pet["id"] == pet_id for pet in view.pets):
                 return
@@ -108,7 +108,7 @@ class Run:
         try:
             seen = self._ask(self._filled(probe))
         except SkippedError as error:
-            # A failure breaks a clause only if the service still responds to other requests.
+            # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             self.checked += [one for one in self.seen[before:] if one.confirmed]
             self.skipped.append((probe, str(error)))
             return None
@@ -153,7 +153,7 @@ class Run:
             seen = self._send(probe)
         if seen.has_failed:
             controls = self._control()
-            # An outage says nothing about the contract, so the failure needs a responding service.
+            # The failure breaks a clause only if the service responds to other requests. Otherwise it is an outage.
             seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
             if not seen.confirmed:
                 is_gone = any(one.status for one in self.seen)
@@ -211,7 +211,7 @@ class Run:
             exchange.response = self._connection.send(exchange.request, timeout=timeout)
         except FailedError as error:
             failure, exchange.response = error, error.response
-        finally:  # also after Ctrl-C, which loses the response: a create may have happened
+        finally:  # the service may execute a create although Ctrl-C loses its response
             seen = Seen(exchange, probe, failure)
             self.seen.append(seen)
             if seen.effect == "creates":
@@ -285,6 +285,6 @@ class Run:
 
 
 def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key: services are more likely to change the values of a higher animal."""
+    """Return a sort key, which is higher for an animal whose values some services change by mistake."""
     name = str(pet.get("name"))
     return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)

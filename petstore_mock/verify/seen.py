@@ -27,7 +27,7 @@ _SHORTEST_KEY: Final = 3  # characters; a shorter key is part of many words
 
 
 def shown(text: str, keys: Iterable[str]) -> str:
-    """Return ``text`` for a report: printable, and with keys masked, also those that JSON has escaped."""
+    """Return ``text`` as printable text with masked keys. In JSON, a key may be escaped."""
     for key in sorted(keys, key=len, reverse=True):
         if len(key) >= _SHORTEST_KEY:
             text = text.replace(key, "***").replace(json.dumps(key)[1:-1], "***")
@@ -65,11 +65,11 @@ class Seen:
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
         self.items = self._items()
         self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
-        # The filters of a list, as values by field.
+        # The values of the request's filters, by field.
         given = exchange.query
         names = {one.name: one.filters for one in self.operation.parameters if one.filters}
         self.filters = {field: given[name] for name, field in names.items() if name in given}
-        # The default without a limit in the request; None with several.
+        # The limit of a list. It is the default if the request has none, and None if the request has several.
         is_list = self.effect == "lists" and probe.target.count("limit=") < 2
         self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
 
@@ -145,12 +145,12 @@ class History:
         return self._first.get(pet_id, number) < number
 
     def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
-        """Return the copies of an animal in the responses before and after a request, or only in the lists."""
+        """Return an animal as responses before and after a request show it. ``lists`` leaves out other responses."""
         views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
         return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
 
     def standing(self, seen: Seen) -> set[int]:
-        """Return the ids of the animals that matched the filters of a list in the list, or before and after it."""
+        """Return the ids that a list should show: they match its filters in the list itself, or before and after it."""
         found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
         for pet_id in self.views:
             before, after = self.around(pet_id, seen.number)
