@@ -50,10 +50,11 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     options = values_of(given, SERVE)
     log = RequestLog(stdout, as_json=options["log_format"] == "json")
     certificates, trust = _tls(options)
-    service = _service(options, certificates, None if options["quiet"] else log)
+    service = _service(options, certificates)
     token, door = _open_door(options, service)
     if not options["quiet"]:
         words = "arrived after the end of this world"
+        service.host.watch(lambda _, __, exchange: None if exchange is None else log.note(exchange))
         service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
     ended = _ended_by_signal()
     gc.set_threshold(_COLLECTED)
@@ -103,7 +104,7 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
     return tls.context, {"ca_path": copy or tls.ca_path, "spki_hash": tls.spki_hash}
 
 
-def _service(options: Options, certificates: ServerTls | None, log: RequestLog | None) -> Service:
+def _service(options: Options, certificates: ServerTls | None) -> Service:
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
     listener = {"host": options["host"], "port": options["port"], "cors": options["cors"] or None}
     loop = "uvloop" if find_spec("uvloop") else "asyncio"
@@ -116,7 +117,6 @@ def _service(options: Options, certificates: ServerTls | None, log: RequestLog |
             max_worlds=options["max_worlds"],
             ttl=options["world_ttl"],
             keep=options["keep_requests"],
-            listener=log and log.note,
         )
     except PetStoreMockError as error:
         refuse(f"--seed: {error}")  # the other options are checked already
@@ -143,9 +143,9 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     service.mount(admission, is_open=is_open and port is None)
     if port is None or not is_open:
         return made_up, None
-    door = Door(service.worlds, lambda: own, admission, service=lambda: service.server)
-    own = Server(door, options["host"], port)
-    return made_up, own
+    door = Door(service.worlds, service.server, admission)
+    door.server = Server(door, options["host"], port)
+    return made_up, door.server
 
 
 def _greeting(options: Options, service: Service, door: Server | None, further: dict[str, str | None]) -> str:

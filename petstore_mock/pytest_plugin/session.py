@@ -73,7 +73,7 @@ class Session:
 
     def _unseen(self, journal: Journal) -> list[Exchange]:
         """Return the requests to a world since the last call."""
-        total = journal.total
+        total = len(journal)
         clears, number = self._seen.get(journal, (-1, 0))
         if (clears, number) == (journal.clears, total):
             return []
