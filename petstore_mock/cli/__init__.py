@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
             sys.stderr.write(f"petstore-mock: {error}\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python's exit would report the error again
+        # Python's exit would report the error again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNWRITTEN
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -67,7 +67,8 @@ def _ask(address: str, ca_path: str | None, *, verify: bool) -> tuple[str, bool]
     path = parts.path.rstrip("/").removesuffix(DOOR_PATH).removesuffix("/v1")
     try:
         context = ssl.create_default_context(cafile=ca_path) if parts.scheme == "https" else None
-        if context is not None and not verify:  # on this machine, the certificate may be for other names
+        # On this machine, the certificate may be for other names.
+        if context is not None and not verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
         with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=1) as response:

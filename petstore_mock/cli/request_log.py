@@ -22,7 +22,8 @@ _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes
 _PATIENCE: Final = 2.0  # seconds for the last write
 _DONE: Final = {"creates": "created", "changes": "changed", "removes": "removed"}
-_COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}  # by the first digit of a status; others are magenta
+# The colour by the first digit of a status. Other results are magenta.
+_COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 
 
 class RequestLog:
@@ -69,7 +70,8 @@ class RequestLog:
         self._queue.append(line)
 
     def _write(self) -> None:
-        descriptor = self._stream.fileno()  # a blocked write to the stream itself would block the exit of Python
+        # A blocked write to the stream itself would block the exit of Python.
+        descriptor = self._stream.fileno()
         while not self._ended.wait(_REST) or self._queue:
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
             data = "".join(f"{self._line(one)}\n" for one in batch).encode(errors="backslashreplace")

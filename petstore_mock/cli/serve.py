@@ -38,7 +38,8 @@ DESCRIPTION: Final = (
     "given, such as PETSTORE_MOCK_PORT=8080 and PETSTORE_MOCK_QUIET=true. Commas or spaces separate several values."
 )
 _LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for messages, not for a listener
-_COLLECTED: Final = 10_000  # new objects before a garbage collection; journals keep many objects and no garbage
+# The number of new objects before a garbage collection. Journals keep many objects, but none of them is garbage.
+_COLLECTED: Final = 10_000
 
 
 def add_options(parser: Parser) -> None:
@@ -63,7 +64,8 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
             server.start()
             running.callback(server.stop)
         log.start(_greeting(options, service, door, {"control_token": token, **trust}))
-        while not ended.wait(0.2):  # a signal just before the wait does not interrupt it, so the wait is short
+        # A signal just before the wait does not interrupt it, so the wait is short.
+        while not ended.wait(0.2):
             for name in service.worlds.expire():
                 log.say("ended", f"ended after {options['world_ttl']:g} s without a request", name)
     if problem := log.finish():

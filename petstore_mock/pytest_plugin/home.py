@@ -37,7 +37,8 @@ class Home:
 
     def begin(self, owner: str, at_end: Callable[[World], object], start: Mapping[str, Any]) -> None:
         """Begin the world of a test or example, see ``World.renew``. ``at_end`` gets a world before it is cleared."""
-        self._service.start()  # a test may have stopped it, its thread may have died, or this is a forked child
+        # A test may have stopped it, its thread may have died, or this is a forked child.
+        self._service.start()
         self.world.renew(owner, **start)
         self._service.host.at_end = at_end
         self._service.worlds.bring_forward(self.world)

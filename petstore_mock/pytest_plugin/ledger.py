@@ -66,7 +66,8 @@ class Ledger:
     def is_needless(self, item: pytest.Item) -> bool:
         """Return whether a variant can show nothing new. Such a variant is not run."""
         facts = self.facts.get(name_without_variant(item), {}).get("", set())
-        if not variant_of(item) or "finished" not in facts:  # another xdist worker may have run the test itself
+        # Another xdist worker may have run the test itself.
+        if not variant_of(item) or "finished" not in facts:
             return False
         mutant = mutant_of(item)
         if mutant is None:

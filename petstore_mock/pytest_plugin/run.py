@@ -37,7 +37,8 @@ class Run:
         self.home: Home | None = None  # set once the test has a world
         self.start_error = ""  # why the starting state is wrong
         self.by_example = False  # whether each Hypothesis example is verified by itself
-        self.problems: list[str] = []  # violations and unfired faults of a test that failed for another reason
+        # The violations and unfired faults of a test that failed for another reason.
+        self.problems: list[str] = []
         self.warnings: dict[str, Warning] = {}
         self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # requests to worlds of fresh()
         self.leaks: list[Leak] = []  # requests of finished tests that arrived during this test
@@ -122,7 +123,8 @@ class Run:
 
     def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> dict[str, Any]:
         """Return the record of a report for the ledger: the facts so far, and the leaks since the last report."""
-        is_marked = hasattr(report, "wasxfail")  # xfail changes the outcome, but the ledger needs the test's result
+        # The mark xfail changes the outcome, but the ledger needs the result of the test itself.
+        is_marked = hasattr(report, "wasxfail")
         has_failed = report.failed and not str(report.longrepr).startswith("[XPASS(strict)]")
         if (has_failed or (report.skipped and is_marked)) and not self._is_excused(error):
             self.facts.add("failed")
@@ -141,7 +143,8 @@ class Run:
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
         # The variant is no cause if a client of wider scope sends an old key, or if the machine is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
-        has_other_cause = has_old_key or type(error).__name__ == "DeadlineExceeded"  # raised by Hypothesis
+        # Hypothesis raises DeadlineExceeded.
+        has_other_cause = has_old_key or type(error).__name__ == "DeadlineExceeded"
         return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and has_other_cause)
 
 

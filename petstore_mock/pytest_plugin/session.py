@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Wrapper = Generator[None, Any, Any]
 
 _ONE_OPTIONS: Final = "one petstore_options for all tests, in the conftest.py above them, because they share one fake"
-_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)  # such a test is not verified
+# A test that ends with one of these is not verified.
+_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 
 
 class Session:
@@ -41,7 +42,8 @@ class Session:
         config.pluginmanager.register(self._summaries, "petstore-summaries")
         self._run: Run | None = None
         self._options: object = None  # the fixture definition whose options the fake has
-        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()  # clears and last number
+        # For each journal, the number of clears and the number of the last exchange.
+        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()
         self._leak_count = 0
         self._wider: WiderFixtures = {}
 
@@ -103,11 +105,13 @@ class Session:
         """Verify a test at the end of a phase. ``error`` is the exception that ended the phase."""
         __tracebackhide__ = True
         if run.home is None:
-            if error is None and phase != "teardown":  # in the other cases, pytest has reported a failure already
+            # In the other cases, pytest has reported a failure already.
+            if error is None and phase != "teardown":
                 run.require_start()
             return
         self._look(run.home)
-        was_verified = phase == "call" and run.by_example  # assume() may have discarded the last example
+        # Each example is verified on its own, and `assume()` may have discarded the last one.
+        was_verified = phase == "call" and run.by_example
         if isinstance(error, _ENDS) or (error is None and was_verified):
             run.warnings.clear()
             run.home.excuse()
@@ -151,7 +155,8 @@ class Session:
             await inner(*args, **kwargs)
             self._end_example(run)
 
-        return example_async if inspect.iscoroutinefunction(inner) else example  # pytest-asyncio checks for a coroutine
+        # The plugins for asyncio run coroutine functions in another way.
+        return example_async if inspect.iscoroutinefunction(inner) else example
 
     def _begin_example(self, run: Run) -> None:
         run.by_example = True
@@ -218,7 +223,8 @@ class Session:
                 end_at_author(error)
             self._end(phase, self._run, error)
             raise
-        failures = getattr(item, "_excinfo", None)  # the exceptions of a unittest.TestCase, which do not propagate
+        # The exceptions of a unittest.TestCase, which do not propagate.
+        failures = getattr(item, "_excinfo", None)
         self._end(phase, self._run, failures[0].value if failures else None)
         return result
 
@@ -247,7 +253,8 @@ class Session:
             run.leaks += leaks
         if not run.uses and not leaks:
             return report
-        leaks = [leak for leak in leaks if "mutant=" not in leak.owner]  # a mutant may keep a client running
+        # A mutant may keep a client running.
+        leaks = [leak for leak in leaks if "mutant=" not in leak.owner]
         report.petstore = run.record(report, None if call.excinfo is None else call.excinfo.value, leaks)
         if run.mutant is not None:  # a failure means that the test noticed the mutant
             report.outcome, report.longrepr, report.sections = "passed", None, []

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 FIXTURE: Final = "petstore"
 _PARAMETER: Final = "_petstore_variant"
-_AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest before 8.4 can't hide an id
+# Versions of pytest before 8.4 can't hide an id.
+_AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")
 
 
 def variant_of(item: pytest.Item) -> str | None:
@@ -89,7 +90,8 @@ def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
         marks = pytest.mark.parametrize(_PARAMETER, [])
         params = [pytest.param(one, id=one or _AS_IT_IS, marks=marks) for one in dict.fromkeys(variants)]
         metafunc.fixturenames.append(_PARAMETER)
-        metafunc.parametrize(_PARAMETER, params, indirect=True)  # function scope, so pytest does not reorder tests
+        # With function scope, pytest does not reorder tests.
+        metafunc.parametrize(_PARAMETER, params, indirect=True)
 
 
 def by_hand(item: pytest.Item) -> list[str]:

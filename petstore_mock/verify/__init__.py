@@ -70,7 +70,8 @@ def verify(
         least = 0 if name == "allow_create" else 1
         require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
-    for name, number in numbers.items():  # operating systems refuse much longer waits than a billion seconds
+    # Operating systems refuse much longer waits than a billion seconds.
+    for name, number in numbers.items():
         is_right = is_number(number) and 1e-9 <= number < 1e9
         require(is_right, "a number greater than 0 and less than a billion", **{name: number})
     fields = dict(headers or {})

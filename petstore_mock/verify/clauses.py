@@ -30,7 +30,8 @@ class Clause:
 
     id: str  # stable; it starts with the section of the interface
     words: str
-    operations: tuple[Operation, ...] = ()  # each of their exchanges can show the clause; so can a probe that names it
+    # Each exchange of these operations can show the clause. A probe that names the clause can show it as well.
+    operations: tuple[Operation, ...] = ()
     needs: str = ""  # the animals or responses without which no exchange can show the clause
 
     @property
@@ -218,7 +219,8 @@ def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Chec
 
 def _of_status(seen: Seen, history: History) -> Iterator[Check]:
     probe, status, wanted = seen.probe, seen.status, seen.operation.success
-    is_nowhere = seen.effect == "lists" and status in _ELSEWHERE and not history.listed  # breaks 1-base-address alone
+    # If no list is found at the base address, only the clause 1-base-address is broken.
+    is_nowhere = seen.effect == "lists" and status in _ELSEWHERE and not history.listed
     is_gone = seen.is_removed and seen.is_refusal and status != 401
     if _is_sound(seen) and (seen.is_success or _is_wrong(seen, history)):
         yield Check(success_clause(seen.operation), status == wanted, f"{wanted}", _cause(seen, history, wanted))
@@ -230,7 +232,8 @@ def _of_status(seen: Seen, history: History) -> Iterator[Check]:
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
         is_evidence = wanted != 400 or history.accepts_plain
-        if status != wanted and seen.is_refusal:  # an operation that refuses every request shows nothing
+        # An operation that refuses every request shows nothing.
+        if status != wanted and seen.is_refusal:
             is_evidence = status not in history.unserved(seen.operation)
         if is_evidence and status not in others and not is_nowhere and not is_gone:
             yield Check(probe.shows, status == wanted, f"{wanted}", _cause(seen, history, wanted))
@@ -300,7 +303,8 @@ def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
     there, count = history.standing(seen), len(items)
     if seen.probe.is_valid and seen.limit is not None:
         kind = "counts" if "limit=" in seen.probe.target else "default"
-        if count >= seen.limit or len(there) > seen.limit:  # a store with fewer animals can't show the limit
+        # A store with fewer animals can't show the limit.
+        if count >= seen.limit or len(there) > seen.limit:
             yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals, not {count}")
     would_show = seen.probe.shows == "invalid_limit" and len(history.views) > most
     if not seen.probe.is_valid and (count > most or would_show):
@@ -369,7 +373,8 @@ def _of_listed(seen: Seen, history: History) -> Iterator[Check]:
     """Check that lists show the created animals that getPet showed."""
     views = [found for made in history.created if (found := history.views[made.pets[0]["id"]])]
     looked = [found for found in views if found[0][0].number < seen.number and matches(found[-1][1], seen.filters)]
-    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)  # one animal is enough
+    # One animal is enough, because the others may appear later.
+    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)
     if looked and _is_whole(seen, history):
         ids = ", ".join(str(found[0][1]["id"]) for found in looked)
         words = f"the created animals {ids} as well; no list shows one of them"

@@ -27,7 +27,8 @@ _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four are in a given order by 
 _ENOUGH_IDS: Final = 4  # created animals
 _ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
 _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
-_LEAP: Final = 1_000_000  # difference of two ids; other clients do not create so many animals between two requests
+# A difference between two ids. Other clients do not create so many animals between two requests.
+_LEAP: Final = 1_000_000
 _NOT_LOOKED_AT: Final = (
     *("answer_framing", "body_limit", "connection", "duplicate_member"),
     *("header_names", "json_style", "key_rotation", "unknown_route"),
@@ -151,7 +152,8 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
     elif gap == "invalid_status_filter" and history.views:
         choice = "ignore" if count else "empty"
     elif gap == "repeated_query" and len(history.views) > 1:
-        choice = {0: "", 1: "first"}.get(count, "last")  # the probe is limit=1&limit=4, and a page may be short
+        # The probe is limit=1&limit=4, and a page may be short.
+        choice = {0: "", 1: "first"}.get(count, "last")
     elif gap == "invalid_limit" and (seen.limit or 0) > 100 and there > 20:
         choice = "clamp" if count > 20 else "ignore"
     elif gap == "invalid_limit" and (seen.limit or 0) < 1 and there > 1:
@@ -167,7 +169,8 @@ def _of_list(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     count, limit = len(seen.items or ()), seen.limit or 0
     paging = [name for name in _PAGING if seen.header(name)]
     choice = _PAGING[paging[0]] if len(paging) == 1 else "" if paging else "none"
-    has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)  # a last page has no such link
+    # A last page has no link to a next page.
+    has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
     yield "paging_headers", "next_link" if choice == "link" and has_next else choice
     if seen.probe.is_valid and count < min(limit, len(history.standing(seen))):
         yield "page_fill", "short" if count else ""

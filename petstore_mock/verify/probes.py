@@ -139,7 +139,8 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
     if operation.effect == "reads":
         yield _one(operation, "{absent}", *unknown, key=_UNKNOWN)
     if operation.effect == "lists":
-        yield _list(operation, "api_key=no-such-key", *missing, "")  # a URL must never hold the user's own key
+        # A URL must never hold the user's own key.
+        yield _list(operation, "api_key=no-such-key", *missing, "")
         scheme = "kept out", "5-scheme", "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>"
         yield from (_one(operation, value, *scheme, key=key) for key in ("{key}", "Basic {key}", "Bearer"))
 

@@ -159,7 +159,8 @@ class Connection:
         try:
             # A kept connection may close at any time, and a create can't be retried.
             connection = self._open(deadline, anew=request.method != "GET")
-            with contextlib.suppress(ConnectionError):  # the service may have responded before it closed
+            # The service may have responded before it closed.
+            with contextlib.suppress(ConnectionError):
                 connection.sendall(head + request.body)
             while not reading.is_whole:
                 connection.settimeout(_left(deadline))

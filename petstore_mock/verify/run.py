@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     Texts = Mapping[str, str]
 
 _LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
-_FIRST_TIMEOUT: Final = 7.0  # seconds; four such timeouts end the run of a silent service within half a minute
-_FEW: Final = 3  # timeouts of an operation, requests with a 5xx, redirects, tries to read a created animal
+# Seconds. Four such timeouts end the run of a silent service within half a minute.
+_FIRST_TIMEOUT: Final = 7.0
+# The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
+_FEW: Final = 3
 _FAR: Final = 2**52  # a random id below it is probably unused, and every JSON parser reads it exactly
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # first letters that put names in another order than ids
 _PLAIN_FIELDS: Final = {
@@ -55,7 +57,8 @@ class Run:
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
         self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, with the reason
-        self.left: list[tuple[int | None, str]] = []  # created animals: id (None if the response was lost) and name
+        # The id (None if the response was lost) and the name of each created animal.
+        self.left: list[tuple[int | None, str]] = []
         self.stopped = ""  # why the run ended early
         self.secrets = (*keys, *headers.values())  # masked in every report
         self._name = f"Verify{secrets.token_hex(3)}"
@@ -64,7 +67,8 @@ class Run:
         self._headers = headers
         self._keys, self._limits, self._progress = keys, limits, progress
         self._key = 0  # the index of the key in use
-        self._refusing: set[str] = set()  # operations that refuse a key, although other operations accept it
+        # Operations that refuse a key, although other operations accept it.
+        self._refusing: set[str] = set()
         self._next = monotonic()  # the earliest time of the next request
         self._end_at = self._next + limits["deadline"]
         self._receipt: TextIO | None = None
@@ -120,7 +124,8 @@ class Run:
         history, number = History(self.seen), len(self.checked)
         listed = history.listed
         categories = [one for pet in listed if is_integer(one := pet.get("categoryId")) and one > 0]
-        ids = [pet["id"] for pet in listed] or [*history.views] or [1]  # 1 is a guess: no response showed an animal
+        # 1 is a guess: no response showed an animal.
+        ids = [pet["id"] for pet in listed] or [*history.views] or [1]
         name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
         odd = dict.fromkeys(pet["id"] for pet in sorted(listed, key=_oddness, reverse=True))
         values = {
@@ -189,7 +194,8 @@ class Run:
         """Continue with the next key if every operation refuses this one."""
         while seen.status == 401 and probe.operation.name not in self._refusing:
             if any(one.status not in {0, 401} for one in self._control()):
-                self._refusing.add(probe.operation.name)  # only this operation refuses the key, which breaks a clause
+                # Only this operation refuses the key, which breaks a clause.
+                self._refusing.add(probe.operation.name)
                 return seen
             self._key += 1
             if self._key >= len(self._keys):

@@ -51,7 +51,8 @@ class Seen:
         self.exchange = exchange
         self.probe = probe
         self.failure = failure  # why no whole response arrived
-        self.confirmed = False  # whether the service responded to other requests right after this failure
+        # Whether the service responded to other requests right after this failure.
+        self.confirmed = False
         self.number, self.operation, self.effect = exchange.number, probe.operation, probe.operation.effect
         self.line = f"{exchange.method} {probe.target}"
         self.status = exchange.status or 0  # 0 without a readable head
@@ -59,7 +60,8 @@ class Seen:
         self.is_refusal = 400 <= self.status < 500 and failure is None
         self.is_silent = failure is not None and failure.kind == "silence"
         self.has_failed = self.status >= 500 or failure is not None
-        self.document = _json(exchange.response_body if failure is None else b"")  # a JSON value, or NO_JSON
+        # The body as a JSON value, or NO_JSON.
+        self.document = _json(exchange.response_body if failure is None else b"")
         self.pet_id = exchange.path.rpartition("/")[2]
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
@@ -116,8 +118,10 @@ class History:
         self.exchanges = exchanges
         self.created = [seen for seen in exchanges if seen.effect == "creates" and seen.pets]
         self.listed = [pet for seen in exchanges if seen.effect == "lists" for pet in seen.pets]
-        self.views: dict[int, list[tuple[Seen, Pet]]] = defaultdict(list)  # by id, without the create itself
-        self._first: dict[int, int] = {}  # by id, the number of the first exchange that showed the animal
+        # The animals in responses, by id. Responses to creates are left out.
+        self.views: dict[int, list[tuple[Seen, Pet]]] = defaultdict(list)
+        # The number of the first exchange that showed an animal, by id.
+        self._first: dict[int, int] = {}
         for seen in exchanges:
             for pet in seen.pets:
                 self._first.setdefault(pet["id"], seen.number)

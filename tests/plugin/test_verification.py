@@ -83,7 +83,7 @@ _EXCUSED = """
     def test_examples_thrown_away(petstore, number):
         examples.append(number)
         petstore.inject(404, on="getPet", times=1)
-        assume(len(examples) == 1)  # the last one is thrown away
+        assume(len(examples) == 1)  # the last example is discarded
         assert call(petstore, path="/pets/1")[0] == 404
 
     def test_cancelled(petstore):

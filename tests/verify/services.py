@@ -156,19 +156,19 @@ def on(name: str, status: int = 0) -> Callable[[Turn], bool]:
     return lambda turn: turn.name == name and status in {0, turn.status}
 
 
-def came(status: int) -> Callable[[Turn], bool]:
+def has_status(status: int) -> Callable[[Turn], bool]:
     return lambda turn: turn.status == status
 
 
-def asked(query: str) -> Callable[[Turn], bool]:
+def has_query(query: str) -> Callable[[Turn], bool]:
     return lambda turn: turn.name == "list" and turn.query == query and turn.status != 401
 
 
-def gives(status: int) -> Change:
+def fails_with(status: int) -> Change:
     return lambda turn: turn.refuse(status)
 
 
-def called(status: int) -> Change:
+def with_status(status: int) -> Change:
     return lambda turn: setattr(turn, "status", status)
 
 
@@ -224,15 +224,15 @@ IS_ERROR: Callable[[Turn], bool] = lambda turn: turn.status >= 400  # noqa: E731
 IS_ODD: Callable[[Turn], bool] = lambda turn: not str((turn.sent or {}).get("name")).isascii()  # noqa: E731
 # Each change is one mistake of a service, and breaks only the given clause. Mutants cover other mistakes.
 ONE_CAUSE: dict[str, tuple[str, Change]] = {
-    "a list is 302": ("4.1-list", where(asked("limit=4"), called(302))),
-    "a list is 206": ("4.1-list", where(on("list", 200), called(206))),
-    "a list is 500": ("4.1-list", where(asked("status=sold"), gives(500))),
+    "a list is 302": ("4.1-list", where(has_query("limit=4"), with_status(302))),
+    "a list is 206": ("4.1-list", where(on("list", 200), with_status(206))),
+    "a list is 500": ("4.1-list", where(has_query("status=sold"), fails_with(500))),
     "creates are redirected": ("4.2-created", where(on("create"), redirect)),
-    "odd animals are 500": ("4.2-created", where(IS_ODD, gives(500))),
+    "odd animals are 500": ("4.2-created", where(IS_ODD, fails_with(500))),
     "gets are redirected": ("4.3-get", where(on("get"), redirect)),
-    "a refusal is 422": ("4.2-name-required", where(came(400), called(422))),
-    "a refused key is 403": ("5-missing-key", where(came(401), gives(403))),
-    "an absent animal is 500": ("4.3-absent", where(came(404), gives(500))),
+    "a refusal is 422": ("4.2-name-required", where(has_status(400), with_status(422))),
+    "a refused key is 403": ("5-missing-key", where(has_status(401), fails_with(403))),
+    "an absent animal is 500": ("4.3-absent", where(has_status(404), fails_with(500))),
     "errors are coded": ("7-400-error", where(IS_ERROR, coded)),
     "lists are coded": ("1-json-body", where(on("list"), coded)),
     "gets are pages": ("1-json-body", where(on("get", 200), page)),
@@ -243,7 +243,7 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     ),
     "a filtered list shows another category": (
         "4.1-same-animal",
-        where(asked("status=sold"), in_pets("categoryId", lambda number: number + 1)),
+        where(has_query("status=sold"), in_pets("categoryId", lambda number: number + 1)),
     ),
     "lists change a created animal": (
         "4.2-same-animal",
@@ -254,8 +254,8 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "a get has no emoji": ("4.3-same-animal", where(on("get"), in_pets("name", without_emoji))),
     "a get rounds numbers": ("4.3-same-animal", where(on("get"), in_pets("categoryId", lambda one: int(float(one))))),
     "lists lack created animals": ("4.2-listed", where(on("list", 200), without_created)),
-    "limit=0 brings 150": ("4.1-limit-bound", where(asked("limit=0"), others(150))),
-    "limit=101 brings 101": ("4.1-limit-bound", where(asked("limit=101"), others(101))),
+    "limit=0 brings 150": ("4.1-limit-bound", where(has_query("limit=0"), others(150))),
+    "limit=101 brings 101": ("4.1-limit-bound", where(has_query("limit=101"), others(101))),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.platforms import POSIX_SIGNALS
-from tests.verify.services import Turn, called, changed, on, where
+from tests.verify.services import Turn, changed, on, where, with_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
     values, record, receipt = ("first: 4711", "second-4712"), tmp_path / "v.json", tmp_path / "receipt"
     files = ("--json", record, "--receipt", receipt, "--allow-create", 3)
     headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}")
-    with changed(where(on("create", 201), called(200)), refuses=gateway) as (petstore, url):
+    with changed(where(on("create", 201), with_status(200)), refuses=gateway) as (petstore, url):
         code, out, err = command("verify", url, "--api-key", petstore.api_key, *QUICK, *headers, *files)
     assert (code, err) == (1, "")
     assert [line.split()[1] for line in out.splitlines() if line.startswith("BROKEN")] == ["4.2-created:"]

@@ -15,10 +15,10 @@ from tests.verify.services import (
     RULES,
     Turn,
     ask,
-    asked,
     broken,
     changed,
-    gives,
+    fails_with,
+    has_query,
     in_pets,
     nothing,
     on,
@@ -83,7 +83,7 @@ def test_verify_reads_a_created_animal_again_until_it_appears() -> None:
     assert verdict.gaps["visibility"].choice == "delayed"
 
 
-def test_where_no_created_animal_ever_shows_each_is_looked_for_once() -> None:
+def test_verify_reads_each_created_animal_once_if_none_ever_appears() -> None:
     with PetStoreMock(seed=30, mutant="create-forgotten") as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
         assert broken(verdict).keys() == {"4.2-kept"}
@@ -121,7 +121,7 @@ def test_verify_reads_odd_animals_of_the_service_without_allow_create() -> None:
 
 
 def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
-    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, gives(500))) as (petstore, url):
+    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, fails_with(500))) as (petstore, url):
         verdict = ask(url, petstore.api_key)
     assert (verdict.exit_code, verdict.stopped) == (0, None)
     assert [note.split(" got ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
@@ -131,7 +131,7 @@ def test_unknown_error_codes_are_no_alternative_and_one_short_page_is_enough() -
     def change(turn: Turn) -> None:
         if turn.status >= 400:
             turn.document["code"] = f"E{turn.status}"
-        where(asked("limit=4"), lambda turn: turn.document.pop())(turn)
+        where(has_query("limit=4"), lambda turn: turn.document.pop())(turn)
 
     with changed(change) as (petstore, url):
         gaps = ask(url, petstore.api_key).gaps
