@@ -86,7 +86,16 @@ def verify(
 
 
 def learn(url: str, *, api_key: str | Sequence[str], **options: Any) -> Learned:  # noqa: ANN401  # those of verify
-    """Return the choices that a service makes. Arguments and errors are those of :func:`verify`."""
+    """Return the choices that a service makes where the interface shows nothing.
+
+    Args:
+        url: the base address of the service, which ends in ``/v1``.
+        api_key: one or more valid keys.
+        options: the other arguments, as for :func:`verify`.
+
+    Raises:
+        PetStoreMockError: an argument is invalid.
+    """
     return Learned(verify(url, api_key=api_key, **options))
 
 
