@@ -21,6 +21,7 @@ INTERRUPTED: Final = 130  # the exit code by which shells report SIGINT
 
 # The module of a command has DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
 COMMANDS: Final = {
+    "demo": "show a famous bug of clients, and how the fake finds it",
     "serve": "serve the fake on a port until Ctrl-C",
     "ready": "wait until a stub is ready; exit with 0, or with 1 if it is not",
     "gaps": "print the gaps of the interface and their alternatives",
