@@ -67,6 +67,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ready", "--timeout", "0"), "positive"),
     (("gaps", "--format", "xml"), "xml"),
     (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
+    (("openapi", "--openapi", "2.0"), "3.1"),
 )
 
 
@@ -106,6 +107,7 @@ def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
 def test_openapi_prints_the_document_with_the_server_first(command: Command) -> None:
     document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
     assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")
+    assert json.loads(command("openapi", "--openapi", "3.0")[1])["openapi"] == "3.0.3"
 
 
 def test_ready_waits_and_says_what_it_found(command: Command) -> None:

@@ -52,6 +52,7 @@ RUN_BY = {
     **dict.fromkeys(("python", "sh", "toml", "json", "dockerfile", "yaml"), "this module"),
     **dict.fromkeys(("typescript", "java", "go"), "test_languages"),
     **dict.fromkeys(("nginx", "haproxy"), "tests.live.test_scale_out"),
+    "js": "tests.peers.test_openapi_tools",
     "text": "nothing",
 }
 # Whether a test of the documents works, few examples show.
