@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real import RLock, perf_counter
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
@@ -34,7 +35,8 @@ _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
 
-class Snapshot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Snapshot(Stays):
     """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
 
     store: Store

@@ -14,6 +14,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import Stays
 from petstore_mock.http.response import Head
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _SHOWN: Final = 500  # characters of a matcher, which shows the whole body that 
 _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 
 
-class Listener(HTTPServer):
+class Listener(Stays, HTTPServer):
     """The ``HTTPServer`` of pytest-httpserver on top of a server that is not its own."""
 
     def __init__(self, server: Server) -> None:
