@@ -82,6 +82,7 @@ class _Stub:
         self._options = options
         self._log = log
         self._trust: dict[str, str] = {}  # by what clients trust its own authority
+        self._authority = ""  # the certificate of that authority
         with _naming("set"):
             behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
         keys = options["api_key"] or ()
@@ -150,8 +151,7 @@ class _Stub:
 
         tls = Tls(options["host"], *options["tls_host"])
         self._trust = {"ca_path": options["tls_ca_out"] or tls.ca_path, "spki_hash": tls.spki_hash}
-        if options["tls_ca_out"] is not None:
-            write_text(options["tls_ca_out"], Path(tls.ca_path).read_text(encoding="ascii"))
+        self._authority = Path(tls.ca_path).read_text(encoding="ascii")
         return tls.context
 
     # Running
@@ -160,6 +160,8 @@ class _Stub:
         self.service.start()
         if self._own_port is not None:
             self._own_port.start()
+        if self._options["tls_ca_out"] is not None:  # a stub that found its port taken must not overwrite the other's
+            write_text(self._options["tls_ca_out"], self._authority)
 
     def stop(self) -> None:
         if self._own_port is not None:

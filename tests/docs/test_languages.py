@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.live.stub import COMMAND, PATIENCE, stub
 from tests.peers.tools import NODE_MODULES, node_tool, run
 from tests.platforms import POSIX_SHELL
 from tools.documents.blocks import blocks
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 
+# The lines of the documents that start a stub at a port of their own choice.
+SERVING = sorted(
+    {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
+)
 _FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
 
 
@@ -66,6 +71,20 @@ def test_recipes_run_twice_at_once(folder: Path, shell: str) -> None:
     assert len(list(folder.glob("stub.log.*"))) == 2
     names = set(re.findall(r"/w/(shell-\w+)/|\[(shell-\w+)\]|\"world\": \"(shell-\w+)\"", log_of(folder)))
     assert len(names) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", SERVING)
+def test_the_second_stub_of_a_recipe_leaves_the_first_alone(tmp_path: Path, line: str) -> None:
+    """Two runs in one folder take the same port, and those that speak TLS the same file."""
+    ca = str(tmp_path / "ca.pem")
+    options = re.sub(r" --(control-)?port \d+", "", line).replace("ca.pem", ca).split()[2:]
+    with stub(*options) as first:
+        second = [*COMMAND, "serve", *options, "--port", str(urlsplit(first.url).port)]
+        done = subprocess.run(second, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        trust = ("--tls-ca", ca) if "--tls" in options else ()
+        run(*COMMAND, "ready", "--url", first.url, "--timeout", "10", *trust, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
@@ -113,7 +132,8 @@ def test_shell_fails_for_what_is_not_so(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed")
 def test_java(folder: Path) -> None:
-    assert with_stub(folder, "java", "PetStoreTest.java").splitlines()[-1] == "passed"
+    both = "java PetStoreTest.java & first=$!; java PetStoreTest.java && wait $first"
+    assert with_stub(folder, "sh", "-c", both).splitlines()[-2:] == ["passed", "passed"]
     source = folder / "PetStoreTest.java"
     source.write_text(source.read_text(encoding="utf-8").replace('\\"times\\": 1', '\\"times\\": 3'), encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match=r'java.lang.AssertionError: {"code":"service_unavailable"'):
