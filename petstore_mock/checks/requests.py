@@ -87,13 +87,13 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
-    """Whether a violation is the test's will: expected, a removed operation, a gap, a redirection without the key."""
+    """Whether a violation is the test's will: expected, a key or an operation taken away, a gap, a redirection."""
     exchange, call = seen.exchanges[place], seen.call
     name = "" if exchange.condition is None else exchange.condition.name
     is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS
     is_own = call is not None and name == "invalid_body" and _json(exchange) == call.body  # such as the gap name_rule
     is_removed = name.startswith("operation_removed") and (seen.shared or call is not None)
-    return exchange.expected or is_redirected or is_own or is_removed
+    return exchange.expected or is_redirected or is_own or is_removed or name == "revoked_key"
 
 
 @check(section="4", words="a call asks the service for what its caller asked, and for nothing else")

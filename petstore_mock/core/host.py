@@ -25,7 +25,7 @@ class Key(NamedTuple):
 
     name: str
     expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
-    revoked: bool = False
+    revoked: str = ""  # the condition that refuses it for good
 
 
 class Host:

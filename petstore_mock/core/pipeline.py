@@ -122,8 +122,8 @@ def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, pro
         problem = world.use_key(key)
     if problem:  # §5: it comes before everything else
         detail = key_fault(problem, request.values("authorization"), world.secrets())
-        if problem == "revoked_key" and world.owner is not None:
-            detail = f"the world of {world.owner} revoked it"
+        if problem == "revoked_key":
+            detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"
         return Refusal(problem, detail=detail)
     judged = validate(world.rules, request, route)
     if isinstance(judged, Refusal):

@@ -177,7 +177,7 @@ class World:
         self.store, self.rules = snapshot.store.copy(), snapshot.rules
         self.time.offset, self.time.frozen = snapshot.clock
         for name in self.keys:
-            former = Key(name, revoked=name not in self._start_keys)
+            former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
             self.keys[name] = snapshot.keys.get(name, former)
         self.release()
 
@@ -224,17 +224,17 @@ class World:
     def revoke_key(self, name: str) -> None:
         if name not in [*self.keys]:
             raise NotFoundError("expected a key of this world; got one that it never had")
-        self.keys[name] = self.keys[name]._replace(revoked=True)
+        self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
         if key.revoked:
-            return "revoked_key"
+            return key.revoked
         if key.expires is not None and self.time.now() >= key.expires:
             return "expired_key"
         rotates, store = self.rules.policies.key_rotation, self.store
         is_worn = rotates is not None and key.name == store.first_key and rotates(store.first_key_uses + 1)
-        return "revoked_key" if is_worn else ""
+        return "rotated_key" if is_worn else ""
 
     def use_key(self, key: Key) -> str:
         """Return the condition that refuses a key of a request; empty if it is valid. Counts the use."""
@@ -242,8 +242,8 @@ class World:
         if not problem:
             store.first_key = store.first_key or key.name
             store.first_key_uses += key.name == store.first_key
-        elif problem == "revoked_key":
-            self.keys[key.name] = key._replace(revoked=True)  # from the first use after its rotation on
+        elif problem == "rotated_key":
+            self.keys[key.name] = key._replace(revoked=problem)  # from the first use after its rotation on
         return problem
 
     # Faults, behaviour, requests

@@ -372,7 +372,7 @@ _WITHOUT: Final = _document(lambda error, one: {name: error[name] for name in er
 _DROP: Final = _in_pets(lambda pet, name: pet.pop(name))
 _RENAME: Final = _in_pets(_rename)
 _OK: Final = _becomes(status=200)
-_ANY_KEY: Final = _let_in("unknown_key", "revoked_key", "expired_key")
+_ANY_KEY: Final = _let_in("unknown_key", "revoked_key", "rotated_key", "expired_key")
 _FIND_NONE: Final = _when(_is_asked, _EMPTY)
 _EMPTY_UNFILTERED: Final = _when(_is_unfiltered, _EMPTY)
 _REFUSE_BETWEEN: Final = _when(_is_between, _refuse())

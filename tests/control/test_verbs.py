@@ -123,6 +123,7 @@ def test_a_reset_revokes_issued_keys_and_their_use_is_no_leak(door: Door) -> Non
         assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
     entries = door("GET", "requests", world="a").json["requests"]
     assert [one["condition"] for one in entries] == ["revoked_key"] * 2
+    assert [len(one["violations"]) for one in entries] == [1, 1]
     assert door("GET", "leaks").json["total"] == 0
 
 
@@ -264,11 +265,14 @@ def test_a_request_is_shown_with_what_was_sent_and_decided(door: Door) -> None:
 
 
 def test_a_revoked_key_is_reported_as_revoked(door: Door) -> None:
+    """It is one violation, and names the world that revoked it."""
     key = door("POST", "keys", {}).json["api_key"]
     assert door("DELETE", f"keys/{key}").status == 204
     assert door("GET", "/v1/pets", Authorization=f"Bearer {key}").status == 401
     (entry,) = door("GET", "requests").json["requests"]
-    assert (entry["condition"], [one["field"] for one in entry["violations"]]) == ("revoked_key", [])
+    (violation,) = entry["violations"]
+    assert (entry["condition"], violation["field"], violation["section"]) == ("revoked_key", "Authorization", "5")
+    assert violation["message"] == "The API key is not valid: it was revoked"
     keys = door("GET", "keys").json["keys"]
     assert [one["revoked"] for one in keys] == [False, True]
     assert door("DELETE", "keys/never").status == 404
