@@ -51,7 +51,7 @@ def _phrase(status: int) -> str:
 
 
 def _code(status: int) -> str:
-    return _phrase(status).lower().replace(" ", "_").replace("-", "_")
+    return _phrase(status).lower().replace("'", "").replace(" ", "_").replace("-", "_")
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:

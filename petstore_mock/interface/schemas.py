@@ -118,7 +118,7 @@ def _add(found: Violations, error: Any, path: str) -> None:  # noqa: ANN401  # j
 
 
 def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
-    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
+    """Yield an error, or those of the form that was meant: its type and most rules fit, and it knows the names."""
     if error.validator not in {"anyOf", "oneOf"} or not error.context:
         yield error
         return
@@ -126,8 +126,9 @@ def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
 
-    def distance(form: list[Any]) -> tuple[bool, int]:
-        return any(one.validator == "type" and not one.path for one in form), len(form)
+    def distance(form: list[Any]) -> tuple[bool, int, bool]:
+        own = {one.validator for one in form if not one.path}
+        return "type" in own, len(form), "additionalProperties" in own
 
     for one in min(forms.values(), key=distance):
         yield from _told(one)

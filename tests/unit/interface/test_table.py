@@ -68,7 +68,7 @@ def test_conditions_have_their_sentence_and_make_errors() -> None:
     assert {condition.subject for condition in CONDITIONS.values()} <= SENTENCES.keys()
     for status in range(400, 600):
         condition = condition_of_status(status)
-        assert condition.status == status
+        assert (condition.status, bool(re.fullmatch(r"[a-z]+(_[a-z]+)*", condition.code))) == (status, True)
         document: Any = error_document(condition.code, condition.message, status)
         assert is_valid("Error")(document)
     assert SENTENCES[OPERATIONS["listPets"].query_subject].section == "4.1"
