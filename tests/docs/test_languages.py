@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
+from petstore_mock import PetStoreMock
 from tests.live.stub import COMMAND, PATIENCE, stub
 from tests.peers.tools import NODE_MODULES, node_tool, run
 from tests.platforms import POSIX_SHELL
@@ -29,6 +31,7 @@ pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 SERVING = sorted(
     {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
 )
+STRICT = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
 _FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
 
 
@@ -154,6 +157,35 @@ def test_go(folder: Path) -> None:
     assert '"leak"' not in log_of(folder)
 
 
+WRONG = """
+import type { Door } from "./door.js";
+
+declare const door: Door;
+// @ts-expect-error: the times of a fault are a number
+await door("POST", "faults", { fault: 503, times: "1" });
+// @ts-expect-error: the door has no such path
+await door("POST", "faultz", { fault: 503 });
+// @ts-expect-error: a message is text
+const told: number = (await door("POST", "requests/assert", { times: 1 })).message;
+"""
+
+
+@pytest.mark.peers
+def test_typescript_compiles_against_the_description_of_the_door(folder: Path) -> None:
+    compiler = node_tool("tsc")
+    with PetStoreMock(control=True) as petstore, urllib.request.urlopen(f"{petstore.control_url}openapi.json") as reply:
+        (folder / "openapi.json").write_bytes(reply.read())
+    run(node_tool("openapi-typescript"), "openapi.json", "-o", "schema.d.ts", cwd=folder)
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    source = folder / "petstore.ts"
+    kept, last, _ = source.read_text(encoding="utf-8").partition("export type Door")
+    assert last
+    source.write_text(f'import type {{ Door }} from "./door.js";\n{kept}', encoding="utf-8")
+    (folder / "wrong.ts").write_text(WRONG, encoding="utf-8")
+    run(compiler, *STRICT, "--noEmit", *sorted(path.name for path in folder.glob("*.ts")), cwd=folder)
+
+
 @pytest.mark.peers
 def test_typescript_in_several_workers(folder: Path) -> None:
     """Node runs each file in a process of its own, some at once; the same tests four times share one stub."""
@@ -163,9 +195,8 @@ def test_typescript_in_several_workers(folder: Path) -> None:
     text = (folder / "pets.test.ts").read_text(encoding="utf-8")
     for number in range(1, 4):
         (folder / f"pets{number}.test.ts").write_text(text, encoding="utf-8")
-    files = sorted(path.name for path in folder.glob("*.ts"))
-    options = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
-    run(compiler, *options, *files, cwd=folder)
+    files = sorted(path.name for path in folder.glob("*.ts") if path.name != "door.ts")
+    run(compiler, *STRICT, *files, cwd=folder)
     tests = sorted(path.name for path in folder.glob("*.test.js"))
     told = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
     assert re.search(r"^# pass 8$|ℹ pass 8$", told, re.MULTILINE), told
