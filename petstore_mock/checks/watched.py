@@ -266,7 +266,7 @@ watched = WatchedClient
 def open_connections(petstore: Any) -> int:  # noqa: ANN401
     """Return how many connections are open to the listener of a mock; 0 where it has none here."""
     service = getattr(petstore, "service", None)
-    return service.server.open_connections if service is not None and service.is_listening else 0
+    return service.server.open_connections if service is not None and service.server.is_alive else 0
 
 
 def _planned(petstore: Any) -> list[Any]:  # noqa: ANN401

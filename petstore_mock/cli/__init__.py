@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
-from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -31,56 +30,41 @@ COMMANDS: Final = {
 }
 
 
-def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    """Run a command line and return its exit code: 0; 2 where an argument can't be right or the port is taken."""
-    try:
-        with contextlib.redirect_stdout(stdout):  # argparse prints --help and --version itself
-            return _run(arguments, stdout, stderr)
-    except SystemExit:
-        return 0
-    except (UsageError, PetStoreMockError) as error:
-        print(f"petstore-mock: {error}", file=stderr)
-        return BAD_USAGE
-
-
-def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    name = arguments[0] if arguments else ""
-    if name.startswith("-"):
-        _whole_parser().parse_args(arguments)
-    if name not in COMMANDS:
-        came = f"; got {name!r}{did_you_mean(name, COMMANDS)}" if name else ""
-        raise UsageError(f"expected a command, one of {', '.join(COMMANDS)}{came} (see 'petstore-mock --help')")
-    for line in misspelt_variables():
-        print(f"petstore-mock: {line}", file=stderr)
-    command = importlib.import_module(f"petstore_mock.cli.{name}")
-    parser = Parser(prog=f"petstore-mock {name}", description=command.DESCRIPTION)
-    command.add_options(parser)
-    code: int = command.run(parser.parse_args(arguments[1:]), stdout, stderr)
-    return code
-
-
-def _whole_parser() -> Parser:
-    parser = Parser(prog="petstore-mock", description="A fake of the pet store service, for testing its clients.")
-    parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, words in COMMANDS.items():
-        commands.add_parser(name, help=words)
-    return parser
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with ``arguments``, or those of the process, and return its exit code."""
+    """Run a command line, by default that of the process, and return its exit code: 2 for wrong arguments."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):  # a stream that was replaced, or closed
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name must not end the server
     try:
-        code = run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
+        code = _run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
+    except SystemExit:  # argparse has printed --help or --version
+        return 0
+    except (UsageError, PetStoreMockError) as error:
+        sys.stderr.write(f"petstore-mock: {error}\n")
+        return BAD_USAGE
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
-            sys.stderr.write(f"petstore-mock: {error.strerror or error}\n")
+            sys.stderr.write(f"petstore-mock: {error}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again at its exit
         return UNWRITTEN
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
+
+
+def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
+    parser = Parser(prog="petstore-mock", description="A fake of the pet store service, for testing its clients.")
+    parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, words in COMMANDS.items():
+        command = commands.add_parser(name, help=words)
+        if name in arguments[:1]:
+            module = importlib.import_module(f"petstore_mock.cli.{name}")
+            command.description = module.DESCRIPTION
+            module.add_options(command)
+            command.set_defaults(run=module.run)
+    options = parser.parse_args(arguments)
+    stderr.writelines(f"petstore-mock: {line}\n" for line in misspelt_variables())
+    code: int = options.run(options, stdout, stderr)
     return code

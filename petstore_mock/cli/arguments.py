@@ -9,9 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.environment import text_of, variable_of
-from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
+from petstore_mock.common.refusing import nearest, one_of, refuse, require
+from petstore_mock.core.host import Host
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
+from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 
@@ -23,21 +26,30 @@ _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
 
 
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        refuse(f"expected GAP=VALUE, such as list_order=by_name; got {shown(text)}")
-    return name.strip(), value.strip()
+def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
+    require(all("=" in text for text in texts), "GAP=VALUE, such as list_order=by_name", set=texts)
+    pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
+    Behaviour().replace(dict(pairs))
+    return dict(pairs)
 
 
-def _format(_: str, value: Any) -> str:  # noqa: ANN401
-    require(value in {"text", "json"}, "one of text, json", log_format=value)
-    return str(value)
+def _keys(_: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    World(Host(), {}, keys=keys)
+    return keys
 
 
-def _address(name: str, value: Any) -> str:  # noqa: ANN401
+def _date(name: str, value: str) -> str:
+    OPTIONS["at"].check(name, value)
+    return value  # the world reads it again
+
+
+def _format(_: str, value: str) -> str:
+    return one_of(value, ("text", "json"), "format")
+
+
+def _address(name: str, value: str) -> str:
     require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: value})
-    return str(value).rstrip("/").removesuffix(BASE_PATH)
+    return value.rstrip("/").removesuffix(BASE_PATH)
 
 
 def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
@@ -45,9 +57,13 @@ def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 _PORT_WORDS: Final = "Give the control door a port of its own, without TLS"
-# Options that `serve` alone has.
+# Options that `serve` alone has, or has in another way. One whose default is a tuple may be repeated.
 _SERVE: Final = (
-    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _plain, "serve", (), _setting),
+    replace(OPTIONS["port"], default=8080),
+    replace(OPTIONS["api_key"], check=_keys, default=()),
+    replace(OPTIONS["at"], check=_date),
+    replace(OPTIONS["cors"], default=()),
+    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _settings, "serve", ()),
     Option("tls_cert", "Listen with TLS and your certificate (PEM, with the chain)", _plain, "serve"),
     Option("tls_key", "The private key of your certificate (PEM), unless it is in the same file", _plain, "serve"),
     Option("tls_host", "A further name of the stub's own certificate, such as its container's", _plain, "serve", ()),
@@ -61,9 +77,7 @@ _SERVE: Final = (
     Option("allowed_host", "A further Host at which the door may be asked on loopback", _plain, "serve", ()),
     Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
 )
-_PORT: Final = replace(OPTIONS["port"], default=8080)
-SERVE: Final = {**options_at("serve"), "port": _PORT, **{option.name: option for option in _SERVE}}
-REPEATED: Final = frozenset({"api_key", "cors", "set", "tls_host", "allowed_host", "allowed_origin"})
+SERVE: Final = options_at("serve") | {option.name: option for option in _SERVE}
 
 
 class UsageError(Exception):
@@ -71,20 +85,10 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of whole options. It says in one sentence what is wrong."""
+    """A parser of whole options, whose refusal is one sentence."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
         super().__init__(allow_abbrev=False, **settings)
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]  # noqa: ANN401
-        given: argparse.Namespace
-        given, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            known = re.findall(r"--[a-z-]+", self.format_help())
-            name = unknown[0].partition("=")[0]
-            hint = did_you_mean(name, known) if name.startswith("-") else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        return given
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see '{self.prog} --help')")
@@ -93,11 +97,14 @@ class Parser(argparse.ArgumentParser):
         """Add options of the table, each None unless given."""
         for option in options.values():
             how: dict[str, Any] = {"action": "store_const", "const": "true"} if option.is_flag else {}
-            if option.name in REPEATED:
-                how = {"action": "append"}
-            default = "" if option.default in {None, (), False} else f" (default: {option.default})"
-            again = "; repeat it for several" if option.name in REPEATED else ""
-            self.add_argument(flag(option.name), help=f"{option.words}{again}{default}".replace("%", "%%"), **how)
+            default = f" (default: {option.default})" if option.default else ""
+            if _is_repeated(option):
+                how, default = {"action": "append"}, "; repeat it for several"
+            self.add_argument(flag(option.name), help=f"{option.words}{default}", **how)
+
+
+def _is_repeated(option: Option) -> bool:
+    return isinstance(option.default, tuple)
 
 
 def flag(name: str) -> str:
@@ -110,22 +117,16 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
     for name, option in options.items():
         texts, source = getattr(given, name), flag(name)
         if texts is None and (text := text_of(name).strip()):
-            texts = _BETWEEN.split(text) if name in REPEATED else text
+            texts = _BETWEEN.split(text) if _is_repeated(option) else text
             source = f"the environment variable {variable_of(name)}"
+        values[name] = option.default
         try:
-            values[name] = option.default if texts is None else _read(option, texts)
+            if texts:
+                value = tuple(texts) if _is_repeated(option) else option.parse(str(texts))
+                values[name] = option.check(name, value)
         except PetStoreMockError as error:
             refuse(f"{source}: {error}")
     return values
-
-
-def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or several
-    if option.name in REPEATED:
-        values = tuple(option.parse(text) for text in texts)
-        return option.check(option.name, values) if option.name == "cors" else values
-    value = option.parse(texts)
-    checked = option.check(option.name, value)
-    return value if option.name == "at" else checked  # the world reads it again
 
 
 def misspelt_variables() -> list[str]:

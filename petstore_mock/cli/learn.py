@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from petstore_mock.cli.verify import URL_WORDS, add_shared_options, ask, print_plan, require_writable
+from petstore_mock.cli.verify import add_shared_options, ask, print_plan, require_writable
 from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS, Learned
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ DESCRIPTION: Final = (
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help=URL_WORDS)
     parser.add_argument("-o", "--output", metavar="FILE.toml", help="where the behaviour goes (default: printed)")
     add_shared_options(parser)
 
@@ -29,19 +28,18 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     output = options.output
     if output is not None:
         require_writable(output, "--output")
-    verdict = ask(options, options.url, stderr)
-    learned = Learned(verdict)
+    learned = Learned(ask(options, stderr))
+    told = f"{len(learned.choices)} of {len(learned.gaps)} gaps from {learned.verdict.url}"
     if output is None:
         stdout.write(learned.to_toml())
     elif learned.choices:
         Path(output).write_text(learned.to_toml(), encoding="utf-8")
-        stdout.write(f"{output}: {len(learned.choices)} of {len(learned.gaps)} gaps from {verdict.url}\n")
+        stdout.write(f"{output}: {told}\n")
     else:  # what an earlier run has learned is worth more
-        why = f": {verdict.stopped}" if verdict.stopped else ""
-        stderr.write(f"petstore-mock: nothing could be learned{why}; {output} is as it was\n")
-    if verdict.broken:
-        names = ", ".join(clause.id for clause in verdict.broken)
+        stderr.write(f"petstore-mock: {told}; {output} is as it was. {learned.verdict.stopped or ''}\n")
+    if learned.verdict.broken:
+        names = ", ".join(clause.id for clause in learned.verdict.broken)
         stderr.write(f"petstore-mock: the service breaks {names} (see 'petstore-mock verify')\n")
-    if verdict.drift:
+    if learned.verdict.drift:
         return BROKEN
     return HOLDS if learned.choices else COULD_NOT_CHECK

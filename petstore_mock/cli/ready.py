@@ -13,7 +13,7 @@ from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 from petstore_mock.common.environment import text_of
 from petstore_mock.common.refusing import require
-from petstore_mock.core.options import flag_of, seconds_of
+from petstore_mock.core.options import flag_of
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.journal.exchange import is_base_url
 
@@ -26,35 +26,31 @@ DESCRIPTION: Final = (
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, not bound
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # asked, not bound
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--url", metavar="http://HOST:PORT", help="where the stub serves")
-    parser.add_argument(
-        "--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)"
-    )
-    parser.add_argument("--timeout", default="10", metavar="S", help="seconds to wait (default: 10)")
+    words = "the authority to trust, as serve --tls-ca-out writes it (PEM)"
+    parser.add_argument("--tls-ca", metavar="FILE", help=words)
+    parser.add_argument("--timeout", type=float, default=10, metavar="S", help="seconds to wait (default: 10)")
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
-    timeout = seconds_of(options.timeout)
-    require(timeout > 0, "a positive number of seconds", timeout=options.timeout)
-    require(
-        options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", url=options.url
-    )
+    require(options.timeout > 0, "a positive number of seconds", timeout=options.timeout)
+    fits = options.url is None or is_base_url(options.url)
+    require(fits, "an address such as http://127.0.0.1:8080", url=options.url)
     address = options.url or _address_of_serve()
-    deadline = time.monotonic() + timeout
-    while True:
-        left = deadline - time.monotonic()
-        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca, verify=options.url is not None)
+    end_at, problem, is_final = time.monotonic() + options.timeout, "", False
+    while not is_final and time.monotonic() < end_at:
+        problem, is_final = _ask(address, options.tls_ca, verify=options.url is not None)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
-        if is_final or left <= _PAUSE:
-            print(f"not ready{'' if is_final else f' within {timeout:g} s'}: {address}: {problem}", file=stdout)
-            return NOT_READY
         time.sleep(_PAUSE)
+    waited = "" if is_final else f" within {options.timeout:g} s"
+    print(f"not ready{waited}: {address}: {problem}", file=stdout)
+    return NOT_READY
 
 
 def _address_of_serve() -> str:
@@ -62,29 +58,28 @@ def _address_of_serve() -> str:
     own_port = text_of("control_port")  # where the door speaks plain HTTP
     tls = text_of("tls_cert") or flag_of(text_of("tls") or "false")
     host = text_of("host") or "127.0.0.1"
-    host = _LOCAL.get(host, host)
-    host = f"[{host}]" if ":" in host else host
-    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or text_of('port') or '8080'}"
+    return f"http{'s' if tls and not own_port else ''}://{_LOCAL.get(host, host)}:{own_port or text_of('port') or 8080}"
 
 
-def _ask(address: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
+def _ask(address: str, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
     """Return why the stub is not ready, empty if it is, and whether waiting can't help."""
     parts = urlsplit(address)
-    path = "" if parts.path.rstrip("/") in {"", "/v1", DOOR_PATH} else parts.path.rstrip("/")
+    path = parts.path.rstrip("/").removesuffix(DOOR_PATH).removesuffix("/v1")
     try:
         context = ssl.create_default_context(cafile=ca_path) if parts.scheme == "https" else None
         if context is not None and not verify:  # a stub of this machine: its certificate may be for other names
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
-        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=timeout) as response:
-            return "" if json.load(response)["status"] == "ok" else "it says that it is not", False
+        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=1) as response:
+            is_ready = json.load(response)["status"] == "ok"
+            return "" if is_ready else "it says that it is not", False
     except HTTPError as error:
-        tls = "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if error.code == 400 else ""
+        tls = "; if it speaks TLS, ask at https:// with --tls-ca FILE" if error.code == 400 else ""
         return f"its health has status {error.code}: no stub of petstore-mock listens there{tls}", True
     except (OSError, HTTPException) as error:  # the file of the authority may be still to come
         reason = getattr(error, "reason", error)
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            return f"{reason}: pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca", True
-        return str(reason) or type(reason).__name__, False
+        is_distrust = isinstance(reason, ssl.SSLCertVerificationError)
+        hint = "; pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca" if is_distrust else ""
+        return f"{reason}{hint}", is_distrust
     except (ValueError, KeyError, TypeError):
         return "another service responds there", True

@@ -26,7 +26,6 @@ PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
-_FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
 
 
 class ProblemError(PetStoreMockError):
@@ -60,54 +59,46 @@ def check_host(host: str) -> str:
     return host
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Admission:
     """What a request needs."""
 
     token: str | None = None
-    loopback: bool = True  # whether only this machine reaches the door: then the Host must be one of loopback's
-    port: int = 0
-    scheme: str = "http"
     allowed_hosts: tuple[str, ...] = ()  # with or without a port
     allowed_origins: tuple[str, ...] = ()
 
-    def check_source(self, request: ApiRequest, *, to_page: bool) -> None:
+    def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
         """Refuse what a foreign web page may have sent; people come to the page itself by links."""
-        host = request.header("Host", "") or ""
-        if self.loopback and not self._is_own_host(host.lower()):
-            names = ", ".join(f"{name}:{self.port}" for name in _LOOPBACK_HOSTS)
+        host = (request.header("Host") or "").lower()
+        own = [f"{name}:{port}" for name in _LOOPBACK_HOSTS]
+        own += _LOOPBACK_HOSTS if port in {80, 443} else ()
+        is_allowed = any(one.lower() in {host, host.rpartition(":")[0]} for one in self.allowed_hosts)
+        if is_loopback(address) and host not in own and not is_allowed:
             raise ProblemError(
                 403,
-                f"expected a Host of this machine, {names}; got {cut(host, 100)!r}: a proxy must hand on the Host that "
-                "it got, and --allowed-host must name it",
+                f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}: a proxy must hand on the "
+                "Host that it got, and --allowed-host must name it",
             )
         origins = request.values("Origin")
         for origin in origins:
-            if origin.lower() != f"{self.scheme}://{host}".lower() and origin not in self.allowed_origins:
+            if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
                     403,
-                    f"expected no Origin, or {self.scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}: a page of "
-                    "another origin may not steer the stub, unless --allowed-origin names it",
+                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}: a page of another "
+                    "origin may not steer the stub, unless --allowed-origin names it",
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
         may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
-        if request.header("Sec-Fetch-Site") in _FOREIGN_SITES and not may_come:
+        if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
             raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the token or with another; compared in constant time."""
         given = request.header(TOKEN_HEADER) or ""
-        if self.token is None or hmac.compare_digest(given.encode(), self.token.encode()):
-            return
-        raise ProblemError(
-            401,
-            f"expected the header {TOKEN_HEADER} with the token of --control-token, or the one that the greeting of "
-            f"serve shows; got {'another token' if given else 'none'}",
-            WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
-        )
-
-    def _is_own_host(self, host: str) -> bool:
-        suffixes = [f":{self.port}", *([""] if self.port in {80, 443} else [])]
-        if host in {f"{name}{suffix}" for name in _LOOPBACK_HOSTS for suffix in suffixes}:
-            return True
-        return any(allowed.lower() in {host, host.rpartition(":")[0]} for allowed in self.allowed_hosts)
+        if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
+            raise ProblemError(
+                401,
+                f"expected the header {TOKEN_HEADER} with the token of --control-token, or the one that the greeting "
+                f"of serve shows; got {'another token' if given else 'none'}",
+                WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
+            )

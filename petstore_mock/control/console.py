@@ -10,7 +10,6 @@ from typing import Final
 _DIRECTORY: Final = Path(__file__).with_name("page")
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PAGE: Final = "index.html"
-_NAMES: Final = {"/": _PAGE, "/latest": _PAGE, f"/{_PAGE}": ""}  # of a path that is not that of its file
 
 
 @cache
@@ -27,8 +26,8 @@ def console_page(path: str) -> tuple[int, bytes, dict[str, str]] | None:
     """Return status, body and header fields of the page or one of its files, at what follows ``/__petstore``."""
     if not path:
         return 308, b"", {"Location": "__petstore/"}  # so that relative links lead to its files
-    name = _NAMES.get(path, path[1:])
-    if name not in _files():
+    name = _PAGE if path in {"/", "/latest"} else path[1:]
+    if name not in _files() or path == f"/{_PAGE}":
         return None
     content, media_type = _files()[name]
     fields = {"Content-Type": media_type}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import nullcontext
-from dataclasses import replace
 from http import HTTPStatus
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict
@@ -16,22 +15,21 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
-from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError, is_loopback
+from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError
 from petstore_mock.control.console import console_page
-from petstore_mock.control.schemas import Schema, door_document, in_place, shape_of
+from petstore_mock.control.schemas import Schema, door_document, shape_of, violations
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
-from petstore_mock.interface import schemas
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
@@ -42,7 +40,6 @@ _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand anima
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # in an escaped path
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
-_READING: Final = frozenset({"GET", "HEAD"})
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _FIELDS: Final = {  # a page of another site may not frame, sniff or read the responses
     "Cache-Control": "no-store",
@@ -63,24 +60,17 @@ class HealthData(TypedDict):
 class Door:
     """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
 
-    The server knows where it listens once it does. ``service`` returns that of the service, where the door has a port
-    of its own. A door that is not open tells its health alone.
+    A door that is not open tells its health alone.
     """
 
     def __init__(
-        self,
-        worlds: Worlds,
-        server: Callable[[], Server],
-        admission: Admission | None = None,
-        *,
-        is_open: bool = True,
-        service: Callable[[], Server] | None = None,
+        self, worlds: Worlds, server: Server, admission: Admission | None = None, *, is_open: bool = True
     ) -> None:
         self._worlds = worlds
-        self._server = server
-        self._rules = admission or Admission()
+        self._service = server
+        self.server = server  # where it listens; another one where it has a port of its own
+        self._admission = admission or Admission()
         self._is_open = is_open
-        self._service = service
         self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
         self._routes = [
             (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
@@ -89,39 +79,30 @@ class Door:
 
     def health(self, _: Worlds) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._server().started, 3)}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self.server.started, 3)}
 
     def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
         return door_document(self._verbs, origin, __version__)
-
-    @property
-    def _admission(self) -> Admission:
-        server = self._server()
-        scheme = "https" if self._service is None and self._worlds.host.tls else "http"
-        return replace(self._rules, loopback=is_loopback(server.bound), port=server.port, scheme=scheme)
 
     # What the transport asks
 
     def serves(self, request: ApiRequest) -> bool:
         """Say whether a request is the door's: it is never journalled, and meets no fault."""
         path = request.target.partition("?")[0]
-        if DOOR_PATH in path:
-            return _PATH.fullmatch(path) is not None
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in _OF_BROWSERS
+        return is_browser or path in _OF_BROWSERS or _PATH.fullmatch(path) is not None
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
-    def admits(self, request: ApiRequest, _: int | None) -> bool:
+    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002  # any may ask
         try:
-            self._admission.check_source(request, to_page=False)
-            self._admission.check_token(request)
+            self._admit(request, to_page=False)
         except ProblemError:
             return False
-        return self._is_open
+        return True
 
     def body_limit(self, request: ApiRequest) -> int:
         return _LIMIT if self.admits(request, None) else UNASKED_BODY
@@ -129,10 +110,10 @@ class Door:
     def generation(self) -> object:
         return None
 
-    def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
         return _refused(ProblemError(CONDITIONS[condition].status, f"expected what HTTP allows; got {detail}"))
 
-    def failed(self, error: BaseException, _: ApiRequest) -> Response:
+    def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
         return _refused(ProblemError(500, f"a bug of petstore-mock: {type(error).__name__}: {error}"))
 
@@ -150,63 +131,56 @@ class Door:
         except Exception as error:  # noqa: BLE001  # a bug must be a response, and be seen
             return self.failed(error, request)
 
-    def _routed(self, request: ApiRequest) -> Response | Stream:
-        target = request.target.partition("?")[0]
-        match = _PATH.fullmatch(target)
-        if match is None:
-            if target == "/" and request.method in _READING:
-                return _response(303, fields={"Location": f"{DOOR_PATH}/"})
-            raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
-        path: str = match["rest"] or ""
-        name = None if match["name"] is None else unquote(match["name"])
-        verbs, given = self._route(path[1:])
-        if path == "/health" and name is None and request.method in _READING:
-            return self._done(request, verbs["GET"], name, given)
+    def _admit(self, request: ApiRequest, *, to_page: bool) -> None:
+        """Refuse a request unless it may use the door; the files of the page need no token."""
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
-        if name == DEFAULT_WORLD:
-            check_name(name)  # which refuses it: the default world has no address but the root
+        scheme = "https" if self.server is self._service and self._worlds.host.tls else "http"
+        self._admission.check_source(request, self.server.bound, self.server.port, scheme, to_page=to_page)
+        if not to_page:
+            self._admission.check_token(request)
+
+    def _routed(self, request: ApiRequest) -> Response | Stream:
+        target, method = request.target.partition("?")[0], request.method
+        if target == "/":
+            return _response(303, fields={"Location": f"{DOOR_PATH}/"})
+        name, path = _parts_of(target)
+        found = {verb.method: (verb, one) for pattern, verb in self._routes if (one := pattern.fullmatch(path[1:]))}
+        found |= {"HEAD": found["GET"]} if "GET" in found else {}
         page = console_page(path)
-        allowed = sorted({*verbs, "OPTIONS"} | ({"GET", "HEAD"} if page or "GET" in verbs else set[str]()))
-        self._admission.check_source(request, to_page=page is not None)
-        _check_method(request.method, allowed)
-        if page is not None:
+        if path != "/health" or name is not None or method not in found:  # that is open to all
+            self._admit(request, to_page=page is not None)
+        if method not in KNOWN_METHODS:  # RFC 9110 §9.1
+            raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
+        if page is not None and method in {"GET", "HEAD"}:
             self._worlds.find(name or DEFAULT_WORLD)
             return _response(*page)
-        self._admission.check_token(request)
-        if not verbs:
+        if not found and page is None:
             known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
             raise ProblemError(404, f"expected a path of the door; got {came}")
-        if request.method == "OPTIONS":
-            return _response(204, fields={"Allow": ", ".join(allowed)})
-        verb = verbs["GET" if request.method == "HEAD" else request.method]
+        allowed = ", ".join(sorted({"OPTIONS", *(found if page is None else ("GET", "HEAD"))}))
+        if method == "OPTIONS":
+            return _response(204, fields={"Allow": allowed})
+        if method not in found:
+            raise ProblemError(405, f"expected one of the methods {allowed}; got {method}", Allow=allowed)
+        verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
             raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
-        return self._done(request, verb, name, given)
-
-    def _route(self, path: str) -> tuple[dict[str, Verb], dict[str, str]]:
-        """Return the verbs of a path by method, and the arguments in it."""
-        found = {verb.method: (verb, match) for pattern, verb in self._routes if (match := pattern.fullmatch(path))}
-        given = {name: unquote(text) for _, match in found.values() for name, text in match.groupdict().items()}
-        return {method: verb for method, (verb, _) in found.items()}, given
+        return self._done(request, verb, name, given.groupdict())
 
     # Doing
 
-    def _done(self, request: ApiRequest, verb: Verb, name: str | None, given: dict[str, str]) -> Response | Stream:
-        shape = shape_of(verb)
-        arguments: dict[str, Any] = {path: _typed(given[path], rules) for path, rules in shape.path.items()}
+    def _done(self, request: ApiRequest, verb: Verb, name: str | None, in_path: Mapping[str, str]) -> Response | Stream:
+        shape, fields = shape_of(verb), {"Content-Type": verb.media_type}
+        arguments: dict[str, Any] = {one: _typed(unquote(in_path[one]), rules) for one, rules in shape.path.items()}
         arguments |= _query(request, shape.query)
         if shape.body is not None:
             body = _body(request, shape.body)
             arguments |= {verb.body: body} if verb.body else body
-        if "origin" in shape.carried:
-            arguments["origin"] = self._origin(request)
-        if "name" in shape.carried and name is not None:
-            arguments["name"] = name
-        if "new" in shape.carried:  # RFC 9110 §13.1.2
-            arguments["new"] = request.header("If-None-Match") == "*"
-        fields = {"Content-Type": verb.media_type}
+        own = {"origin": self._origin(request), "new": request.header("If-None-Match") == "*"}  # RFC 9110 §13.1.2
+        own |= {} if name is None else {"name": name}
+        arguments |= {one: value for one, value in own.items() if one in shape.carried}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
                 return _response(200, fields=fields)
@@ -225,21 +199,22 @@ class Door:
 
     def _origin(self, request: ApiRequest) -> str:
         """Return the address of the service: the public one, else as the client names this machine."""
-        if self._worlds.host.public_url:
-            return self._worlds.host.public_url
-        host = request.header("Host") or "localhost"
-        if self._service is not None:
+        host, shared = request.header("Host") or "localhost", self._worlds.host
+        if self.server is not self._service:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-            host = f"{bare}:{self._service().port}"
-        return f"http{'s' if self._worlds.host.tls else ''}://{host}"
+            host = f"{bare}:{self._service.port}"
+        return shared.public_url or f"http{'s' if shared.tls else ''}://{host}"
 
 
-def _check_method(method: str, allowed: list[str]) -> None:
-    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
-    if allowed != ["OPTIONS"] and method not in allowed:
-        names = ", ".join(allowed)
-        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
+def _parts_of(target: str) -> tuple[str | None, str]:
+    """Return the world that a path names, None at the root, and what follows ``/__petstore``."""
+    match = _PATH.fullmatch(target)
+    if match is None:
+        raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
+    name = None if match["name"] is None else unquote(match["name"])
+    if name == DEFAULT_WORLD:
+        check_name(name)  # which refuses it: the default world has no address but the root
+    return name, match["rest"] or ""
 
 
 # Arguments
@@ -261,12 +236,13 @@ def _typed(text: str, rules: Schema) -> object:
 
 def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
     """Decode and judge the body; an object without required members may be missing."""
+    required = rules.get("required", ["JSON"])
     if request.oversized:
         came = request.header("Content-Length") or "more"
         raise ProblemError(413, f"expected a body of at most {_LIMIT} bytes; got {came}")
     if not request.body:
-        if rules.get("required", True):
-            raise ProblemError(422, f"expected a body with {', '.join(rules.get('required', ['JSON']))}; got none")
+        if required:
+            raise ProblemError(422, f"expected a body with {', '.join(required)}; got none")
         return {}
     if not request.fields.is_json:
         came = cut(request.header("Content-Type") or "none", 100)
@@ -285,13 +261,11 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
 
 def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
     """Return a value that its schema allows. An empty object with no required members asks no judge."""
-    if value == {} and not rules.get("required", True):
-        return value
-    found = schemas.violations(in_place(rules, value), value, location)
+    found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
-        more = len(found[_SHOWN:]) + found.omitted
+        more = len(found) + found.omitted - _SHOWN
         words = "; ".join(map(str, found[:_SHOWN]))
-        raise ProblemError(422, f"{words}{f'; and {more} more' if more else ''}", found)
+        raise ProblemError(422, f"{words}; and {more} more" if more > 0 else words, found)
     return value
 
 
@@ -321,6 +295,5 @@ def _refused(error: PetStoreMockError) -> Response:
     }
     if broken:
         document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
-    text = dumps(document, ensure_ascii=False, separators=(",", ":"))
-    content = text.encode("utf-8", "replace")  # a value may have a lone surrogate
+    content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

@@ -27,6 +27,7 @@ from petstore_mock.journal.har import har_document
 from petstore_mock.journal.outcomes import Coverage
 
 if TYPE_CHECKING:
+    from petstore_mock.interface.violations import Violations
     from petstore_mock.verbs import Verb
     from petstore_mock.verbs.verb import Keywords
 
@@ -42,7 +43,6 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     Any: {},
 }
 _NOT_TOLD: Final = frozenset({"name", "origin", "new", "when"})  # the carrier adds them; a function can't travel
-_CHECKED_BY_CORE: Final = frozenset({"Criteria"})  # its words are better
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,15 @@ class Shape:
     """What a request for a verb may say, and what it gets."""
 
     concerns_all: bool  # the verb takes all worlds, not one
-    root_only: bool
     carried: frozenset[str]  # the arguments that the carrier adds
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
     result: Schema
+
+    @property
+    def root_only(self) -> bool:
+        return self.concerns_all and "name" not in self.carried
 
 
 @cache
@@ -66,45 +69,25 @@ def shape_of(verb: Verb) -> Shape:
     told: dict[str, Schema] = {}
     for one in parameters:
         if one.kind is Parameter.VAR_KEYWORD:
-            told |= _members(get_args(hints[one.name])[0])[0]
+            told |= _members(get_args(hints[one.name])[0])
         elif one.name not in _NOT_TOLD:
             told[one.name] = schema(hints[one.name])
     path = {name: told.pop(name) for name in re.findall(r"\{(\w+)\}", verb.path)}
     body = told.pop(verb.body) if verb.body else None
-    required = [one.name for one in parameters if one.name in told and one.default is Parameter.empty]
     if body is None and told and verb.method not in {"GET", "DELETE"}:
-        body, told = _closed(told, required), {}
+        body = _closed(told, [one.name for one in parameters if one.name in told and one.default is Parameter.empty])
+        told = {}
     # A query has no null: a parameter is there or not.
     query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in told.items()}
-    carried = _NOT_TOLD & {one.name for one in parameters}
-    concerns_all = hints[target.name] is Worlds
     result = schema(hints["return"] if verb.media_type == "application/json" else str)
     return Shape(
-        concerns_all=concerns_all,
-        root_only=concerns_all and "name" not in carried,
-        carried=carried,
+        concerns_all=hints[target.name] is Worlds,
+        carried=_NOT_TOLD & {one.name for one in parameters},
         path=path,
         query=_closed(query),
         body=body,
         result=_object({verb.member: result}, [verb.member]) if verb.member else result,
     )
-
-
-def _members(kind: Any) -> tuple[dict[str, Schema], list[str]]:  # noqa: ANN401  # a TypedDict
-    """Return the schemas of the members of a TypedDict, and the names of those that are required."""
-    if kind is WorldOptions:
-        return {name: dict(option.schema or {}) for name, option in options_at("door").items()}, []
-    hints = hints_of(kind, include_extras=True)
-    required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
-    return {name: schema(hint) for name, hint in hints.items()}, required
-
-
-def _object(properties: Mapping[str, Schema], required: list[str] | None = None) -> Schema:
-    return {"type": "object", "properties": dict(properties), "required": required or []}
-
-
-def _closed(properties: Mapping[str, Schema], required: list[str] | None = None) -> Schema:
-    return {**_object(properties, required), "additionalProperties": False}
 
 
 def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
@@ -129,62 +112,24 @@ def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
         name: str = hint.__name__.removesuffix("Data")
         made = {"$ref": _REF + name}
         if name not in _COMPONENTS:
-            _COMPONENTS[name] = _object(*_members(hint))
+            hints = hints_of(hint, include_extras=True)
+            required = [member for member, kind in hints.items() if get_origin(kind) is not NotRequired]
+            _COMPONENTS[name] = _object(_members(hint), required)
     return made
 
 
-def in_place(node: Any, value: Any = None) -> Any:  # noqa: ANN401  # JSON values
-    """Return a schema with the components in place, as the judge takes it for ``value``."""
-    if is_array(node):
-        return [in_place(part, value) for part in node]
-    if not is_object(node):
-        return node
-    if "$ref" in node:
-        name = node["$ref"].removeprefix(_REF)
-        if name == "Fault":
-            return _fault_like(value)
-        return {"type": "object"} if name in _CHECKED_BY_CORE else in_place(_COMPONENTS[name], value)
-    given: Mapping[str, Any] = value if is_object(value) else {}
-    if node.get("items") == {"$ref": f"{_REF}Fault"} and is_array(value):
-        return {**node, "items": {}, "prefixItems": [_fault_like(part) for part in value]}
-    members = {name: in_place(rules, given.get(name)) for name, rules in node.get("properties", {}).items()}
-    return {name: members if name == "properties" else in_place(part, value) for name, part in node.items()}
+def _members(kind: Any) -> dict[str, Schema]:  # noqa: ANN401  # a TypedDict
+    if kind is WorldOptions:
+        return {name: dict(option.schema or {}) for name, option in options_at("door").items()}
+    return {name: schema(hint) for name, hint in hints_of(kind, include_extras=True).items()}
 
 
-def _fault_like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
-    """Return the rules of the form that a fault has: the judge could not say which of the kinds is meant."""
-    if not is_object(value):
-        return {"type": ["integer", "object"], "minimum": 200, "maximum": 599}
-    if value.get("kind") in list(KINDS):
-        named: Schema = in_place(_COMPONENTS[f"Fault.{value['kind']}"], value)
-        return named
-    return {"properties": {"kind": {"type": "string", "enum": list(KINDS)}}, "required": ["kind"]}
+def _object(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+    return {"type": "object", "properties": dict(properties), "required": [*required]}
 
 
-# What types can't say
-
-
-def _changes() -> Schema:
-    """Return the schema of changes of an animal: null takes an optional field away."""
-    pet = schemas.schema("Pet")
-    nullable = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in pet["properties"].items()}
-    return _closed({**nullable, **{name: pet["properties"][name] for name in pet["required"]}})
-
-
-def _fault() -> Schema:
-    kinds = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
-    status = {"type": "integer", "minimum": 200, "maximum": 599, "description": "The status of the response."}
-    of_kind = {"oneOf": [{"$ref": name} for name in kinds.values()]}
-    return {"anyOf": [status, {**of_kind, "discriminator": {"propertyName": "kind", "mapping": kinds}}]}
-
-
-def _criteria() -> Schema:
-    sources = [
-        members
-        for operation in OPERATIONS.values()
-        for members in (schemas.parameters(operation), schemas.properties(operation.body or "Pet"))
-    ]
-    return _closed({name: {} for members in (*sources, GENERAL) for name in members})
+def _closed(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+    return {**_object(properties, required), "additionalProperties": False}
 
 
 def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
@@ -196,37 +141,90 @@ def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
     return _PLAIN[type(value)]
 
 
+# Components that no type says
+
+_PET: Final = schemas.schema("Pet")
+_FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
+_CRITERIA: Final = [
+    *(
+        name
+        for one in OPERATIONS.values()
+        for name in (*schemas.parameters(one), *schemas.properties(one.body or "Pet"))
+    ),
+    *GENERAL,
+]
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _CHOSEN: Final[dict[str, Schema]] = {
     name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
 }
-_PET: Final = schemas.schema("Pet")
 _REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"field": "", "message": ""}]}
-_UNITS: Final = ("days", "hours", "minutes", "seconds")
+_STATUS: Final = {"type": "integer", "minimum": 200, "maximum": 599}
+_KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 
 _COMPONENTS: Final[dict[str, Schema]] = {
-    "Animal": _object(_PET["properties"], [*_PET["required"]]),
-    "NewAnimal": _closed(_PET["properties"]),
-    "AnimalChanges": _changes(),
+    "Animal": _object(_FIELDS, _PET["required"]),
+    "NewAnimal": _closed(_FIELDS),
+    "AnimalChanges": _closed(  # null takes an optional field away
+        {
+            name: rules if name in _PET["required"] else {"anyOf": [rules, _PLAIN[NoneType]]}
+            for name, rules in _FIELDS.items()
+        }
+    ),
     "PetCount": _closed({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}, ["count"]),
-    "Amounts": _closed({unit: {"type": "number"} for unit in _UNITS}),
-    "Criteria": _criteria(),
+    "Amounts": _closed({unit: {"type": "number"} for unit in ("days", "hours", "minutes", "seconds")}),
+    "Criteria": _closed({name: {} for name in _CRITERIA}),
     "Behaviour": _object(_CHOSEN, [*GAPS]),
     "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
     "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),
     "Gaps": _like(gap_register()),
     "Coverage": _like(Coverage().to_data()),
     "Archive": _like(har_document([])),
-    "Refusal": {**_like(_REFUSAL), "required": [name for name in _REFUSAL if name != "violations"]},
-    "Fault": _fault(),
+    "Refusal": {**_like(_REFUSAL), "required": ["title", "status", "detail"]},
+    "Fault": {
+        "anyOf": [
+            {**_STATUS, "description": "The status of the response."},
+            {
+                "oneOf": [{"$ref": name} for name in _KINDS.values()],
+                "discriminator": {"propertyName": "kind", "mapping": _KINDS},
+            },
+        ]
+    },
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
+
+# The judge can't say which of the kinds is meant, so it chooses by the member; criteria have better words of their own.
+_AS_JUDGED: Final[dict[str, Schema]] = {
+    "Criteria": {"type": "object"},
+    "Fault": {
+        **_STATUS,
+        "type": ["integer", "object"],
+        "properties": {"kind": {"type": "string", "enum": list(KINDS)}},
+        "required": ["kind"],
+        "allOf": [
+            {
+                "if": {"type": "object", "properties": {"kind": {"const": kind}}, "required": ["kind"]},
+                "then": {"$ref": name},
+            }
+            for kind, name in _KINDS.items()
+        ],
+    },
+}
+
+
+def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value
+    """Return every rule that a value breaks."""
+    judged = {**rules, "components": {"schemas": {**_COMPONENTS, **_AS_JUDGED}}}
+    return schemas.violations(judged, value, location)
 
 
 # The document
 
 _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
 _WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
+_PROBLEM: Final = {
+    "description": "The request is refused, and has changed nothing.",
+    "content": {PROBLEM_TYPE: {"schema": {"$ref": f"{_REF}Refusal"}}},
+}
 
 
 def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
@@ -258,10 +256,6 @@ def _operation(verb: Verb, mount: str) -> dict[str, Any]:
     in_path = {**({"world": _NAME} if mount else {}), **shape.path}
     content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
     statuses = [verb.status, *([200] if verb.method == "PUT" else [])]
-    problem = {
-        "description": "The request is refused, and has changed nothing.",
-        "content": {PROBLEM_TYPE: {"schema": {"$ref": f"{_REF}Refusal"}}},
-    }
     operation: dict[str, Any] = {
         "operationId": f"{verb.name}_of" if mount else verb.name,
         "summary": (verb.function.__doc__ or "").partition("\n")[0],  # empty where Python keeps no docstrings
@@ -271,13 +265,12 @@ def _operation(verb: Verb, mount: str) -> dict[str, Any]:
         ],
         "responses": {
             **{str(status): {"description": _WORDS[status], **content} for status in statuses},
-            "default": problem,
+            "default": _PROBLEM,
         },
     }
     if shape.body is not None:
         is_required = bool(shape.body.get("required", True))
-        content = {"application/json": {"schema": shape.body}}
-        operation["requestBody"] = {"required": is_required, "content": content}
+        operation["requestBody"] = {"required": is_required, "content": {"application/json": {"schema": shape.body}}}
     if verb.name == "health":
         operation["security"] = []
     return operation

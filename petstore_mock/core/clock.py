@@ -8,13 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common import real
-from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
+from petstore_mock.common.dates import EARLIEST, LATEST, http_date, iso, moment_of
 from petstore_mock.common.refusing import Stays, refuse, require, shown
 from petstore_mock.common.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Mapping
 
 
 def wall_clock() -> float:
@@ -83,16 +82,15 @@ class Clock(Stays):
     The object is a view of its world: you can hold it across resets.
     """
 
-    def __init__(self, time: Time, lock: AbstractContextManager[object]) -> None:
-        self._time = time
-        self._lock = lock
+    def __init__(self, change: Callable[..., Mapping[str, Any]]) -> None:
+        self._change = change  # takes a change, or none, and returns the state
 
     def __repr__(self) -> str:
         return f"<Clock {'frozen at' if self.frozen else 'running, now'} {self.moment.isoformat()}>"
 
     def now(self) -> float:
         """Return the fake's time in seconds since 1970."""
-        return self._time.now()
+        return moment_of(self._change()["now"])
 
     @property
     def moment(self) -> datetime:
@@ -102,7 +100,7 @@ class Clock(Stays):
     @property
     def frozen(self) -> bool:
         """Whether the fake's time stands still."""
-        return self._time.frozen is not None
+        return bool(self._change()["frozen"])
 
     def travel_to(self, when: str | date | datetime) -> None:
         """Set the fake's time. It runs on from there, or stands there if the clock is frozen.
@@ -113,7 +111,7 @@ class Clock(Stays):
         Raises:
             PetStoreMockError: ``when`` is no moment from 1970 to the year 9998.
         """
-        self._change(moment=moment_of(when))
+        self._change(travel_to=iso(moment_of(when)))
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
         """Move the fake's time forward, or back by negative amounts.
@@ -128,7 +126,7 @@ class Clock(Stays):
             PetStoreMockError: an amount is no number, or the step leaves the years that HTTP dates can express.
         """
         amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
-        self._change(step={name: amount for name, amount in amounts.items() if amount})
+        self._change(advance={name: amount for name, amount in amounts.items() if amount})
 
     def freeze(self) -> None:
         """Stop the fake's time until :meth:`unfreeze` or a reset."""
@@ -137,8 +135,3 @@ class Clock(Stays):
     def unfreeze(self) -> None:
         """Let the fake's time run on from where it stands."""
         self._change(freeze=False)
-
-    def _change(self, **change: Any) -> None:  # noqa: ANN401  # those of Time.change
-        """Change the time; the clock of a world elsewhere sends the change."""
-        with self._lock:
-            self._time.change(**change)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
 _REMEMBERED: Final = 20_000  # names and keys of worlds that are over; a stub may run for months
 
-WorldEvent = Literal["made", "reset", "cleared", "ended"]
-Watcher = Callable[[Any, WorldEvent], object]
+WorldEvent = Literal["made", "reset", "cleared", "ended", "request"]
+Watcher = Callable[[Any, WorldEvent, Any], object]  # gets the exchange of a request, new or at its end
 
 
 class Key(NamedTuple):
@@ -50,15 +50,15 @@ class Host:
     # Watchers
 
     def watch(self, watcher: Watcher) -> None:
-        """Call ``watcher`` with each event of a world, in the thread of the event; it must not raise."""
+        """Call ``watcher`` with each event of a world, in the thread of the event; it must be quick, and not raise."""
         self._watchers = (*self._watchers, watcher)
 
     def unwatch(self, watcher: Watcher) -> None:
         self._watchers = tuple(other for other in self._watchers if other != watcher)
 
-    def announce(self, world: object, event: WorldEvent) -> None:
+    def announce(self, world: object, event: WorldEvent, exchange: object = None) -> None:
         for watcher in self._watchers:
-            watcher(world, event)
+            watcher(world, event, exchange)
 
     # Keys
 

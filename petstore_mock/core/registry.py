@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
-    from petstore_mock.journal.exchange import Exchange
 
 DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
@@ -82,7 +81,6 @@ class Worlds:
         max_worlds: int = MAX_WORLDS,
         ttl: float | None = None,
         keep: int = KEPT_REQUESTS,
-        listener: Callable[[Exchange], object] | None = None,
     ) -> None:
         self.host = host
         self.named: dict[str, World] = {}
@@ -93,7 +91,6 @@ class Worlds:
         self._max_worlds = max_worlds  # by address
         self._ttl = ttl  # seconds after which a world by address that got no request ends
         self._keep = keep  # requests of each of them
-        self._listener = listener  # called with their exchanges; it must be quick
         self._lock = RLock()
 
     # The worlds at the root
@@ -153,8 +150,6 @@ class Worlds:
             if len(self.named) >= self._max_worlds:
                 raise FullError(f"expected at most {self._max_worlds} worlds: end some, or raise --max-worlds")
             world = World(self.host, options, name=name, keep=self._keep)
-            if self._listener is not None:
-                world.journal.listen(self._listener)
             world.asked = perf_counter()
             self.host.retired.pop(f"/w/{name}", None)
             self.named[name] = world

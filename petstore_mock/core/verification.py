@@ -139,7 +139,7 @@ class ExpectedViolation(Stays):
         self._lock, self._journal, self._pattern = lock, journal, pattern
 
     def __enter__(self) -> None:
-        self._before, self._clears = self._journal.total, self._journal.clears
+        self._before, self._clears = len(self._journal), self._journal.clears
 
     def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True

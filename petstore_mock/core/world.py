@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.core.animals import Animals
-from petstore_mock.core.clock import Clock, Time, moment_from
+from petstore_mock.core.clock import Time, moment_from
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
 from petstore_mock.core.host import Key
 from petstore_mock.core.options import own_start, start_of
@@ -68,9 +68,9 @@ class World:
         self.owner = owner or name  # the test that it belongs to
         self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
         self.time = Time()
-        self.clock = Clock(self.time, self.lock)
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(keep, self.secrets)
+        self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
         self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
         self.plan = FaultPlan(self.lock, self.errors)
         self.pending = Pending()  # the responses that are held back; a reset replaces it

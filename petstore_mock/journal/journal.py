@@ -62,7 +62,7 @@ class Journal(Stays):
         self._listeners: dict[Callable[[Exchange], object], None] = {}
 
     def __repr__(self) -> str:
-        return f"<Journal of {counted(self.total, 'request')}>"
+        return f"<Journal of {counted(len(self), 'request')}>"
 
     # Recording
 

@@ -39,8 +39,11 @@ table { border-collapse: collapse; width: 100%; } caption { text-align: start; c
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
 summary { cursor: pointer; } .faint, .quiet { color: var(--faint); }
 .refused .response, .lost .response { color: var(--trouble); } .fault .response { color: var(--fault); }
-@media (max-width: 40rem) { body { padding: .5rem; } thead { display: none; } tr, th, td { display: block; }
-  tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } th, td { border: 0; padding: .1rem .3rem; } }
+td:last-child { white-space: nowrap; } a { color: inherit; }
+@media (max-width: 40rem) { body { padding: .5rem; } thead { display: none; }
+  table, caption, tbody, .quiet, .quiet > td { display: block; } th, td { border: 0; padding: .1rem .3rem; }
+  tr:not(.quiet) { display: grid; grid-template-columns: auto 1fr auto; border-bottom: 1px solid var(--line); }
+  tr { padding: .4rem 0; } .response { grid-area: 1 / 3; } td:nth-child(n + 3):not(.response) { grid-column: 2 / -1; } }
 """
 
 
@@ -50,7 +53,7 @@ def page(title: str, parts: Iterable[str]) -> str:
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)}</title><style>{STYLE}</style></head><body><main>"
+        f"<title>{quoted(title)}</title><style>{STYLE}</style></head><body><main>"
     )
     return "\n".join([head, *parts, "</main></body></html>\n"])
 
@@ -78,7 +81,8 @@ def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> s
     )
 
 
-def _text(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return text as HTML on one line."""
     return escape(printable(text))
 
 
@@ -98,13 +102,14 @@ def _fold(run: Sequence[Exchange], rows: str) -> str:
 
 def _row(exchange: Exchange, first: float, *, details: bool) -> str:
     kind = _kind(exchange)
-    sent = f"<code>{_text(exchange.request_line)}</code>{_details(exchange) if details else ''}"
+    sent = f"<code>{quoted(exchange.request_line)}</code>{_details(exchange) if details else ''}"
     response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
+    service = quoted(cut(_service(exchange), _LONGEST_NOTE))
     took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{_text(cut(_service(exchange), _LONGEST_NOTE))}</td>'
-        f'<td class="response">{_text(response)}</td>'
+        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{service}</td>'
+        f'<td class="response">{quoted(response)}</td>'
         f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
     )
 

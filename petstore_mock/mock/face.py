@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, require
+from petstore_mock.common.values import counted
+from petstore_mock.core.clock import Clock
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
-from petstore_mock.interface.behaviour import as_behaviour
+from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import add_note, journal_text
 from petstore_mock.verbs import state, worlds
 
@@ -20,32 +22,14 @@ if TYPE_CHECKING:
     from datetime import date
     from os import PathLike
 
-    from petstore_mock.core.clock import Clock
-    from petstore_mock.core.fault_plan import CommitPoint
+    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.core.options import WorldOptions
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.interface.static import GapChoices, OperationName, PetChanges, PetFields
     from petstore_mock.journal.journal import Journal
     from petstore_mock.verbs.verb import Verb
-
-
-class Handle(Protocol):
-    """A planned fault: its number in its world, how often it fired, and how to take it away."""
-
-    @property
-    def fault(self) -> Fault: ...
-    @property
-    def id(self) -> int: ...
-    @property
-    def hits(self) -> int: ...
-    @property
-    def spent(self) -> bool: ...
-    def cancel(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, kind: object, *_: object) -> None: ...
 
 
 class PetStore(Stays):
@@ -65,13 +49,17 @@ class PetStore(Stays):
         with self.world.lock if verb.locks else nullcontext():
             return verb(self.world, arguments)
 
-    def _handle(self, plan: Mapping[str, Any]) -> Handle:
-        handle = self.world.plan.get(plan["id"])
-        assert handle is not None  # noqa: S101  # for the type checker
-        return handle
+    def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
+        return next(handle for handle in self.world.plan.every if handle.id == plan["id"])
 
-    def _problems(self) -> list[str]:
-        return [problem.text for problem in self.world.verification.report()]
+    @property
+    def _address(self) -> str | None:
+        """The base address; None where nothing listens."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        animals = counted(self._do(worlds.show_world, {})["pets"], "animal")
+        return f"<{type(self).__name__} {self._address or 'not listening'}, {animals}>"
 
     def verify(self) -> None:
         """Raise for everything that a test must answer for, problems from before a :meth:`reset` included, once.
@@ -103,12 +91,16 @@ class PetStore(Stays):
     @property
     def behaviour(self) -> Behaviour:
         """What the fake does where the interface shows nothing, as of now."""
-        return self.world.behaviour
+        return Behaviour().replace(self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> Clock:
         """The fake's own time."""
-        return self.world.clock
+
+        def change(**change: Any) -> Any:  # noqa: ANN401  # JSON values
+            return self._do(state.change_clock if change else state.show_clock, change)
+
+        return Clock(change)
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
         """Return a block in which the client breaks the contract on purpose, and may raise for the response.
@@ -146,8 +138,8 @@ class PetStore(Stays):
         """
         self._do(worlds.reset_world, {})
 
-    def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[Self]:
-        """Return a block with an empty, independent world of the same service.
+    def fresh(self, **options: Unpack[WorldOptions]) -> Self:
+        """Return an empty, independent world of the same service, for a ``with`` block.
 
         ``options`` are ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
         ``PetStoreMock``.
@@ -156,7 +148,7 @@ class PetStore(Stays):
             PetStoreMockError: an option can't be right.
             VerificationError: at the end of the block, as :meth:`verify`.
         """
-        return _Fresh(self, options)
+        raise NotImplementedError
 
     # Animals
 
@@ -239,7 +231,7 @@ class PetStore(Stays):
         at: CommitPoint = "before_commit",
         probability: float = 1.0,
         off_contract: bool = False,
-    ) -> Handle:
+    ) -> FaultHandle:
         """Plan a fault for valid requests; the first planned that fires wins.
 
         Faults of ``faults.tls`` meet connections instead. The fake closes kept connections; ``times``, ``after`` and
@@ -288,12 +280,18 @@ class PetStore(Stays):
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
 
+    def openapi(self) -> dict[str, Any]:
+        """Return the interface as an OpenAPI 3.1 document; the world's own address comes first."""
+        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+
+        return openapi_document(self._address)
+
     # The end of a block
 
     def _leave(self, error: BaseException | None, whose: str) -> None:
         """Verify at the end of a block, unless an exception leaves it; add the journal to what does."""
         __tracebackhide__ = True
-        problems = [] if error is None else self._problems()
+        problems: list[Any] = [] if error is None else self._do(worlds.report_problems, {})["problems"]
         try:
             if error is None:
                 self.verify()
@@ -302,25 +300,5 @@ class PetStore(Stays):
             raise
         finally:
             if error is not None and self.adds_notes:
-                add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), problems)
-
-
-class _Fresh:
-    """The block of ``fresh()``; a class and no generator, so that a failing test does not show frames of contextlib.
-
-    The face begins its world in ``_begin_fresh()``, and ends it in ``_end_fresh()``.
-    """
-
-    def __init__(self, outer: Any, options: Mapping[str, Any]) -> None:  # noqa: ANN401  # a face, returned as its type
-        self._outer, self._options = outer, options
-
-    def __enter__(self) -> Any:  # noqa: ANN401
-        self._inner = self._outer._begin_fresh(self._options)  # noqa: SLF001  # of this module's own face
-        return self._inner
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        __tracebackhide__ = True
-        try:
-            self._inner._leave(error, "a world of fresh()")  # noqa: SLF001  # likewise
-        finally:
-            self._inner._end_fresh()  # noqa: SLF001  # likewise
+                texts = [problem["message"] for problem in problems]
+                add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), texts)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import counted
 from petstore_mock.core.options import Seed, checked, options_at
+from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
+from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
 from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import date, datetime
     from os import PathLike
 
     import requests
 
+    from petstore_mock.core.options import WorldOptions
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.listener import Listener
@@ -72,9 +74,9 @@ class PetStoreMock(PetStore):
         self.service = Service(listener, given)
         self.world = self.service.worlds.default
 
-    def __repr__(self) -> str:
-        where = self.service.url if self.service.is_listening else "not listening"
-        return f"<PetStoreMock {where}, {counted(len(self.world.store), 'animal')}>"
+    @property
+    def _address(self) -> str | None:
+        return self.url if self.service.server.is_alive else None
 
     # Listening
 
@@ -101,13 +103,22 @@ class PetStoreMock(PetStore):
             self.world.release()
 
     def __enter__(self) -> Self:
-        return self.start()
+        if self._is_outermost:
+            return self.start()
+        self.service.worlds.push(self.world)
+        return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
-        where = self.url if self.service.is_listening else "a mock that was stopped"
-        self.stop()
-        self._leave(error, where)
+        if self._is_outermost:
+            where = self._address or "a mock that was stopped"
+            self.stop()
+            self._leave(error, where)
+            return
+        try:
+            self._leave(error, "a world of fresh()")
+        finally:
+            self.service.worlds.remove(self.world)
 
     @property
     def url(self) -> str:
@@ -116,7 +127,16 @@ class PetStoreMock(PetStore):
         Raises:
             PetStoreMockError: the mock does not listen, or this process is the child of a fork.
         """
-        return self.service.url
+        server = self.service.server
+        if server.is_copy:
+            refuse(
+                "expected the process that started the mock; this one was forked from it, and no client meets its copy "
+                "of the mock: start processes by 'spawn', or start a mock in the child"
+            )
+        if not server.is_alive:
+            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:'; .app needs no listener")
+        host = f"[{server.host}]" if ":" in server.host else server.host
+        return f"http{'s' if self.service.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
     @property
     def control_url(self) -> str:
@@ -125,7 +145,9 @@ class PetStoreMock(PetStore):
         Raises:
             PetStoreMockError: the mock has no door, or does not listen.
         """
-        return self.service.control_url
+        if not self.service.host.has_door:
+            refuse("expected a mock with a control door: PetStoreMock(control=True)")
+        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
     def tls(self) -> Tls:
@@ -165,12 +187,6 @@ class PetStoreMock(PetStore):
         """
         return requests_session(self.service)
 
-    def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""
-        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
-
-        return openapi_document(self.service.url if self.service.is_listening else None)
-
     # Worlds
 
     @property
@@ -182,14 +198,10 @@ class PetStoreMock(PetStore):
         if self._is_outermost:
             self.service.clear()
 
-    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
+    def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         outer = self.world
         inner = object.__new__(type(self))  # of a subclass too, with everything that its __init__ has set
         vars(inner).update(vars(self))
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
-        self.service.worlds.push(inner.world)
         return inner
-
-    def _end_fresh(self) -> None:
-        self.service.worlds.remove(self.world)

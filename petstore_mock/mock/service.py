@@ -6,16 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import require
 from petstore_mock.core.host import Host
 from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
-from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.response import Response
 from petstore_mock.interface.schemas import preload_judge
-from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
@@ -53,16 +51,9 @@ class Service:
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
-        if worlds.get("listener"):
-            self.worlds.default.journal.listen(worlds["listener"])
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
-        self._door: Door | None = None
-        if listener["control"]:
-            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
-            require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
-            self.mount()
         self.tls: Tls | None = None
         if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
@@ -74,6 +65,11 @@ class Service:
         self.host.close_connections = self.server.close_connections
         self.host.renew_connections = partial(self.server.close_connections, busy=True)
         self._stubs: Listener | None = None
+        self._door: Door | None = None
+        if listener["control"]:
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
+            require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
+            self.mount()
 
     # Listening
 
@@ -81,36 +77,11 @@ class Service:
         """Mount the control door; a closed one tells its health alone."""
         from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
 
-        self._door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
-
-    @property
-    def is_listening(self) -> bool:
-        return self.server.is_alive
-
-    @property
-    def control_url(self) -> str:
-        if self._door is None:
-            refuse("expected a mock with a control door: PetStoreMock(control=True)")
-        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
-
-    @property
-    def url(self) -> str:
-        server = self.server
-        if server.is_copy:
-            refuse(
-                "expected the process that started the mock; this one was forked from it, and no client meets its copy "
-                "of the mock: start processes by 'spawn', or start a mock in the child"
-            )
-        if not server.is_alive:
-            refuse(
-                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
-            )
-        host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"http{'s' if self.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
+        self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
     def start(self) -> None:
         """Listen; harmless when it listens already."""
-        if not self.is_listening:
+        if not self.server.is_alive:
             self.server.start()
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
         no_proxy.exempt(self, self.server.host)

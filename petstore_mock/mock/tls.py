@@ -12,15 +12,19 @@ if TYPE_CHECKING:
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-class Trust:
-    """What clients need in order to trust a service.
+class Tls:
+    """What clients need in order to trust a mock.
 
     Attributes:
-        ca_path: the PEM file of the authority's certificate.
+        ca_path: the PEM file of the authority's certificate, the same for all mocks of the process, and gone with it.
     """
 
-    def __init__(self, ca_path: str) -> None:
-        self.ca_path = ca_path
+    def __init__(self, *hosts: str) -> None:
+        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # an extra, and heavy
+
+        self.ca_path = authority()[1]
+        self._hosts, self._certified = hosts, certified
+        self.context(None)  # made before the first client waits for it
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context for a client in this process: Python's defaults, and this authority alone trusted."""
@@ -32,17 +36,6 @@ class Trust:
         It is for other processes: many libraries read their environment when they are imported, or never.
         """
         return dict.fromkeys(_VARIABLES, self.ca_path)
-
-
-class Tls(Trust):
-    """The certificates of a mock. ``ca_path`` is the same for all mocks of the process, and gone with it."""
-
-    def __init__(self, *hosts: str) -> None:
-        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # an extra, and heavy
-
-        super().__init__(authority()[1])
-        self._hosts, self._certified = hosts, certified
-        self.context(None)  # made before the first client waits for it
 
     @property
     def spki_hash(self) -> str:

@@ -28,7 +28,6 @@ __all__ = ["petstore", "petstore_options"]
 _COMMAND_LINE: Final = {
     "explore": ("N", settings.number_or_all, "Run each test that uses petstore also under N behaviours, one gap each."),
     "mutants": ("N", settings.number_or_all, "Run each test that uses petstore also against N mutants, or all."),
-    "mutants-all": ("", bool, "Run a mutant that a test has noticed in the further tests as well."),
     "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests noticed a smaller share of the mutants."),
     "mutants-json": ("FILE", str, "Write which mutants were noticed as JSON."),
     "random-seed": ("S", int, "The seed of variants, mutants, and everything that the fake draws (default: 0)."),

@@ -23,7 +23,7 @@ class Home:
 
     @property
     def url(self) -> str | None:
-        return self._service.url if self._service.is_listening else None
+        return self.petstore.url if self._service.server.is_alive else None
 
     @property
     def died(self) -> str:

@@ -14,6 +14,7 @@ from petstore_mock.common.refusing import one_of
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin import settings
+from petstore_mock.pytest_plugin.report import index_page
 from petstore_mock.pytest_plugin.variants import by_hand, choose_mutants, mutant_of, name_without_variant, variant_of
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ class Ledger:
 
     def __init__(self) -> None:
         self.facts: dict[str, dict[str, set[str]]] = {}
-        self.leaks: list[list[str]] = []  # pairs of owner and request
+        self.leaks: dict[str, list[str]] = {}  # requests by owner
+        self.pages: dict[str, list[str]] = {}  # the file and the reason of each failing test
 
     def add(self, record: dict[str, Any]) -> None:
         """Take the record of a report into account; a later one of the same test and variant replaces it."""
         self.facts.setdefault(record["test"], {})[record["variant"]] = {*record["facts"]}
-        self.leaks += record["leaks"]
+        for owner, request in record["leaks"]:
+            self.leaks.setdefault(owner, []).append(request)
+        if page := record.get("page"):
+            self.pages[f"{record['test']} {record['variant']}".strip()] = page
 
     def tests(self, fact: str, variant: str = "") -> list[str]:
         """Return the tests of which a fact is known under a variant, by default as they are."""
@@ -45,12 +50,13 @@ class Ledger:
 
     def by_fact(self, kind: str) -> dict[str, list[str]]:
         """Return the facts that begin with ``kind``, each with its tests, whatever the variant but a mutant."""
-        found: dict[str, dict[str, None]] = {}
-        for test, variants in sorted(self.facts.items()):
-            for fact in (fact for name, facts in variants.items() if not name.startswith("mutant=") for fact in facts):
-                if fact.startswith(kind):
-                    found.setdefault(fact.removeprefix(kind), {})[test] = None
-        return {fact: [*tests] for fact, tests in sorted(found.items())}
+        found: dict[str, set[str]] = {}
+        for test, variants in self.facts.items():
+            for variant, facts in variants.items():
+                for fact in facts if not variant.startswith("mutant=") else ():
+                    if fact.startswith(kind):
+                        found.setdefault(fact.removeprefix(kind), set()).add(test)
+        return {fact: sorted(tests) for fact, tests in sorted(found.items())}
 
     def telling(self, fact: str, mutant: str) -> list[str]:
         """Return the tests of which a fact is known under a mutant, and which pass as they are."""
@@ -59,19 +65,16 @@ class Ledger:
 
     def is_needless(self, item: pytest.Item) -> bool:
         """Say whether a variant can show nothing new: then it is left out, without a report."""
-        if not variant_of(item):
-            return False
         facts = self.facts.get(name_without_variant(item), {}).get("", set())
-        if "finished" not in facts:  # with xdist, another worker may have run the test as it is
+        if not variant_of(item) or "finished" not in facts:  # another worker of xdist may have run the test as it is
             return False
         mutant = mutant_of(item)
         if mutant is None:
             return "failed" in facts and variant_of(item) not in by_hand(item)
         from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
 
-        if "passed" not in facts or facts.isdisjoint(f"calls {name}" for name in MUTANTS[mutant].operations):
-            return True
-        return bool(self.telling("failed", mutant)) and not item.config.getoption("petstore_mutants_all")
+        is_met = any(f"calls {name}" in facts for name in MUTANTS[mutant].operations)
+        return "passed" not in facts or not is_met or bool(self.telling("failed", mutant))
 
 
 class Summaries:
@@ -93,32 +96,35 @@ class Summaries:
             self.ledger.add(record)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        is_worker = hasattr(self._config, "workerinput")  # of xdist, whose controller sums up
-        if not is_worker and self._fails() and exitstatus == pytest.ExitCode.OK:
+        if hasattr(self._config, "workerinput"):  # the controller of xdist sums up
+            return
+        self._sum_up()
+        has_failed = any(line.startswith("FAILED") for lines in self._lines.values() for line in lines)
+        if has_failed and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _fails(self) -> bool:
-        """Sum up; return whether the session fails."""
+    def _sum_up(self) -> None:
         option, ledger = self._config.getoption, self.ledger
         seed = option("petstore_random_seed") or 0
-        fails = bool(ledger.leaks) and self._leak_mode == "error"
         if ledger.leaks and self._leak_mode != "ignore":
-            self._lines["petstore: requests of finished tests"] = leaks(ledger, fails=fails)
+            self._lines["petstore: requests of finished tests"] = leaks(ledger, fails=self._leak_mode == "error")
         if deaths := ledger.by_fact("death "):
             lines = [f"It ended before {tests[0]}, and was begun anew: {death}" for death, tests in deaths.items()]
             self._lines["petstore: the listener"] = lines
+        if ledger.pages and (folder := option("petstore_html")):
+            path = self._config.invocation_params.dir / folder / "index.html"
+            self._lines["petstore: pages"] = [settings.written(path, "index", index_page(ledger.pages))]
         if option("petstore_at"):
             self._lines["petstore: tests that call a removed operation"] = ledger.by_fact("removed").get("", ["none"])
         if self.covers:
-            fails |= self._measure("coverage", *coverage(ledger))
+            self._measure("coverage", *coverage(ledger))
         if count := option("petstore_explore"):
             self._lines["petstore exploration"] = exploration(ledger, count, seed, self.assumed)
         if count := option("petstore_mutants"):
-            fails |= self._measure("mutants", *mutants(ledger, count, seed))
-        return fails
+            self._measure("mutants", *mutants(ledger, count, seed))
 
-    def _measure(self, name: str, lines: list[str], document: Mapping[str, Any]) -> bool:
-        """Write the JSON file of a summary; return whether that failed, or the share is smaller than it must be."""
+    def _measure(self, name: str, lines: list[str], document: Mapping[str, Any]) -> None:
+        """Write the JSON file of a summary, and hold its share against the goal."""
         self._lines[f"petstore {name}"] = lines
         if file := self._config.getoption(f"petstore_{name}_json"):
             text = json.dumps(document, indent=2, ensure_ascii=False)
@@ -127,7 +133,6 @@ class Summaries:
         least = self._config.getoption(f"petstore_{name}_fail_under")
         if least is not None and document["percent"] < least:
             lines.append(f"FAILED: {document['percent']} % is less than --petstore-{name}-fail-under={least:g}")
-        return any(line.startswith("FAILED") for line in lines)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for title, lines in self._lines.items():
@@ -157,17 +162,14 @@ def _alone(ledger: Ledger) -> list[str]:
 
 def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
     """Name the tests whose requests came after their end."""
-    by_owner: dict[str, list[str]] = {}
-    for owner, request in ledger.leaks:
-        by_owner.setdefault(owner, []).append(request)
-    lines: list[str] = []
-    for owner, (first, *others) in list(by_owner.items())[:_SHOWN]:
-        requests = f"{first} and {len(others)} more" if others else first
-        lines.append(f"{requests}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key")
-    if len(by_owner) > _SHOWN:
-        lines.append(f"and {len(by_owner) - _SHOWN} more tests")
-    verdict = "They fail the session, unless petstore_leaks is warn or ignore. " if fails else ""
-    return [*lines, f"{verdict}No journal has these requests; the key of a finished test gets 401."]
+    lines = [
+        f"{_listed(requests)}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key"
+        for owner, requests in [*ledger.leaks.items()][:_SHOWN]
+    ]
+    if len(ledger.leaks) > _SHOWN:
+        lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
+    lines.append("No journal has these requests; the key of a finished test gets 401.")
+    return [*lines, "FAILED: they fail the session, unless petstore_leaks is warn or ignore."] if fails else lines
 
 
 def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> list[str]:
@@ -179,13 +181,12 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     telling = {*explored}.difference(broken)
     found: list[str] = []
     for gap in GAPS.values():
-        rows: list[str] = []
-        for variant in (f"{gap.name}={alternative}" for alternative in gap.alternatives):
-            tests = [test for test in ledger.tests("failed", variant) if test in telling]
-            rows += [f"  {variant}: {_listed(tests)}"] if tests else []
-        if rows:
+        variants = [f"{gap.name}={alternative}" for alternative in gap.alternatives]
+        failed = {one: [test for test in ledger.tests("failed", one) if test in telling] for one in variants}
+        if any(failed.values()):
             found.append(f"The client, or one of its tests, relies on {gap.name} (§{gap.section}): {gap.sentence}")
-            found += [f"  Do not assume {gap.lesson}.", *rows]
+            found.append(f"  Do not assume {gap.lesson}.")
+            found += [f"  {variant}: {_listed(tests)}" for variant, tests in failed.items() if tests]
     if not found:
         known = "No test shows that the client relies on something that the interface leaves open."
         found = [known if telling else "Nothing is known of the client: no test passes as it is and could be explored."]
@@ -214,9 +215,11 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
         "failed_as_they_are": broken,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
+    told = "§{section} {words} ({clause}): {name}: {does}; asked by {tests}"
+    survivors = [told.format(**one, tests=_listed(one["asked_by"]) or "no test") for one in missed]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
-        *_block("No test noticed these; first those that most tests asked for:", list(map(_survivor, missed))),
+        *_block("No test noticed these; first those that most tests asked for:", survivors),
         *_block("These tests do not pass as they are, so nothing is known of what they would notice:", broken),
         *_alone(ledger),
     ]
@@ -228,21 +231,17 @@ def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
     from petstore_mock.verify.clauses import CLAUSES  # noqa: PLC0415  # most runs do without
 
     mutant, noticed = MUTANTS[name], ledger.telling("failed", name)
+    clause = next(clause for clause in CLAUSES if clause.id == mutant.clause)
     return {
         "name": name,
         "does": mutant.words,
-        "clause": mutant.clause,
-        "section": mutant.clause.partition("-")[0],
-        "words": next(clause.words for clause in CLAUSES if clause.id == mutant.clause),
+        "clause": clause.id,
+        "section": clause.section,
+        "words": clause.words,
         "noticed": bool(noticed),
         "noticed_by": noticed,
         "asked_by": ledger.telling("asked", name),
     }
-
-
-def _survivor(mutant: Mapping[str, Any]) -> str:
-    asked = f"asked by {_listed(mutant['asked_by'])}" if mutant["asked_by"] else "no test asks for it"
-    return "§{section} {words} ({clause}): {name}: {does}; ".format(**mutant) + asked
 
 
 def coverage(ledger: Ledger) -> tuple[list[str], dict[str, Any]]:

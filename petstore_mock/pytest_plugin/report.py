@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from html import escape
 from os import environ
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import mask_text
+from petstore_mock.common.values import counted
 from petstore_mock.pytest_plugin.settings import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pytest
 
@@ -35,8 +35,12 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wide
         return
     try:
         text = "\n".join(_lines(run, run.home, wider))
-        run.failures.append(mask_text(f"{report.longreprtext}\n\n{text}", run.home.world.secrets()))
-        text = "\n".join([text, *_files(run, run.home, config)])
+        secrets = run.home.world.secrets()
+        crash = getattr(report.longrepr, "reprcrash", None)  # where pytest found an exception
+        message = mask_text(crash.message if crash else report.longreprtext, secrets).strip()
+        run.reasons.append(message.partition("\n")[0])  # the traceback has all of it
+        run.tracebacks.append(mask_text(report.longreprtext, secrets))
+        text = "\n".join([text, *_files(run, report, mask_text(text, secrets), config)])
     except Exception as error:  # noqa: BLE001  # a bug of ours must not hide why the test failed
         text = f"the journal can't be shown, which is a bug of petstore_mock: {type(error).__name__}: {error}"
     # Captured output is no place for it: --show-capture=no hides that, and junit.xml leaves it out.
@@ -73,11 +77,7 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield "in a world of fresh():"
         yield journal_text(exchanges)
     for leak in run.leaks[:_SHOWN]:
-        name = whose(leak.owner, present=leak.owner == run.item.nodeid)
-        how = f"bore the key of {name}" if leak.by_key else f"began in {leak.owner}, which is over"
-        yield f"{leak.request} ({leak.status}) {how}"
-    if len(run.leaks) > _SHOWN:
-        yield f"and {len(run.leaks) - _SHOWN} more requests of finished tests"
+        yield f"{leak.request} ({leak.status}) is of {whose(leak.owner, present=leak.owner == run.item.nodeid)}"
 
 
 # Files
@@ -89,10 +89,10 @@ def file_name(nodeid: str) -> str:
     return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
-def _files(run: Run, home: Home, config: pytest.Config) -> Iterator[str]:
+def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record
     """Write the files that options ask for, and say so."""
     name = file_name(run.item.nodeid)
-    worlds = {"The fixture petstore": home.world.journal.kept}
+    worlds = {"The fixture petstore": run.home.world.journal.kept} if run.home is not None else {}
     worlds |= {f"World {number} of fresh()": found for number, found in enumerate(run.fresh.values(), 1)}
     if folder := config.getoption("petstore_har"):
         from petstore_mock.journal.har import har_document  # noqa: PLC0415  # only a failure needs it
@@ -101,13 +101,36 @@ def _files(run: Run, home: Home, config: pytest.Config) -> Iterator[str]:
         path = config.invocation_params.dir / folder / f"{name}.har"
         yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
     if folder := config.getoption("petstore_html"):
-        yield written(config.invocation_params.dir / folder / f"{name}.html", "page", _page(run, worlds))
+        reasons = [*_broken_rules(worlds), *run.reasons]
+        report.petstore["page"] = [f"{name}.html", reasons[0]]
+        page = _page(run, reasons, worlds, journal)
+        yield written(config.invocation_params.dir / folder / f"{name}.html", "page", page)
 
 
-def _page(run: Run, worlds: Mapping[str, list[Exchange]]) -> str:
-    from petstore_mock.journal.table import exchange_table, page, preformatted  # noqa: PLC0415  # as above
+def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
+    """Return the rules that the client broke, each once: what pytest says is mostly their consequence."""
+    broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
+    words = [f"{one.request_line}: {rule}" for one in broken for rule in one.violations or [one.reason]]
+    return [*dict.fromkeys(words)][:_SHOWN]
 
-    parts = [f"<h1>{escape(run.item.nodeid)}</h1>", *map(preformatted, run.failures)]
+
+def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]], journal: str) -> str:
+    from petstore_mock.journal.table import exchange_table, page, preformatted, quoted  # noqa: PLC0415  # as above
+
+    first, *others = reasons
+    parts = [f"<h1>{quoted(first)}</h1>", *(f"<p>{quoted(reason)}</p>" for reason in others)]
+    parts.append(f'<p class="faint">{quoted(run.item.nodeid)}</p>')
     for name, exchanges in worlds.items():
         parts += [f"<h2>{name}</h2>", exchange_table(exchanges, details=True)]
+    parts += ["<h2>Journal</h2>", preformatted(journal), "<h2>Traceback</h2>", *map(preformatted, run.tracebacks)]
     return page(run.item.nodeid, parts)
+
+
+def index_page(pages: Mapping[str, Sequence[str]]) -> str:
+    """Return the page that links to the page of each failing test, each with its reason."""
+    from petstore_mock.journal.table import page, quoted  # noqa: PLC0415  # as above
+
+    parts = [f"<h1>{counted(len(pages), 'failing test')}</h1>"]
+    for test, (file, reason) in sorted(pages.items()):
+        parts.append(f'<p><a href="{quoted(file)}">{quoted(test)}</a><br>{quoted(reason)}</p>')
+    return page("Failing tests", parts)

@@ -41,7 +41,8 @@ class Run:
         self.warnings: dict[str, Warning] = {}
         self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # what came to worlds of fresh()
         self.leaks: list[Leak] = []  # requests of finished tests that came during this one
-        self.failures: list[str] = []  # the texts of its reports
+        self.reasons: list[str] = []  # the message of each of its failures
+        self.tracebacks: list[str] = []
         self.facts = {"passed"} if variant_of(item) is None else {"passed", "multiplied"}  # see Ledger
         self._warned: set[str] = set()
 
@@ -137,7 +138,7 @@ class Run:
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
         # A client of wider scope has the key of a finished test, or the machine is slow: the variant is no reason.
-        has_old_key = bool(self.leaks) and self.home is not None and not self.home.world.journal.total
+        has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
         is_no_reason = has_old_key or type(error).__name__ == "DeadlineExceeded"  # of Hypothesis
         return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and is_no_reason)
 

@@ -73,7 +73,7 @@ class Session:
 
     def _unseen(self, journal: Journal) -> list[Exchange]:
         """Return what came to a world since it was looked at last, which is now."""
-        total = journal.total
+        total = len(journal)
         clears, number = self._seen.get(journal, (-1, 0))
         if (clears, number) == (journal.clears, total):
             return []

@@ -26,7 +26,6 @@ SETTINGS: Final[Mapping[str, str]] = {
     **{name: OPTIONS[name].words for name in _KEYWORDS},
     "remote": "The address of a stub that runs elsewhere, for the fixture to steer",
     "remote_token": "The control token of that stub",
-    "remote_ca": "The file of the authority of that stub, if it speaks TLS (serve --tls-ca-out)",
     "leaks": "What requests of finished tests mean: error, warn or ignore",
 }
 _SHOWN: Final = 80  # characters of a setting in the header
@@ -131,8 +130,6 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of 
 def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
     from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do without
 
-    file, _, folder = setting(config, "remote_ca")
-    token = setting(config, "remote_token")[0] or None
-    found = Elsewhere(address, options, token=token, ca_path=folder / file if file else None)
+    found = Elsewhere(address, options, setting(config, "remote_token")[0] or None)
     config.add_cleanup(found.close)
     return cast("Home", found)  # it has the same names

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 from collections.abc import Iterable, Mapping
-from contextlib import closing
 from datetime import date
-from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
-from petstore_mock.core.refusals import ConflictError, NotFoundError
+from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
+from petstore_mock.journal.journal import EvictedError
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from petstore_mock.verbs import Verb
 
 _PATIENCE: Final = 60.0  # seconds for a response; the door lets a request wait for 25
 _SHOWN: Final = 300  # characters of a response that no door sends
 _PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
-_REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 409: ConflictError}
 
 
 class RemoteDoor:
@@ -41,7 +37,7 @@ class RemoteDoor:
     ``root`` is the address of the stub, ``name`` the world that the address names.
     """
 
-    def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         if not is_base_url(url):
             example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
             refuse(f"expected {example}; got url={shown(url)}")
@@ -50,15 +46,10 @@ class RemoteDoor:
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
-        self.ca_path = ca_path
-        self._fields = {"Connection": "close"} | ({TOKEN_HEADER: check_token(token)} if token else {})
-        self._connect = partial(HTTPConnection, self.host, parts.port, timeout=_PATIENCE)
-        if parts.scheme == "https":
-            try:
-                context = ssl.create_default_context(cafile=ca_path)
-            except (OSError, ssl.SSLError) as error:
-                refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
-            self._connect = partial(HTTPSConnection, *self._connect.args, timeout=_PATIENCE, context=context)
+        self._fields = {"Content-Type": "application/json"} | ({TOKEN_HEADER: check_token(token)} if token else {})
+        self._opener = OpenerDirector()  # which asks no proxy, and follows no redirection
+        self._opener.add_handler(HTTPHandler())
+        self._opener.add_handler(HTTPSHandler())
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the world at the root."""
@@ -74,37 +65,28 @@ class RemoteDoor:
             content = _encoded(given[verb.body] if verb.body else given)
         elif given:
             path += f"?{urlencode({name: json.dumps(value) for name, value in given.items()})}"
-        status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content)
-        try:
-            value: Any = json.loads(body) if body else None
-        except ValueError:
-            value, kind = None, ""
-        if kind == PROBLEM_TYPE and is_object(value):
-            raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
+        url = self.url_of(world) + path
+        status, kind, body = self._exchange(Request(url, content, self._fields, method=verb.method))  # noqa: S310
+        if kind == PROBLEM_TYPE:
+            error = {404: NotFoundError, 409: EvictedError}.get(status, PetStoreMockError)
+            raise error(json.loads(body)["detail"])
         if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
                 f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}: is the door closed, or on a port of its own?"
             )
-        return value
+        return json.loads(body) if body else None
 
-    def _exchange(self, method: str, url: str, content: bytes | None) -> tuple[int, str, bytes]:
-        target = url[url.index("/", len("https://")) :]
-        fields = self._fields if content is None else {**self._fields, "Content-Type": "application/json"}
+    def _exchange(self, request: Request) -> tuple[int, str, bytes]:
         try:
-            with closing(self._connect()) as connection:
-                connection.request(method, target, content, fields)
-                response = connection.getresponse()
+            with self._opener.open(request, timeout=_PATIENCE) as response:
                 return response.status, response.headers.get_content_type(), response.read()
-        except ssl.SSLCertVerificationError as error:
-            refuse(
-                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, "
-                "which serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
-            )
         except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
             refuse(
-                f"expected a stub of petstore-mock at {self.root}; {type(error).__name__}: {error}: start it with "
-                "'petstore-mock serve', and wait for it with 'petstore-mock ready'"
+                f"expected a stub of petstore-mock at {self.root}; {type(reason).__name__}: {reason}: start it with "
+                "'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, SSL_CERT_FILE names "
+                "the file of its authority"
             )
 
 

@@ -19,7 +19,6 @@ from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 class Elsewhere:
@@ -27,22 +26,19 @@ class Elsewhere:
 
     Each test has an address of its own, so that a leak tells its owner. With a fixed key there is one address for all,
     made anew for each test, since clients of session scope hold on to it.
-
-    Raises:
-        PetStoreMockError: an option can't be right for a stub elsewhere, or nothing responds there.
     """
 
     died = ""  # the listener is not ours
 
-    def __init__(self, url: str, options: Mapping[str, Any], *, token: str | None, ca_path: Path | None) -> None:
-        self._door = door = RemoteDoor(url, token, ca_path)
+    def __init__(self, url: str, options: Mapping[str, Any], token: str | None) -> None:
+        self._door = door = RemoteDoor(url, token)
         if door.name is not None:
             refuse(f"expected the root of a stub, where each test makes its own world; got that of {door.name!r}")
-        self._options = {**options, "behaviour": as_behaviour(options.get("behaviour"))}
+        self._options = options
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # another worker of xdist has another one
         self._owners: dict[str, str] = {}  # the test of each world
         self._name = f"{self._prefix}-1"
-        self.petstore = self.world = RemotePetStore(door, self._name, self._options)
+        self.petstore = self.world = RemotePetStore(door, self._name, options)
         self.petstore.adds_notes = False  # the report has the journal
 
     @property
@@ -55,21 +51,19 @@ class Elsewhere:
 
     def begin(self, owner: str, at_end: Callable[[Any], object], start: Mapping[str, Any]) -> None:
         """Begin the world of a test, or anew for another example of it."""
-        own = {name: value for name, value in start.items() if value is not None}
-        gaps, more = own.pop("gaps", {}), own.pop("seed", None)
-        options = {**self._options, **own}
-        options["behaviour"] = as_behaviour(options["behaviour"]).replace(gaps)
+        options = {**self._options, **{name: value for name, value in start.items() if value is not None}}
+        options["behaviour"] = as_behaviour(options.get("behaviour")).replace(options.pop("gaps", {}))
+        options["seed"] = self._options.get("seed")
         name = self._name
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
-        self.world._begin(name, options)  # noqa: SLF001
-        if more is not None:  # on top of the session's, and a reset returns to all of them
-            self.world.seed_many(more)
+        self.world._begin(name, options)  # noqa: SLF001  # of this room
+        if start.get("seed") is not None:  # on top of the session's, and a reset returns to all of them
+            self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
         former, self._name = self._name, name
         self._owners[name] = owner
         self.world.at_end = at_end
-        no_proxy.exempt(self._door, self._door.host)
         if former != name:
             self._end(former)
 
@@ -105,6 +99,6 @@ class Elsewhere:
         """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
 
     def close(self) -> None:
-        no_proxy.unexempt(self._door)
+        no_proxy.unexempt(self.world)
         with suppress(PetStoreMockError):  # a stub that is gone was reported by the tests
             self._end(self._name)

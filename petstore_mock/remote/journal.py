@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.real import RLock, monotonic
-from petstore_mock.core.refusals import ConflictError
-from petstore_mock.journal.journal import EvictedError, Journal
+from petstore_mock.common.real import Lock, monotonic
+from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.record import from_data
 from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
 
@@ -25,44 +24,27 @@ class RemoteJournal(Journal):
     """A journal that asks the door for what is new before it answers a question, until its world is over."""
 
     def __init__(self, do: Callable[[Verb, Mapping[str, Any]], Any], keys: Callable[[], tuple[str, ...]]) -> None:
+        super().__init__(keys=keys)
         self._do = do
-        self._pulling = RLock()
-        self._is_busy = True  # while the base sets up
+        self._pulling = Lock()
         self._their_clears = 0  # how often the numbers began anew, as the door counts
         self.is_over = False
-        super().__init__(keys=keys)
-        self._is_busy = False
 
     @property
     def kept(self) -> list[Exchange]:
         """The exchanges that are still kept, oldest first."""
-        self.pull()
+        with self._pulling:
+            while not self.is_over and self._fetch():
+                pass
         return super().kept
 
-    @property
-    def total(self) -> int:  # the base has an attribute
-        """The number of the newest request."""
-        self.pull()
-        return self._total
-
-    @total.setter
-    def total(self, total: int) -> None:
-        self._total = total
-
-    def pull(self) -> None:
-        with self._pulling:
-            if not self._is_busy and not self.is_over:
-                self._is_busy = True
-                try:
-                    while self._fetch():
-                        pass
-                finally:
-                    self._is_busy = False
+    def __len__(self) -> int:
+        return self.kept[-1].number if self.kept else 0
 
     def _fetch(self) -> bool:
         """Fetch a page of requests that are new or were in flight, and say whether there may be more."""
         flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
-        after = min(flying, default=self._total + 1) - 1
+        after = min(flying, default=self.total + 1) - 1
         page = self._do(list_requests, {"after": after, "limit": _PAGE})
         if page["clears"] != self._their_clears:
             self.clear()
@@ -73,9 +55,9 @@ class RemoteJournal(Journal):
             if exchange.number in known:
                 vars(known[exchange.number]).update(vars(exchange))
                 continue
-            if exchange.number > self._total + 1:  # those between are gone
+            if exchange.number > self.total + 1:  # those between are gone
                 self._exchanges.clear()
-                self._total = exchange.number - 1
+                self.total = exchange.number - 1
             self.add(exchange)
         return len(page["requests"]) == _PAGE
 
@@ -86,10 +68,7 @@ class RemoteJournal(Journal):
 
     def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         """Let the door judge: it has what this side can't see, such as whole keys."""
-        try:
-            told = self._do(assert_requests, {**_question(asked), "times": times})
-        except ConflictError as error:
-            raise EvictedError(str(error)) from None
+        told = self._do(assert_requests, {**_question(asked), "times": times})
         return told["passed"], told["message"], self._matching(asked) if told["passed"] else []
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, Unpack
 from urllib.parse import urlsplit
 
-from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.real import RLock
-from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import counted
+from petstore_mock.common.dates import iso
+from petstore_mock.common.guards import is_array
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.animals import animals_of_file
-from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
@@ -22,10 +19,8 @@ from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
-from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
-from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.journal import RemoteJournal
 from petstore_mock.transport import no_proxy
@@ -34,18 +29,19 @@ from petstore_mock.verbs import Verb, requests, state, worlds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from petstore_mock.core.options import WorldOptions
+
     Do = Callable[[Verb, Mapping[str, Any]], Any]
 
-_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session"})
+_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session", "tls"})
 
 
-def connect(
-    url: str, world: str | None = None, token: str | None = None, ca_path: str | PathLike[str] | None = None
-) -> RemotePetStore:
+def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
     """Steer a stub that runs elsewhere, as ``PetStoreMock`` steers a fake in this process.
 
     ``with connect(url) as petstore:`` makes a world under a made-up name. Leaving the block raises for everything that
-    a test must answer for, and ends the world.
+    a test must answer for, and ends the world. If the stub speaks TLS, the variable ``SSL_CERT_FILE`` names the file
+    of its authority, which ``serve --tls-ca-out`` writes.
 
     Args:
         url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door. An address that names
@@ -53,27 +49,17 @@ def connect(
         world: a name: steer that world, make it if it is not there, and leave it as it is; ``"default"`` is the world
             at the root.
         token: the stub's ``--control-token``, if it asks for one.
-        ca_path: the file of the stub's authority, which ``serve --tls-ca-out`` writes; by default ``SSL_CERT_FILE``
-            of the environment counts.
 
     Raises:
         PetStoreMockError: the address or the name can't be right, nothing responds there, the token is wrong, or the
             certificate is not trusted.
     """
-    door = RemoteDoor(url, token, ca_path)
+    door = RemoteDoor(url, token)
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
-    found = RemotePetStore(door, world or door.name)
-    no_proxy.exempt(door, door.host)  # for the client under test
-    return found
-
-
-class RemoteSnapshot(NamedTuple):
-    """A copy of the state of a world elsewhere, by its number there."""
-
-    id: int
-    world: str
+    name = world or door.name
+    return RemotePetStore(door, name, None if name else {})
 
 
 class RemoteHandle(FaultHandle):
@@ -110,29 +96,10 @@ class RemoteHandle(FaultHandle):
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away; harmless when it is gone already."""
+        self.refresh()
         if not self.over:
-            self.refresh()
             self.over = True
-            with suppress(NotFoundError):
-                self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
-
-
-class RemoteClock(Clock):
-    """The time of a world elsewhere."""
-
-    def __init__(self, do: Do) -> None:
-        self._do = do
-
-    def now(self) -> float:
-        return moment_of(self._do(state.show_clock, {})["now"])
-
-    @property
-    def frozen(self) -> bool:
-        return bool(self._do(state.show_clock, {})["frozen"])
-
-    def _change(self, **change: Any) -> None:  # noqa: ANN401  # a moment, a step, or whether to freeze
-        told = {"advance" if name == "step" else name: value for name, value in change.items()}
-        self._do(state.change_clock, {"travel_to": iso(told["moment"])} if "moment" in told else told)
+            self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
 
 
 class RemotePetStore(PetStore):
@@ -146,42 +113,37 @@ class RemotePetStore(PetStore):
 
     url: str
 
-    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None) -> None:
         self._door = door
         self._is_own = name is None
-        self._name = None if name == DEFAULT_WORLD else name or f"py-{secrets.token_hex(8)}"
-        self._clock = RemoteClock(self._do)
         self.at_end: Callable[[Any], object] = lambda _: None
         self.inner: list[RemotePetStore] = []
-        world = None
-        if not self._is_own:
+        self._begin(name or f"py-{secrets.token_hex(8)}", options)
+
+    def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
+        """Steer the world of a name: make it anew with options; without any, make it if it is not there."""
+        self._name = None if name == DEFAULT_WORLD else name
+        given, world = options or {}, None
+        if options is None:
             with suppress(NotFoundError):
                 world = self._do(worlds.show_world, {})
-        self._begin(self._name, options or {}, world)
-
-    def _begin(self, name: str | None, options: Mapping[str, Any], world: Any = None) -> None:  # noqa: ANN401
-        """Steer the world of a name: make it anew, unless its data are given."""
-        self._name = name
-        self._shared = {one: options[one] for one in ("strict", "mutant") if one in options}
         try:
-            made = world or self._do(worlds.make_world, _carried_options(options))
+            world = world or self._do(worlds.make_world, _carried_options(given))
         except PetStoreMockError as error:
-            if isinstance(seed := options.get("seed"), (str, PathLike)):
-                refuse(f"{seed}: {error}")
-            raise
-        self.url, path = made["url"], urlsplit(self._door.root).path
+            seed = given.get("seed")
+            refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
+        self._shared = {one: given[one] for one in ("strict", "mutant") if one in given}
+        self.url, path = world["url"], urlsplit(self._door.root).path
         if not urlsplit(self.url).path.startswith(f"{path}/"):
             refuse(f"expected a stub that knows {path}, which a proxy adds; got {self.url}: serve with --public-url")
-        self._key: str = made["api_key"]
+        self._key: str = world["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)
+        no_proxy.exempt(self, self._door.host)  # for the client under test
 
     def secrets(self) -> tuple[str, ...]:
         """Return its key, which must not show; keys that it issues are known by their shape: internal."""
         return (self._key,)
-
-    def __repr__(self) -> str:
-        return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _SAME_PROCESS:
@@ -194,14 +156,12 @@ class RemotePetStore(PetStore):
 
     # The block
 
-    def start(self) -> Self:
-        """Return the object itself: the stub listens already."""
-        return self
-
     def stop(self) -> None:
         """End the world if it was made for this object."""
+        no_proxy.unexempt(self)
         if self._is_own and not self._journal.is_over:
-            self._journal.pull()
+            self.at_end(self)
+            _ = self._journal.kept
             self._journal.is_over = True
             with suppress(NotFoundError):
                 self._do(worlds.end_world, {})
@@ -216,54 +176,36 @@ class RemotePetStore(PetStore):
                 self._leave(error, self.url)
         finally:
             self.stop()
-            no_proxy.unexempt(self._door)
+            if self in self.inner:
+                self.inner.remove(self)
+
+    def fresh(self, **options: Unpack[WorldOptions]) -> Self:
+        fresh = type(self)(self._door, None, {**self._shared, **options})
+        fresh.at_end, fresh.adds_notes, fresh.inner = self.at_end, self.adds_notes, self.inner
+        self.inner.append(fresh)
+        return fresh
 
     @property
     def control_url(self) -> str:
         """The address of the world's control door, ending in ``/__petstore/``."""
         return self._door.url_of(self._name)
 
-    @property
-    def tls(self) -> Trust:
-        """What clients need in order to trust the stub: the authority that you passed to ``connect``.
-
-        Raises:
-            PetStoreMockError: the stub speaks plain HTTP, or its authority is not known.
-        """
-        ca_path = self._door.ca_path or os.environ.get("SSL_CERT_FILE")
-        if not self.url.startswith("https:") or ca_path is None:
-            refuse(f"expected a stub that speaks TLS, and connect(..., ca_path=FILE) or SSL_CERT_FILE; got {self.url}")
-        return Trust(str(ca_path))
-
     def close_connections(self) -> None:
         """Close the idle kept connections that this world used last; at the root, all."""
         self._do(requests.close_connections, {})
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document; this address comes first."""
-        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # few ask
-
-        return openapi_document(self.url)
 
     # How the world is reached
 
     def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         return self._door.send(verb, self._name, arguments)
 
+    @property
+    def _address(self) -> str:
+        return self.url
+
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         self._handles.append(RemoteHandle(self._do, plan))
         return self._handles[-1]
-
-    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
-        fresh = type(self)(self._door, None, {**self._shared, **options})
-        fresh.at_end, fresh.adds_notes, fresh.inner = self.at_end, self.adds_notes, self.inner
-        self.inner.append(fresh)
-        return fresh
-
-    def _end_fresh(self) -> None:
-        self.at_end(self)
-        self.inner.remove(self)
-        self.stop()
 
     def reset(self) -> None:
         self.at_end(self)
@@ -272,9 +214,6 @@ class RemotePetStore(PetStore):
             handle.over = True  # its number may be that of another fault by now
         super().reset()
         self._handles = []
-
-    def _problems(self) -> list[str]:
-        return [problem["message"] for problem in self._do(worlds.report_problems, {})["problems"]]
 
     def verify(self, *, again: bool = True) -> None:
         __tracebackhide__ = True
@@ -290,24 +229,16 @@ class RemotePetStore(PetStore):
     def journal(self) -> RemoteJournal:
         return self._journal
 
-    @property
-    def behaviour(self) -> Behaviour:
-        return Behaviour().replace(self._do(state.show_behaviour, {}))
+    def snapshot(self) -> tuple[str, int]:
+        return self.url, self._do(state.take_snapshot, {})["id"]
 
-    @property
-    def clock(self) -> RemoteClock:
-        return self._clock
-
-    def snapshot(self) -> RemoteSnapshot:
-        return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
-
-    def restore(self, snapshot: RemoteSnapshot) -> None:
-        if getattr(snapshot, "world", "") != self.url:
-            refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
-        self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
+    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
+        is_own = is_array(snapshot) and [*snapshot][:1] == [self.url]
+        require(is_own, "a snapshot of this world, as snapshot() returns it", snapshot=snapshot)
+        self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        return ExpectedViolation(RLock(), self._journal, pattern)
+        return ExpectedViolation(nullcontext(), self._journal, pattern)
 
 
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,9 +24,10 @@ from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Ste
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
-    from petstore_mock.mock.face import Handle, PetStore
+    from petstore_mock.mock.face import PetStore
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -121,7 +122,7 @@ class Example:
         self.actors: list[Actor] = []
         self._stack = ExitStack()
         self.stack = ""  # of the client, where the finding does not say where it comes from
-        self._redirection: Handle | None = None
+        self._redirection: FaultHandle | None = None
 
     @property
     def waited(self) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
-    from petstore_mock.mock.face import Handle, PetStore
+    from petstore_mock.mock.face import PetStore
 
 _AS_JSON: Final = {"Content-Type": "application/json"}
 QUICK_FAULTS: Final = (
@@ -114,7 +114,7 @@ class PlannedFault:
     after: int = 0
     at: Any = "before_commit"
 
-    def inject(self, petstore: PetStore) -> Handle:
+    def inject(self, petstore: PetStore) -> FaultHandle:
         """Plan it in the current world of ``petstore``. At home it need not fire; elsewhere, cancel it in time."""
         handle = petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
         if isinstance(handle, FaultHandle):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from json import dumps
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
@@ -63,7 +63,8 @@ def list_requests(
     last: Limit | None = None,
 ) -> RequestsData:
     """Show the journal, oldest first."""
-    clears, total, kept = world.journal.clears, world.journal.total, world.journal.kept
+    journal = world.journal
+    clears, total, evicted, kept = journal.clears, journal.total, journal.evicted, journal.kept
     found = [
         one
         for one in kept
@@ -73,7 +74,6 @@ def list_requests(
         and violations in {None, one.is_violation}
     ]
     found = found[:limit] if last is None else found[-last:]
-    evicted = (kept[0].number if kept else total + 1) - 1
     return {"requests": [to_data(one) for one in found], "total": total, "evicted": evicted, "clears": clears}
 
 
@@ -97,18 +97,20 @@ def wait_for_requests(
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
     deadline, state = monotonic() + timeout, (journal.clears, world.generation)
 
-    def is_same() -> bool:
-        return (journal.clears, world.generation) == state  # else the world was cleared or reset, or it has ended
+    def has_ended() -> bool:
+        return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
-    def is_met() -> bool:
+    def is_done() -> bool:
         if asked.asked:
-            return sum(map(asked.matches, journal.kept)) >= wanted
-        return (journal.total if operation is None else journal.counts[operation]) >= wanted
+            came = sum(map(asked.matches, journal.kept))
+        else:
+            came = journal.total if operation is None else journal.counts[operation]
+        return came >= wanted or has_ended()
 
-    while is_same() and not is_met() and (left := deadline - monotonic()) > 0:
-        wait_blocking(journal, is_met, min(left, _LOOK))
-    met = is_same() and is_met()
-    if not met and is_same() and asked.asked and journal.evicted:
+    while not is_done() and (left := deadline - monotonic()) > 0:
+        wait_blocking(journal, is_done, min(left, _LOOK))
+    met = is_done() and not has_ended()
+    if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()
     return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
 
@@ -194,51 +196,31 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
     """Follow requests, and worlds that are made, reset, cleared or ended; at the root those of all worlds."""
-    return _Events(worlds, None if name is None else worlds.find(name)).read()
+    return _events(worlds, None if name is None else worlds.find(name))
 
 
-class _Events:
-    """The events that one client has not read yet."""
+def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
+    """Yield each as text/event-stream has it, until the world ends, or if the client reads too slowly."""
+    queue: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
 
-    def __init__(self, worlds: Worlds, only: World | None) -> None:
-        self._worlds = worlds
-        self._only = only
-        self._queue: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
-        self._listeners: dict[World, Callable[[Exchange], object]] = {}
+    def add(world: World, event: WorldEvent, exchange: Exchange | None) -> None:
+        is_shown = only is world if only is not None else world.name is not None or world is worlds.default
+        if is_shown and queue.qsize() < _LONGEST_QUEUE:
+            told: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
+            queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **told}))
 
-    def _add(self, kind: str, world: World, data: Mapping[str, Any]) -> None:
-        if self._queue.qsize() < _LONGEST_QUEUE:
-            self._queue.put((kind, {"world": world.name or DEFAULT_WORLD, **data}))
-
-    def _follow(self, world: World) -> None:
-        if world not in self._listeners:
-            self._listeners[world] = lambda exchange: self._add("request", world, to_data(exchange))
-            world.journal.listen(self._listeners[world])
-
-    def _changed(self, world: World, event: WorldEvent) -> None:
-        if self._only in {None, world}:
-            if event == "made":
-                self._follow(world)
-            self._add("world", world, {"event": event})
-
-    def read(self) -> Iterator[bytes]:
-        """Yield each as text/event-stream has it, until the world ends, or if the client reads too slowly."""
-        worlds, only = self._worlds, self._only
-        worlds.host.watch(self._changed)
-        for world in worlds if only is None else [only]:
-            self._follow(world)
-        try:
-            with nullcontext() if only is None else worlds.visiting(only):
-                yield b": the events of petstore-mock\n\n"
-                is_over = False
-                while not is_over and self._queue.qsize() < _LONGEST_QUEUE:
-                    with suppress(Empty):
-                        kind, data = self._queue.get(timeout=_HEARTBEAT)
-                        yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
-                        is_over = only is not None and data.get("event") == "ended"
-                        continue
+    worlds.host.watch(add)
+    try:
+        with nullcontext() if only is None else worlds.visiting(only):
+            yield b": the events of petstore-mock\n\n"
+            is_over = False
+            while not is_over and queue.qsize() < _LONGEST_QUEUE:
+                try:
+                    kind, data = queue.get(timeout=_HEARTBEAT)
+                except Empty:
                     yield b": still here\n\n"
-        finally:
-            worlds.host.unwatch(self._changed)
-            for world, listener in self._listeners.items():
-                world.journal.unlisten(listener)
+                    continue
+                yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
+                is_over = only is not None and data.get("event") == "ended"
+    finally:
+        worlds.host.unwatch(add)

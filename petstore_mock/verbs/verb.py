@@ -25,30 +25,15 @@ Criteria = Annotated[Mapping[str, Any], Keywords("Criteria")]
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """One thing that a world can be told or asked.
+    """One thing that a world, or all worlds of the listener, can be told or asked."""
 
-    An argument that stands in ``path`` comes from there. The others are the query of a GET or a DELETE, and the members
-    of the body of other methods.
-
-    Attributes:
-        function: does it for a world, or for all worlds of the listener. Its name is the verb's, its docstring the
-            summary, and its annotations give the schemas.
-        method: the HTTP method.
-        path: the path below ``/__petstore/``.
-        status: the status of its success; 204 has no body, and a PUT that replaces something gets 200.
-        body: the argument that the whole body is; empty where each member is an argument.
-        member: the member in which its JSON value has what the function returns; empty where that is the value.
-        locks: whether the carrier holds the world's lock meanwhile; a verb that waits does not.
-        media_type: the media type of the response.
-    """
-
-    function: Callable[..., Any]
-    method: str
-    path: str
-    status: int = 200
-    body: str = ""
-    member: str = ""
-    locks: bool = True
+    function: Callable[..., Any]  # its name, docstring and annotations give the door's name, summary and schemas
+    method: str  # a GET or a DELETE has its arguments in the query, other methods have them in the body
+    path: str  # below /__petstore/; an argument that stands there comes from there
+    status: int = 200  # of its success; 204 has no body, and a PUT that replaces something gets 200
+    body: str = ""  # the argument that the whole body is; empty where each member is an argument
+    member: str = ""  # the member that has what the function returns; empty where that is the whole value
+    locks: bool = True  # whether the carrier holds the world's lock meanwhile; a verb that waits does not
     media_type: str = "application/json"
 
     @property

@@ -6,7 +6,7 @@ A verb of all worlds without a ``name`` stands at the root alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.common.real import perf_counter
@@ -37,7 +37,7 @@ class WorldData(TypedDict):
     requests: Count
     violations: Count
     faults: Count
-    mutant: NotRequired[str]
+    mutant: str | None
     passed: NotRequired[bool]
     age: NotRequired[float]  # seconds since it was made, or made anew
     previous: NotRequired[VerificationData]
@@ -64,7 +64,7 @@ def world_data(world: World, origin: str) -> WorldData:
     """Return a world as the door shows it."""
     mount = "" if world.name is None else f"/w/{world.name}"
     with world.lock:
-        data: WorldData = {
+        return {
             "name": world.name or DEFAULT_WORLD,
             "url": f"{origin}{mount}{BASE_PATH}",
             "api_key": world.key,
@@ -72,18 +72,13 @@ def world_data(world: World, origin: str) -> WorldData:
             "requests": world.journal.total,
             "violations": world.journal.violation_count,
             "faults": len(world.plan.in_force),
+            "mutant": None if world.mutant is None else world.mutant.name,
         }
-        if world.mutant is not None:
-            data["mutant"] = world.mutant.name
-    return data
 
 
-def _problems(problems: Iterable[Problem]) -> list[ProblemData]:
-    return [{"kind": problem.kind, "message": problem.text} for problem in problems]
-
-
-def _verification(problems: list[Problem]) -> VerificationData:
-    return {"passed": not problems, "problems": _problems(problems)}
+def _verification(problems: Sequence[Problem]) -> VerificationData:
+    told: list[ProblemData] = [{"kind": problem.kind, "message": problem.text} for problem in problems]
+    return {"passed": not problems, "problems": told}
 
 
 @verb("PUT", "world", 201)
@@ -95,9 +90,7 @@ def make_world(
     previous = None if former is None else _verification(former.verification.problems())
     worlds.make(name, options, new=new)
     data = world_data(worlds.find(name), origin)
-    if previous is not None:
-        data["previous"] = previous
-    return data
+    return data if previous is None else {**data, "previous": previous}
 
 
 @verb("GET", "world")
@@ -160,7 +153,7 @@ def end_worlds(worlds: Worlds) -> EndedData:
     problems = [problem for world in ended for problem in world.verification.problems()]
     for world in ended:
         worlds.end(world)
-    return {"ended": len(ended), "problems": _problems(problems)}
+    return {"ended": len(ended), "problems": _verification(problems)["problems"]}
 
 
 @verb("GET", "leaks")

@@ -28,15 +28,14 @@ _ENOUGH_IDS: Final = 4  # created animals
 _ENOUGH_REQUESTS: Final = 5  # to say that their number does not matter
 _SURELY_SHOWN: Final = 50  # animals of a list of at most 100, below which no page is full
 _LEAP: Final = 1_000_000  # between two ids: more than others create meanwhile
-_NOT_LOOKED_AT: Final = frozenset(
-    {
-        *("answer_framing", "body_limit", "connection", "duplicate_member"),
-        *("header_names", "json_style", "key_rotation", "unknown_route"),
-    }
+_NOT_LOOKED_AT: Final = (
+    *("answer_framing", "body_limit", "connection", "duplicate_member"),
+    *("header_names", "json_style", "key_rotation", "unknown_route"),
 )
 _CREATED: Final = "it takes creating a plain animal (--allow-create)"
 # What it takes to see the choice, where that is more than one response.
 _NEEDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_NOT_LOOKED_AT, "not looked at"),
     **dict.fromkeys(("unknown_body_field", "null_status", "integral_float", "category_rule", "media_type"), _CREATED),
     **dict.fromkeys(("status_when_omitted", "location_header"), _CREATED),
     "name_rule": f"{_CREATED}: one without a name, one with a long one",
@@ -53,6 +52,12 @@ _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {
 }
 # These show in one response, whatever the others show.
 _ONCE_IS_ENOUGH: Final = {"extra_response_fields": "present", "deprecation_headers": "present", "page_fill": "short"}
+# By header field of a list: the alternative that it shows, or none of ours.
+_PAGING: Final = {
+    "Link": "link",
+    "X-Total-Count": "total_count",
+    **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
+}
 # The gaps that show in header fields.
 _HEADERS: Final = {
     "paging_headers": "Link",
@@ -70,8 +75,8 @@ class Finding:
     gap: str  #: its name
     choice: str | None  #: the alternative, or None
     evidence: str  #: what showed it, or why it can't be told
-    #: ``learned``; ``not_observable``; ``not_looked_at``; ``neither`` where the service chooses something else than our
-    #: alternatives; ``contradictory`` where it chose one alternative, then another
+    #: ``learned``; ``not_observable``; ``neither`` where the service chooses something else than our alternatives;
+    #: ``contradictory`` where it chose one alternative, then another
     kind: str
     answers: int = 0  #: how many responses speak for it
 
@@ -86,22 +91,18 @@ def findings(history: History, keys: tuple[str, ...]) -> dict[str, Finding]:
 
 
 def _finding(gap: str, choices: list[tuple[str, Seen]], keys: tuple[str, ...]) -> Finding:
-    if gap in _NOT_LOOKED_AT:
-        return Finding(gap, None, "not looked at", "not_looked_at")
     if not choices:
         return Finding(gap, None, _NEEDS.get(gap, "no response shows it"), "not_observable")
     choices = [one for one in choices if one[0] == _ONCE_IS_ENOUGH.get(gap)] or choices
-    counts = Counter(choice for choice, _ in choices)
     told: list[str] = []
+    counts = Counter(choice for choice, _ in choices)
     for choice, count in counts.most_common():
         seen = next(seen for one, seen in choices if one == choice)
-        came = (
-            f"{seen.status} {_HEADERS[gap]}: {seen.header(_HEADERS[gap]) or 'none'}" if gap in _HEADERS else seen.came
-        )
-        words = f"{counted(count, 'response')}: {seen.line} -> {cut(came, 80)}"
-        told.append(f"{choice or 'none of our alternatives'} ({words})")
-    only = next(iter(counts)) if len(counts) == 1 else ""
-    kind = "learned" if only else "neither" if len(counts) == 1 else "contradictory"
+        field = _HEADERS.get(gap)
+        came = f"{seen.status} {field}: {seen.header(field) or 'none'}" if field else cut(seen.came, 80)
+        told.append(f"{choice or 'none of our alternatives'} ({counted(count, 'response')}: {seen.line} -> {came})")
+    only = choices[0][0] if len(counts) == 1 else None
+    kind = "learned" if only else "contradictory" if only is None else "neither"
     return Finding(gap, only or None, shown(", and ".join(told), keys), kind, len(choices))
 
 
@@ -132,12 +133,11 @@ def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
 
 
 def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str]]:
-    choices, count, choice = GAPS[gap].alternatives, len(seen.items or ()), None
+    choices, count, there, choice = GAPS[gap].alternatives, len(seen.items or ()), len(history.standing(seen)), None
     if gap in _RULES:
         same = [one for one in history.exchanges if one.probe.shows == gap and (one.is_success or one.is_refusal)]
-        refused = tuple(one.is_refusal for one in same)
-        is_known = len(refused) == len(next(iter(_RULES[gap])))
-        choice = _RULES[gap].get(refused, "") if is_known else None
+        is_known = len(same) == len(next(iter(_RULES[gap])))
+        choice = _RULES[gap].get(tuple(one.is_refusal for one in same), "") if is_known else None
     elif all(value is None or isinstance(value, str) for value in choices.values()):  # conditions
         statuses = {
             CONDITIONS[str(one)].status if one else seen.operation.success: name for name, one in choices.items()
@@ -151,9 +151,9 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
         choice = "ignore" if count else "empty"
     elif gap == "repeated_query" and len(history.views) > 1:
         choice = {0: "", 1: "first"}.get(count, "last")  # limit=1&limit=4: a page may be short, but never too long
-    elif gap == "invalid_limit" and (seen.limit or 0) > 100 and len(history.standing(seen)) > 20:
+    elif gap == "invalid_limit" and (seen.limit or 0) > 100 and there > 20:
         choice = "clamp" if count > 20 else "ignore"
-    elif gap == "invalid_limit" and (seen.limit or 0) < 1 and len(history.standing(seen)) > 1:
+    elif gap == "invalid_limit" and (seen.limit or 0) < 1 and there > 1:
         choice = {0: "", 1: "clamp"}.get(count, "ignore")
     if choice is not None:
         yield gap, choice
@@ -164,14 +164,10 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
 
 def _of_list(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     count, limit = len(seen.items or ()), seen.limit or 0
-    names = ("Link", "X-Total-Count", "Content-Range", "X-Next-Page", "X-Total", "X-Pagination")
+    paging = [name for name in _PAGING if seen.header(name)]
+    choice = _PAGING[paging[0]] if len(paging) == 1 else "" if paging else "none"
     has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)  # which no short list has
-    paging: dict[tuple[str, ...], str] = {
-        (): "none",
-        ("Link",): "next_link" if has_next else "link",
-        ("X-Total-Count",): "total_count",
-    }
-    yield "paging_headers", paging.get(tuple(name for name in names if seen.header(name)), "")
+    yield "paging_headers", "next_link" if choice == "link" and has_next else choice
     if seen.probe.is_valid and count < min(limit, len(history.standing(seen))):
         yield "page_fill", "short" if count else ""
     elif seen.probe.is_valid and count == limit > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
@@ -13,7 +14,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.journal.exchange import Exchange
-from petstore_mock.verify.probes import CONTROLS, LONG_NAME, OWN, PROBES, READ_BACK, Probe
+from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
 from petstore_mock.verify.reader import Connection, FailedError
 from petstore_mock.verify.seen import History, Seen, shown
 
@@ -37,21 +38,12 @@ _PLAIN_FIELDS: Final = {
 OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
-# What may be wrong where nothing readable comes, by whether the address begins with https.
-_HINTS: Final = {
-    True: "if that port speaks no TLS, the address begins with http://; SSL_CERT_FILE names authorities to trust",
-    False: "if that port speaks TLS, the address begins with https://",
-}
 _KEY_LOST: Final = "the last key is refused by now, and no further one was given"
 _KEY_REFUSED: Final = "the key is refused from the first request on: check it, and that it is of this environment"
 
 
 class SkippedError(Exception):
     """A request is not sent: why nothing can be seen of it."""
-
-
-class StoppedError(Exception):
-    """No further request is sent, and nothing more can be checked."""
 
 
 class Guest:
@@ -89,24 +81,16 @@ class Guest:
 
     def go(self) -> None:
         """Send every probe, as far as the user's limits and the service let it."""
-        try:
-            for probe in PROBES:
-                if not probe.is_last_resort or self._all_refused():
-                    seen = self._show(probe)
-                    if seen is not None and seen.effect == "creates" and seen.pets:
-                        self._read_back(seen.pets[0]["id"])
-        except StoppedError:
-            pass
-        except KeyboardInterrupt:
-            self.stopped = "it was interrupted"
-        finally:
-            self._connection.close()
-            if self._receipt is not None:
-                self._receipt.close()
-
-    def _all_refused(self) -> bool:
-        plain = [seen for seen in self.checked if seen.effect == "creates" and seen.probe.is_valid]
-        return bool(plain) and all(seen.is_refusal and seen.status not in {401, 403} for seen in plain)
+        with self._receipt or nullcontext(), closing(self._connection):
+            try:
+                for probe in PROBES:
+                    is_needed = not probe.is_last_resort or not History(self.checked).accepts_plain
+                    if is_needed and not self.stopped:
+                        seen = self._show(probe)
+                        if seen is not None and seen.effect == "creates" and seen.pets:
+                            self._read_back(seen.pets[0]["id"])
+            except KeyboardInterrupt:
+                self.stopped = "it was interrupted"
 
     def _read_back(self, pet_id: int) -> None:
         removed = {view.operation.name for view in self.seen if view.is_removed}
@@ -122,15 +106,14 @@ class Guest:
         """Send a probe, and keep what came for the clauses."""
         before = len(self.seen)
         try:
-            self.checked.append(self._ask(self._filled(probe)))
+            seen = self._ask(self._filled(probe))
         except SkippedError as error:
-            self.skipped.append((probe, str(error)))
-            return None
-        except StoppedError:
             # What failed while the service was there breaks a clause; what stopped the run does not.
             self.checked += [one for one in self.seen[before:] if one.confirmed]
-            raise
-        return self.checked[-1]
+            self.skipped.append((probe, str(error)))
+            return None
+        self.checked.append(seen)
+        return seen
 
     def _filled(self, probe: Probe) -> Probe:
         """Return a probe with values in the place of what stands in braces."""
@@ -172,20 +155,15 @@ class Guest:
             controls = self._control()
             # Else the service is not there, which says nothing of the contract.
             seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
-            if not seen.confirmed and self._is_readable:
-                self._end(f"the service is no longer there: {controls[-1].came}")
             if not seen.confirmed:
-                hints = "; ".join([_HINTS[self._connection.is_tls], *self._connection.proxy_hints])
-                self._end(f"nothing readable came: {seen.came} ({hints})")
+                is_gone = any(one.status for one in self.seen)
+                never = f"nothing readable came: {seen.came} ({self._connection.hint})"
+                self._end(f"the service is no longer there: {controls[-1].came}" if is_gone else never)
         return seen
-
-    @property
-    def _is_readable(self) -> bool:
-        return any(one.status for one in self.seen)
 
     def _end(self, why: str) -> NoReturn:
         self.stopped = why
-        raise StoppedError(why)
+        raise SkippedError(why)
 
     def _send_patiently(self, probe: Probe) -> Seen:
         """Send a request; after a 429, wait as long as it asks, and send it again."""
@@ -205,8 +183,7 @@ class Guest:
 
     def _control(self) -> list[Seen]:
         """Ask for what else the service may respond to."""
-        key = OWN if self._key < len(self._keys) else ""
-        return [self._send_patiently(replace(probe, key=key)) for probe in CONTROLS]
+        return [self._send_patiently(probe) for probe in CONTROLS]
 
     def _renew_key(self, seen: Seen, probe: Probe) -> Seen:
         """Go on with the next key, if this one is refused everywhere."""
@@ -228,7 +205,8 @@ class Guest:
         self._require_leave(probe)
         exchange, failure, left = self._exchange(probe), None, max(self._end_at - monotonic(), 0.001)
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
-        timeout = min(self._limits["timeout"], left, left if self._is_readable else _FIRST_TIMEOUT)
+        is_readable = any(one.status for one in self.seen)
+        timeout = min(self._limits["timeout"], left, left if is_readable else _FIRST_TIMEOUT)
         try:
             exchange.response = self._connection.send(exchange.request, timeout=timeout)
         except FailedError as error:
@@ -245,12 +223,11 @@ class Guest:
 
     def _require_leave(self, probe: Probe) -> None:
         """Wait for the request's turn; raise where the user's limits forbid the request."""
-        if self.stopped:
-            raise StoppedError(self.stopped)
         limits, operation = self._limits, probe.operation
         silences = [one for one in self.seen if one.is_silent and one.operation is operation]
         room, is_open = limits["allow_create"] - len(self.left), probe.expected == "open"
         reasons = {
+            self.stopped: self.stopped,
             f"--max-requests {limits['max_requests']} were sent": len(self.seen) >= limits["max_requests"],
             "it would take writing (--allow-create)": operation.commits and not limits["allow_create"],
             f"--allow-create {limits['allow_create']} animals are there": operation.effect == "creates" and room <= 0,
@@ -303,7 +280,7 @@ class Guest:
             self.stopped = f"every response is a redirect, the last one {seen.status} to {where}, and none is followed"
         is_json = "json" in seen.header("Content-Type")
         if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
-            self._end(f"the first response is {seen.came} ({_HINTS[False]})")
+            self._end(f"the first response is {seen.came} ({self._connection.hint})")
 
 
 def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:

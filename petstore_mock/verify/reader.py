@@ -29,8 +29,7 @@ _BLOCK: Final = 64 * 1024
 class FailedError(Exception):
     """No whole response came; ``response`` is what came of one whose head is readable.
 
-    Its kind is ``connect``, ``cut``, ``silence`` for a timeout, or ``frame`` for other bytes than HTTP/1 or than the
-    head announces.
+    Its kind is ``cut``, ``silence`` for a timeout, or ``frame`` for other bytes than HTTP/1 or than the head announces.
     """
 
     def __init__(self, kind: str, words: str, response: Response | None = None) -> None:
@@ -43,107 +42,103 @@ class _Reading:
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
-        self.body = bytearray()
-        self.status = 0  # from the end of the head on
-        self.is_whole = self.has_more = self.closes = False
+        self._body = bytearray()
         self._fields: list[tuple[str, str]] = []
+        self._status = 0  # from the end of the head on
         self._size = 0
-
-    def on_message_begin(self) -> None:
-        self.has_more = self.is_whole
+        self.is_whole = self.closes = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.status:  # else it is a trailer
+        if not self._status:  # else it is a trailer
             self._fields.append((name.decode("latin-1"), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         status, self.closes = self._parser.get_status_code(), not self._parser.should_keep_alive()
-        self.status = status if status >= 200 or status == 101 else 0
+        self._status = status if status >= 200 or status == 101 else 0
 
     def on_body(self, block: bytes) -> None:
-        self.body += block
+        self._body += block
 
     def on_message_complete(self) -> None:
-        self.is_whole = self.status > 0
+        self.is_whole = self._status > 0
         if not self.is_whole:  # an interim response
             self._fields.clear()
 
     def feed(self, block: bytes) -> None:
         """Read a block; an empty one is the end of the connection."""
-        if not block:
-            return self._end()
-        self._size += len(block)
         problem = ""
+        self._size += len(block)
         try:
             self._parser.feed_data(block)
         except httptools.HttpParserError as error:
             problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
-        if self.status == 101:
+        if self._status == 101:
             problem = "101: it switched protocols unasked"
-        elif self.is_whole and (problem or self.has_more):
-            problem = f"more bytes came than the {len(self.body)} of the body"
-        elif len(self.body) > _MOST_BODY or (not self.status and self._size > _MOST_HEAD):
-            problem = f"{'the body' if self.status else 'the head'} does not end within {self._size} bytes"
+        elif self.is_whole and problem:
+            problem = f"more bytes came than the {len(self._body)} of the body"
+        elif len(self._body) > _MOST_BODY or (not self._status and self._size > _MOST_HEAD):
+            problem = f"{'the body' if self._status else 'the head'} does not end within {self._size} bytes"
         if problem:
             raise self.failed("frame", problem)
-        return None
-
-    def _end(self) -> None:
-        self.is_whole = self.status > 0 and not self._value("content-length") + self._value("transfer-encoding")
-        if not self.is_whole:
-            raise self.failed("cut", f"the connection ended: {self.came}")
+        if not block and not self.is_whole:
+            self.is_whole = self._status > 0 and not self._value("content-length") + self._value("transfer-encoding")
+            if not self.is_whole:
+                raise self.failed("cut", f"the connection ended: {self.came}")
 
     @property
     def came(self) -> str:
         length = self._value("content-length")
         of_length = f" of {length}" if length else ""
-        return f"{len(self.body)}{of_length} bytes of the body came" if self.status else "no whole head came"
+        return f"{len(self._body)}{of_length} bytes of the body came" if self._status else "no whole head came"
 
     def _value(self, name: str) -> str:
         return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
 
     def failed(self, kind: str, words: str) -> FailedError:
         self.closes = True
-        return FailedError(kind, words, self._response(bytes(self.body)) if self.status else None)
+        return FailedError(kind, words, self._response() if self._status else None)
 
     def response(self) -> Response:
-        body = bytes(self.body)
         if self._value("content-encoding") in {"gzip", "x-gzip"}:
             decoder = zlib.decompressobj(wbits=31)
             with contextlib.suppress(zlib.error):
-                body = decoder.decompress(body, _MOST_BODY)
+                self._body[:] = decoder.decompress(self._body, _MOST_BODY)
             if not decoder.eof:
                 raise self.failed("frame", "Content-Encoding is gzip, and the body is not")
-        return self._response(body)
+        return self._response()
 
-    def _response(self, body: bytes) -> Response:
+    def _response(self) -> Response:
         fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
-        return Response(Head(self.status, fields), body, self._value("date").encode("ascii", "replace"))
+        date = self._value("date").encode("ascii", "replace")
+        return Response(Head(self._status, fields), bytes(self._body), date)
 
 
 class Connection:
     """At most one connection to the service at ``url``, kept as long as the service keeps it."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit("")
+        parts, port, is_right = urlsplit(""), None, False
         with contextlib.suppress(ValueError):  # a port beyond 65535
-            found = urlsplit(url)
-            is_right = found.scheme in {"http", "https"} and found.hostname and not found.query and found.port != 0
-            parts = found if is_right and "@" not in found.netloc else parts
-        if not parts.netloc or not url.isascii() or not url.isprintable() or " " in url:  # it may hold a password
+            parts = urlsplit(url)
+            port, has_user = parts.port, "@" in parts.netloc
+            is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not has_user
+        if not is_right or parts.query or not url.isascii() or not url.isprintable() or " " in url:
+            # What came may hold a password.
             refuse("expected a base address such as http://127.0.0.1:8080/v1, in ASCII and without a user; got another")
-        self.host, self.base = parts.netloc, parts.path.rstrip("/")
-        self.is_tls = parts.scheme == "https"
-        self._peer = parts.hostname or "", parts.port or (443 if self.is_tls else 80)
+        self.host, self.base, self.is_tls = parts.netloc, parts.path.rstrip("/"), parts.scheme == "https"
+        self._peer = parts.hostname or "", port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
 
     @property
-    def proxy_hints(self) -> list[str]:
-        """Say that a proxy of the environment is not used; its address may hold a password."""
+    def hint(self) -> str:
+        """What may be wrong where nothing readable comes; the address of a proxy may hold a password."""
+        words = "if that port speaks TLS, the address begins with https://"
+        if self.is_tls:
+            words = "if it speaks no TLS, the address begins with http://; SSL_CERT_FILE names authorities to trust"
         name = "https" if self.is_tls else "http"
-        if name not in getproxies() or proxy_bypass(self._peer[0]):
-            return []
-        return [f"{name.upper()}_PROXY is set, and verify uses no proxy: run it where the service is reached directly"]
+        if name in getproxies() and not proxy_bypass(self._peer[0]):
+            words += f"; {name.upper()}_PROXY is set, and verify uses no proxy: run it where it reaches the service"
+        return words
 
     def close(self) -> None:
         if self._socket is not None:
@@ -159,7 +154,6 @@ class Connection:
         try:
             # A create must not meet a connection that closes.
             connection = self._open(deadline, anew=request.method != "GET")
-            connection.settimeout(_left(deadline))
             with contextlib.suppress(ConnectionError):  # a response may be there all the same
                 connection.sendall(head + request.body)
             while not reading.is_whole:
@@ -170,8 +164,9 @@ class Connection:
             return reading.response()
         except TimeoutError:
             raise reading.failed("silence", f"{reading.came} within {timeout:.3g} s") from None
-        except OSError as error:
-            raise reading.failed("cut", f"the connection broke: {_words(error)}") from None
+        except (OSError, ValueError) as error:  # the latter for a host that no certificate can have
+            words = getattr(error, "strerror", None) or error
+            raise reading.failed("cut", f"the connection failed: {words}") from None
         finally:
             if reading.closes or not reading.is_whole:
                 self.close()
@@ -180,22 +175,15 @@ class Connection:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
             self.close()  # what is there to read is the end, or was not asked for
         if self._socket is None:
-            try:
-                self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
-                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if self.is_tls:
-                    self._socket.settimeout(_left(deadline))
-                    context = ssl.create_default_context()
-                    self._socket = context.wrap_socket(self._socket, server_hostname=self._peer[0])
-            except (OSError, ValueError) as error:
-                self.close()
-                raise FailedError("connect", f"no connection: {_words(error)}") from None
+            self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.is_tls:
+                self._socket.settimeout(_left(deadline))
+                context = ssl.create_default_context()
+                self._socket = context.wrap_socket(self._socket, server_hostname=self._peer[0])
+        self._socket.settimeout(_left(deadline))
         return self._socket
 
 
 def _left(deadline: float) -> float:
     return float(max(deadline - monotonic(), 0.001))
-
-
-def _words(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error) or type(error).__name__

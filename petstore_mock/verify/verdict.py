@@ -152,7 +152,7 @@ def reach_verdict(guest: Guest, url: str, date: str, keys: tuple[str, ...], reco
 def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
     for name, expected in recorded.items():
         finding = gaps[name]
-        if finding.kind not in {"not_observable", "not_looked_at"} and finding.choice != expected:
+        if finding.kind != "not_observable" and finding.choice != expected:
             yield Drift(name, expected, finding.evidence)
 
 

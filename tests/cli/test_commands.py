@@ -38,9 +38,9 @@ def test_help_names_every_command_and_option(command: Command) -> None:
 
 
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
-    ((), "serve, ready, gaps, openapi"),
-    (("srve",), "did you mean 'serve'?"),
-    (("serve", "--prt", "1"), "did you mean '--port'?"),
+    ((), "COMMAND"),
+    (("srve",), "'serve', 'ready', 'gaps'"),
+    (("serve", "--prt", "1"), "unrecognized arguments: --prt"),
     (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
     (("serve", "--port", "x"), "--port: expected"),
     (("serve", "--set", "list_order"), "GAP=VALUE"),
@@ -99,9 +99,8 @@ def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]
     assert (len(names), set(register["presets"])) == (32, {"strict", "lenient", "helpful", "hostile"})
-    for form in ("table", "markdown"):
-        code, out, _ = command("gaps", "--format", form)
-        assert (code, all(name in out for name in names)) == (0, True)
+    code, out, _ = command("gaps")
+    assert (code, all(name in out for name in names)) == (0, True)
 
 
 def test_openapi_prints_the_document_with_the_server_first(command: Command) -> None:

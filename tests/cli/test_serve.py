@@ -259,14 +259,17 @@ def test_worlds_are_bounded_and_end_without_requests() -> None:
         assert ask(world.format("a")) == 404
 
 
-def test_a_stub_of_tls_is_ready_for_those_who_trust_it(tmp_path: Any) -> None:  # noqa: ANN401
+def test_a_stub_of_tls_is_ready_for_those_who_trust_it(
+    tmp_path: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
         asked = [*COMMAND, "ready", "--url", running.url, "--timeout", "20"]
         assert subprocess.run([*asked, "--tls-ca", ca], check=False, capture_output=True).returncode == 0
         assert subprocess.run(asked, check=False, capture_output=True).returncode == 1
-        with connect(running.url, ca_path=ca) as petstore:
-            assert petstore.tls.ca_path == ca
+        monkeypatch.setenv("SSL_CERT_FILE", ca)
+        with connect(running.url) as petstore:
             assert petstore.url.startswith("https://")
 
 

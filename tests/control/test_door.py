@@ -210,6 +210,7 @@ def test_a_coded_body_is_refused_by_the_name_of_its_coding(door: Door) -> None:
 
 # Faults that can't be right, with the field that the problem names.
 FAULTS: tuple[tuple[Any, list[str]], ...] = (
+    (404, []),
     ("reset", ["body.fault"]),
     (None, ["body.fault"]),
     (True, ["body.fault"]),
@@ -230,9 +231,16 @@ FAULTS: tuple[tuple[Any, list[str]], ...] = (
 @pytest.mark.parametrize(("fault", "told"), FAULTS)
 def test_problems_speak_http_and_json(door: Door, fault: Any, told: list[str]) -> None:  # noqa: ANN401
     reply = door("POST", "faults", {"fault": fault})
-    assert (reply.status, reply.told) == (422, told)
+    assert (reply.status, reply.told, door("GET", "faults").json) == (422, told, {"faults": []})
     words = r"faults\.\w+\(|petstore_mock|True|False|None|\(str\)|=True|datetime|seed_many|Python|PetStoreMock"
     assert re.search(words, reply.json["detail"]) is None, reply.json["detail"]
+
+
+def test_a_rule_of_a_fault_that_can_t_be_right_is_refused(door: Door) -> None:
+    rules: list[dict[str, Any]] = [{"on": "deletePet"}, {"times": 0}, {"probability": 0}, {"at": "sometime"}]
+    for rule in rules:
+        reply = door("POST", "faults", {"fault": 503, **rule})
+        assert (reply.status, reply.told) == (422, [f"body.{next(iter(rule))}"])
 
 
 def test_without_a_body_no_type_is_asked(door: Door) -> None:

@@ -32,6 +32,7 @@ def test_a_world_is_made_and_made_anew(door: Door) -> None:
         "requests": 0,
         "violations": 0,
         "faults": 0,
+        "mutant": None,
     }
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
     again = door("PUT", "world", {}, world="a")
@@ -55,16 +56,6 @@ def test_a_preset_and_gaps_make_one_behaviour(door: Door) -> None:
 def test_a_name_that_no_world_can_have_is_refused(door: Door, name: str) -> None:
     assert door("PUT", f"/w/{name}/__petstore/world").status == 422
     assert len(door("GET", "worlds").json["worlds"]) == 1
-
-
-def test_worlds_share_nothing(door: Door) -> None:
-    door("PUT", "world", {"seed": 1}, world="a")
-    door("PUT", "world", {"seed": 2}, world="b")
-    door("POST", "faults", {"fault": 503}, world="a")
-    assert (door.use(world="a").status, door.use(world="b").status, door.use().status) == (503, 200, 200)
-    assert len(door.use(world="b").json) == 2
-    totals = [door("GET", "requests", world=world).json["total"] for world in ("a", "b", "")]
-    assert totals == [1, 2, 1]
 
 
 def test_an_ended_world_leaks_until_the_leaks_are_cleared(door: Door) -> None:
@@ -103,62 +94,6 @@ def test_a_reset_returns_to_the_start_and_keeps_the_problems(door: Door) -> None
     assert door("POST", "world/verification", {}, world="a").json["passed"] is True
 
 
-def test_a_world_is_made_only_if_it_is_new(door: Door) -> None:
-    asked = [door("PUT", "world", world="a", If_None_Match="*") for _ in range(2)]
-    assert [reply.status for reply in asked] == [201, 412]
-    assert (door("GET", "world", world="a").json["api_key"], "new world" in asked[1].json["detail"]) == (
-        asked[0].json["api_key"],
-        True,
-    )
-    assert door("PUT", "world", If_None_Match="*").status == 412
-    assert door("PUT", "world", world="a").status == 200
-
-
-def test_a_reset_revokes_issued_keys_and_their_use_is_no_leak(door: Door) -> None:
-    door("PUT", "world", {"strict": True}, world="a")
-    key = door("POST", "keys", {}, world="a").json["api_key"]
-    door("POST", "world/reset", world="a")
-    for world in ("a", ""):
-        reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
-        assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
-    entries = door("GET", "requests", world="a").json["requests"]
-    assert [one["condition"] for one in entries] == ["revoked_key"] * 2
-    assert [len(one["violations"]) for one in entries] == [1, 1]
-    assert door("GET", "leaks").json["total"] == 0
-
-
-def send_many(door: Door, path: str, count: int, **fields: str) -> None:
-    connection = http.client.HTTPConnection(door.address, timeout=30)
-    for _ in range(count):
-        connection.request("GET", path, headers=fields)
-        connection.getresponse().read()
-    connection.close()
-
-
-def test_leaks_are_counted_beyond_those_that_are_kept(door: Door) -> None:
-    door("PUT", "world", world="a")
-    door("DELETE", "world", world="a")
-    send_many(door, "/w/a/v1/pets", 1_003)
-    leaks = door("GET", "leaks").json
-    assert (len(leaks["leaks"]), leaks["total"]) == (1_000, 1_003)
-
-
-def test_no_question_about_evicted_requests_is_guessed(door: Door) -> None:
-    key = door("PUT", "world", world="a").json["api_key"]
-    send_many(door, "/w/a/v1/pets?limit=5", 1_001, Authorization=f"Bearer {key}")
-    for path in ("requests/wait", "requests/assert"):
-        for where in ({"limit": 6}, {"status": 404}):
-            reply = door(
-                "POST", path, {"where": where, "timeout": 0} if path.endswith("wait") else {"where": where}, world="a"
-            )
-            assert (reply.status, "--keep-requests" in reply.json["detail"]) == (409, True)
-    assert door("POST", "requests/wait", {"where": {"limit": 5}, "timeout": 0}, world="a").json["met"] is True
-    assert door("POST", "requests/wait", {"times": 1_001, "timeout": 0}, world="a").json["met"] is True
-    assert door("POST", "requests/wait", {"times": 1_002, "timeout": 0}, world="a").json["met"] is False
-    failed = door("POST", "requests/assert", {"operation": "listPets", "times": 2}, world="a").json
-    assert (failed["passed"], "it arrived 1001 times" in failed["message"]) == (False, True)
-
-
 def test_the_service_and_the_door_describe_themselves(door: Door) -> None:
     door("PUT", "world", world="a")
     for world, mount in (("", ""), ("a", "/w/a")):
@@ -168,6 +103,51 @@ def test_the_service_and_the_door_describe_themselves(door: Door) -> None:
     own = door("GET", "openapi.json").json
     assert "control door" in own["info"]["title"]
     assert own["info"]["title"] != document["info"]["title"]
+
+
+def test_a_world_is_made_only_if_it_is_new(door: Door) -> None:
+    made, refused = (door("PUT", "world", world="a", If_None_Match="*") for _ in range(2))
+    assert (made.status, refused.status, "new world" in refused.json["detail"]) == (201, 412, True)
+    assert door("GET", "world", world="a").json["api_key"] == made.json["api_key"]
+
+
+@pytest.mark.parametrize("way", ["reset", "revoked"])
+def test_a_key_that_was_revoked_is_reported_as_revoked_and_is_no_leak(door: Door, way: str) -> None:
+    door("PUT", "world", {"strict": True}, world="a")
+    key = door("POST", "keys", {}, world="a").json["api_key"]
+    if way == "reset":
+        door("POST", "world/reset", world="a")
+    else:
+        assert door("DELETE", f"keys/{key}", world="a").status == 204
+    assert [one["revoked"] for one in door("GET", "keys", world="a").json["keys"]] == [False, True]
+    for world in ("a", ""):
+        reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
+        assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
+    entries = door("GET", "requests", world="a").json["requests"]
+    told = [(one["condition"], [found["field"] for found in one["violations"]]) for one in entries]
+    assert told == [("revoked_key", ["Authorization"])] * 2, "one violation each"
+    assert (door("GET", "leaks").json["total"], door("DELETE", "keys/never").status) == (0, 404)
+
+
+def test_leaks_and_requests_that_are_gone_are_counted_and_no_question_about_them_is_guessed(door: Door) -> None:
+    key = door("PUT", "world", world="a").json["api_key"]
+    for world in ("a", "b"):
+        connection = http.client.HTTPConnection(door.address, timeout=30)
+        for _ in range(1_003):
+            connection.request("GET", f"/w/{world}/v1/pets?limit=5", headers={"Authorization": f"Bearer {key}"})
+            connection.getresponse().read()
+        connection.close()
+        door("PUT", "world", world="b")
+        door("DELETE", "world", world="b")
+    leaks = door("GET", "leaks").json
+    assert (len(leaks["leaks"]), leaks["total"]) == (1_000, 1_003)
+    for path, body in (("requests/wait", {"timeout": 0}), ("requests/assert", {})):
+        reply = door("POST", path, {**body, "where": {"limit": 6}}, world="a")
+        assert (reply.status, "--keep-requests" in reply.json["detail"]) == (409, True)
+    for asked, met in (({"where": {"limit": 5}}, True), ({"times": 1_003}, True), ({"times": 1_004}, False)):
+        assert door("POST", "requests/wait", {**asked, "timeout": 0}, world="a").json["met"] is met
+    failed = door("POST", "requests/assert", {"operation": "listPets", "times": 2}, world="a").json
+    assert (failed["passed"], "it arrived 1003 times" in failed["message"]) == (False, True)
 
 
 # Animals
@@ -229,26 +209,6 @@ def test_every_kind_of_the_description_can_be_planned(door: Door) -> None:
     door("DELETE", "faults")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"fault": 404},
-        {"fault": 99},
-        {"fault": "reset"},
-        {"fault": {"kind": "delay"}},
-        {"fault": 503, "on": "deletePet"},
-        {"fault": 503, "times": 0},
-        {"fault": 503, "probability": 0},
-        {"fault": 503, "at": "sometime"},
-        {"fault": {"kind": "sequence", "faults": []}},
-        {},
-    ],
-)
-def test_a_fault_that_can_t_be_right_is_refused(door: Door, body: Any) -> None:  # noqa: ANN401
-    assert door("POST", "faults", body).status == 422
-    assert door("GET", "faults").json == {"faults": []}
-
-
 # Requests
 
 
@@ -262,20 +222,6 @@ def test_a_request_is_shown_with_what_was_sent_and_decided(door: Door) -> None:
     assert (entry["status"], entry["executed"]) == (400, False)
     assert {one["field"] for one in entry["violations"]} == {"query.x", "body.categoryId"}
     assert {"section", "field", "message", "sentence"} <= set(entry["violations"][0])
-
-
-def test_a_revoked_key_is_reported_as_revoked(door: Door) -> None:
-    """It is one violation, and names the world that revoked it."""
-    key = door("POST", "keys", {}).json["api_key"]
-    assert door("DELETE", f"keys/{key}").status == 204
-    assert door("GET", "/v1/pets", Authorization=f"Bearer {key}").status == 401
-    (entry,) = door("GET", "requests").json["requests"]
-    (violation,) = entry["violations"]
-    assert (entry["condition"], violation["field"], violation["section"]) == ("revoked_key", "Authorization", "5")
-    assert violation["message"] == "The API key is not valid: it was revoked"
-    keys = door("GET", "keys").json["keys"]
-    assert [one["revoked"] for one in keys] == [False, True]
-    assert door("DELETE", "keys/never").status == 404
 
 
 def test_requests_are_chosen_by_query(door: Door) -> None:
@@ -361,24 +307,17 @@ def test_violations_can_be_expected_by_number(door: Door) -> None:
 # Time and copies
 
 
-def test_the_clock_travels_advances_and_freezes(door: Door) -> None:
-    assert door("PATCH", "clock", {"travel_to": "2030-12-06", "freeze": True}).json == {
-        "now": "2030-12-06T00:00:00.000Z",
-        "frozen": True,
-    }
-    assert door("PATCH", "clock", {"advance": {"minutes": 1.5}}).json["now"] == "2030-12-06T00:01:30.000Z"
+def test_the_clock_and_snapshots_speak_json(door: Door) -> None:
+    body = {"travel_to": "2030-12-06", "freeze": True, "advance": {"minutes": 1.5}}
+    assert door("PATCH", "clock", body).json == {"now": "2030-12-06T00:01:30.000Z", "frozen": True}
     assert door("GET", "clock").json["frozen"] is True
-    for body in ({"travel_to": "soon"}, {"advance": {"days": 1e9}}, {"freeze": 1}):
-        assert door("PATCH", "clock", body).status == 422
-
-
-def test_a_state_is_copied_restored_and_dropped(door: Door) -> None:
-    door("POST", "pets", {"count": 2})
+    for wrong in ({"travel_to": "soon"}, {"advance": {"days": 1e9}}, {"freeze": 1}):
+        assert door("PATCH", "clock", wrong).status == 422
     assert door("POST", "snapshots").json == {"id": 1}
-    door("DELETE", "pets/1")
-    assert [door("POST", "snapshots/1/restore").json["pets"] for _ in range(2)] == [2, 2]
-    assert door("DELETE", "snapshots/1").status == 204
-    assert [door(*call).status for call in (("DELETE", "snapshots/1"), ("POST", "snapshots/1/restore"))] == [404, 404]
+    door("POST", "pets", {"count": 2})
+    assert [door("POST", "snapshots/1/restore").json["pets"] for _ in range(2)] == [0, 0]
+    calls = [("DELETE", "snapshots/1"), ("DELETE", "snapshots/1"), ("POST", "snapshots/1/restore")]
+    assert [door(*call).status for call in calls] == [204, 404, 404]
 
 
 def test_idle_connections_are_closed(door: Door) -> None:

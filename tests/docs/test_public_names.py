@@ -37,7 +37,6 @@ ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # ano
 PASSED_ON = {
     *("WsgiApp", "AsgiApp"),  # to callers of such applications
     *("Listener", "Session"),  # pytest-httpserver and requests document them
-    "Handle",  # what FaultHandle has in common with that of another process
     *("ApiResponse", "Response", "Head", "Condition", "RequestFields"),  # an exchange has their parts
     *("Criteria", "DeferredResponses", "Delivery", "Restrictions", "Step", "PlannedFault"),
     *("AdaptedClient", "Example", "Scenario", "CheckRun"),

@@ -158,26 +158,13 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
         assert len(journal.assert_called("listPets")) == len(journal.wait_for("listPets", times=3, timeout=0)) == 3
         journal.assert_called("listPets", times=5)
         journal.assert_not_called("getPet")
-        for guess in (
-            list,
-            lambda journal: journal[0],
-            lambda journal: journal[:2],
-            lambda journal: journal.for_operation("listPets"),
-            lambda journal: journal.assert_called("createPet", times=0, name="Tom"),
-            lambda journal: journal.wait_for("getPet", timeout=0),
-            lambda journal: journal.to_har("never-written.har"),
-        ):
+        for guess in (list, lambda journal: journal.wait_for("getPet", timeout=0)):
             with pytest.raises(PetStoreMockError):
                 guess(journal)
-        for wrong in (
-            lambda: journal.assert_not_called("listPets"),
-            lambda: journal.assert_called("getPet"),
-            lambda: journal.assert_called("listPets", times=1),
-        ):
-            with pytest.raises(VerificationError) as failure:
-                wrong()
-        claim = str(failure.value).partition("\n")[0]
-        assert "at least" in claim or "5 times" in claim, "those that are left are not all"
+        with pytest.raises(VerificationError, match="5 times"):
+            journal.assert_called("listPets", times=1)
+        with pytest.raises(PetStoreMockError, match="keep"):
+            journal.assert_called("createPet", times=0, name="Tom")
         world.reset()
         with pytest.raises(ContractViolationError, match="limit=x"):
             world.verify()

@@ -1,6 +1,6 @@
 // Drives the two clients of Java's own library; the first argument says which.
 //
-// Reads requests and writes answers as lines of base64 words, as tests.live.test_clients_java speaks them: Java's own
+// Reads requests and writes answers as lines of base64 words, as tests.live.test_clients speaks them: Java's own
 // library has no JSON. A request is a method, an address, a body or "-", and the names and values of the header fields
 // in turn; an answer is a status and a body; a single word is what the client threw instead.
 

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.peers]
 HOSTILE: Final = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
 PANES: Final = ("Requests", "Exchange", "Animals", "Faults", "Gaps", "Clock", "Coverage", "Worlds")
 PHONE: Final = {"width": 390, "height": 844}
-TABLET: Final = {"width": 820, "height": 1180}
+TABLET: Final = {"width": 1024, "height": 768}
 DESK: Final = {"width": 1440, "height": 900}
 
 
@@ -130,7 +130,7 @@ def test_requests_are_chosen_by_keyboard(visit: Callable[..., Console]) -> None:
         expect(console.rows).to_have_count(2)
         page.get_by_role("searchbox").fill("")
         expect(console.rows).to_have_count(10)
-        for _ in range(4):  # the two selects, the button, and the list as one stop
+        for _ in range(5):  # the two selects, the two buttons, and the list as one stop
             page.keyboard.press("Tab")
         expect(console.rows.nth(3)).to_be_focused()
         for key, number in (("Home", 10), ("ArrowDown", 9), ("j", 8), ("ArrowUp", 9), ("End", 1), ("k", 2)):
@@ -193,7 +193,7 @@ def test_the_next_one_like_a_request_is_broken(visit: Callable[..., Console]) ->
         console = visit(petstore.control_url)
         page = console.open("#/requests/4")
         page.get_by_role("button", name="Break the next one like this").click()
-        expect(page.get_by_role("button", name="Plan it")).to_be_focused()
+        expect(page.get_by_role("button", name="Plan fault")).to_be_focused()
         page.keyboard.press("Enter")
         planned = page.get_by_role("row").filter(has_text="active")
         expect(planned).to_contain_text('where: {"name":"Tom","categoryId":2,"status":"available"}')
@@ -324,17 +324,17 @@ def test_faults_are_steered(visit: Callable[..., Console]) -> None:
         form.get_by_label("at", exact=True).select_option("after_commit")
         form.get_by_label("probability").fill("0.5")
         form.get_by_label("where").fill('{"name": "Rex"}')
-        form.get_by_role("button", name="Plan it").click()
+        form.get_by_role("button", name="Plan fault").click()
         expect(planned.get_by_role("cell", name='delay {"seconds":0.25}')).to_be_visible()
         planned.get_by_role("button", name="No response").click()
-        form.get_by_role("button", name="Plan it").click()
+        form.get_by_role("button", name="Plan fault").click()
         planned.get_by_role("button", name="Cancel fault 2").click()
         expect(page.get_by_role("status")).to_have_text("Cancelled fault 2.")
         [row] = planned.get_by_role("row").all_inner_texts()[1:]
         told = ("active", "createPet", 'at: "after_commit"', "probability: 0.5", 'where: {"name":"Rex"}', "0 of 1")
         assert [words for words in told if words not in row] == []
         form.get_by_label("times").fill("0")
-        form.get_by_role("button", name="Plan it").click()
+        form.get_by_role("button", name="Plan fault").click()
         expect(page.get_by_role("alert")).to_contain_text("body.times")
         assert ["422" in line for line in console.errors] == [True], "the browser tells of it as well"
         console.errors.clear()
@@ -343,7 +343,7 @@ def test_faults_are_steered(visit: Callable[..., Console]) -> None:
         expect(planned.get_by_role("heading", name="No fault is planned")).to_be_visible()
         for number, button in enumerate(planned.get_by_role("group").get_by_role("button").all(), 1):
             button.click()
-            form.get_by_role("button", name="Plan it").click()
+            form.get_by_role("button", name="Plan fault").click()
             expect(planned.get_by_role("row")).to_have_count(number + 1)
         ask(petstore.control_url, "DELETE", "/__petstore/faults")
 
@@ -366,21 +366,21 @@ def test_gaps_clock_and_worlds_are_steered(visit: Callable[..., Console]) -> Non
         clock.get_by_role("button", name="An hour later").click()
         expect(clock.get_by_text("2030-12-05 01:00:00 UTC")).to_be_visible()
         clock.get_by_label("Date and time").fill("2031-01-02T03:04")
-        clock.get_by_role("button", name="Travel to it").click()
+        clock.get_by_role("button", name="Travel").click()
         expect(clock.get_by_text("2031-01-02 03:04:00 UTC")).to_be_visible()
         assert petstore.behaviour.list_order == "by_name"
         assert petstore.clock.moment.isoformat().startswith("2031-01-02T03:04:00")
         worlds = console.pane("Worlds")
         worlds.get_by_label("Name").fill("of-the-page")
-        worlds.get_by_role("button", name="Make it").click()
+        worlds.get_by_role("button", name="Make world").click()
         worlds.get_by_role("link", name="of-the-page").click()
         page.wait_for_url("**/w/of-the-page/__petstore/**")
         expect(page.get_by_text("/w/of-the-page/v1").first).to_be_visible()
         console.pane("Worlds").get_by_role("button", name="End world of-the-page").click()
-        page.get_by_role("dialog", name="End the world of-the-page?").get_by_role("button", name="Leave it").click()
+        page.get_by_role("dialog", name="End the world of-the-page?").get_by_role("button", name="Go back").click()
         expect(page).to_have_url(re.compile("/w/of-the-page/"))
         worlds.get_by_role("button", name="End world of-the-page").click()
-        page.get_by_role("dialog").get_by_role("button", name="End it").click()
+        page.get_by_role("dialog").get_by_role("button", name="End world").click()
         expect(page).to_have_url(petstore.control_url)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -220,6 +221,7 @@ def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a socket of the stopped loop
 def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner) -> None:
     """A client of a test may stop every event loop that it finds."""
     source = """
@@ -243,6 +245,7 @@ def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner
     text = str(result.stdout)
     assert "the listener has ended: RuntimeError" in text
     assert "It ended before test_inner.py::test_next, and was begun anew: RuntimeError" in text
+    gc.collect()
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])

@@ -38,12 +38,6 @@ petstore_strict = true
     inner(source, settings=settings).assert_outcomes(passed=1)
 
 
-def test_pytest_can_leave_the_plugin_out(inner: Inner) -> None:
-    result = inner("def test_it(petstore): pass", "-pno:petstore_mock")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*fixture 'petstore' not found*"])
-
-
 _SHOWS_SEED = """
     @pytest.fixture(scope="session")
     def petstore_options():

@@ -185,14 +185,19 @@ def test_everything_crosses_xdist(inner: Inner, pytester: pytest.Pytester) -> No
     ("body", "told"),
     [
         ("assert petstore.pets == ['Rex']", "no requests came to http://127.0.0.1:[0-9]+/v1"),
+        ("assert petstore.pets == ['Rex']", "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its .* there"),
         ("petstore.stop(); assert 1 == 2", "no requests"),
     ],
 )
-def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str, told: str) -> None:
+def test_a_journal_without_requests_says_where_none_came(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, body: str, told: str
+) -> None:
     """The client of a wrong address meets somebody else, or nobody."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
     result = inner(f"def test_elsewhere(petstore): {body}")
     result.assert_outcomes(failed=1)
     result.stdout.re_match_lines(["-+ petstore journal -+", told])
+    assert "secret" not in str(result.stdout)
 
 
 MISTAKES = (
@@ -221,12 +226,6 @@ def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, style: s
         assert "Error: expected" in report
     assert "petstore_mock/" not in shown
     assert "direct cause" not in shown
-
-
-def test_pytest_html_shows_the_journal(inner: Inner, pytester: pytest.Pytester) -> None:
-    pytest.importorskip("pytest_html", reason="pytest-html is not installed: the test group has it")
-    inner(_FAILING, "--html=report.html", "--self-contained-html", "-phtml", "-pmetadata")
-    assert "request 1 broke the contract" in (pytester.path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner) -> None:
@@ -267,7 +266,9 @@ def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner) -> None:
 
 
 _WIDER = """
-    from hypothesis import given, settings, strategies as st
+    @pytest.fixture(scope="session")
+    def reads(petstore):
+        return petstore.pets
 
     @pytest.fixture(scope="module")
     def animals(petstore):
@@ -277,66 +278,47 @@ _WIDER = """
     def slow_service(petstore):
         petstore.configure(list_order="by_name")
         petstore.inject(503, on="getPet")
+        petstore.clock.travel_to("2030-01-01")
 
-    def test_first(petstore, animals):
+    def test_first(reads, animals):
+        pass
+
+    def test_second(petstore, reads, animals):
         assert len(petstore.pets) == 3
 
-    def test_second(petstore, animals):
-        assert len(petstore.pets) == 3
-
-    def test_third(petstore):
+    def test_third(petstore, reads):
         assert not "reached"
 """
 
 
-def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner) -> None:
-    result = inner(_WIDER)
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner, is_remote: bool) -> None:
+    with PetStoreMock(control=True) as stub:
+        result = inner(_WIDER, *([f"--petstore-remote={stub.url}"] if is_remote else []))
     result.assert_outcomes(passed=1, failed=2)
     second, third = str(result.stdout).partition(" test_third ")[::2]
-    told = "the fixture 'animals', which is wider than a test, set up animals for test_inner.py::test_first"
-    assert told in second
+    told = "which is wider than a test, set up"
+    assert f"the fixture 'animals', {told} animals for test_inner.py::test_first" in second
     assert "petstore_options" in second
     assert "'animals'" not in third, "the test does not use it"
-    assert "'slow_service', which is wider than a test, set up faults and a behaviour" in third
+    assert f"'slow_service', {told} faults and a behaviour and a date for" in third
+    assert "'reads'" not in second + third
 
 
-def test_every_state_that_a_wider_fixture_sets_up_is_named(inner: Inner) -> None:
-    """Here and over a stub elsewhere, where there are no expectations of httpserver."""
+def test_expectations_of_a_fixture_of_wider_scope_are_named_as_well(inner: Inner) -> None:
     source = """
-        @pytest.fixture(scope="class")
-        def travels(petstore):
-            petstore.clock.travel_to("2030-01-01")
-            petstore.inject(503, on="getPet")
-
-        @pytest.fixture(scope="package")
+        @pytest.fixture(scope="module")
         def expects(petstore):
             petstore.httpserver.expect_request("/v1/store").respond_with_json([])
 
-        @pytest.fixture(scope="session")
-        def reads(petstore):
-            return petstore.pets
+        def test_first(expects):
+            pass
 
-        class TestIt:
-            def test_first(self, petstore, travels, EXPECTS reads):
-                pass
-
-            def test_second(self, petstore, travels, EXPECTS reads):
-                assert not "reached"
+        def test_second(expects):
+            assert not "reached"
     """
-    text = str(inner(source.replace("EXPECTS", "expects,")).stdout)
-    assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
-    assert "the fixture 'expects', which is wider than a test, set up expectations of httpserver for" in text
-    assert "'reads'" not in text.partition("petstore journal")[2]
-    with PetStoreMock(control=True) as stub:
-        text = str(inner(source.replace("EXPECTS", ""), f"--petstore-remote={stub.url}").stdout)
-    assert "the fixture 'travels', which is wider than a test, set up faults and a date for" in text
-
-
-def test_a_journal_without_requests_names_the_proxy_that_is_set(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
-    text = str(inner("def test_elsewhere(petstore): assert petstore.pets == ['Rex']").stdout)
-    assert "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its requests there" in text
-    assert "secret" not in text
+    told = "the fixture 'expects', which is wider than a test, set up expectations of httpserver for"
+    assert told in str(inner(source).stdout)
 
 
 _ITEMS = """
@@ -398,9 +380,13 @@ def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester
             assert petstore.api_key == "called out"
     """
     result = inner(source, "--petstore-html=pages/here")
-    (path,) = (pytester.path / "pages" / "here").iterdir()
-    result.stdout.fnmatch_lines([f"page: {path}"])
+    index, path = sorted((pytester.path / "pages" / "here").iterdir())
+    result.stdout.fnmatch_lines([f"page: {path}", f"index: {index}"])
     text = path.read_text(encoding="utf-8")
+    first = "<h1>POST /v1/pets: body.categoryId must be an integer, got &quot;one&quot; (string)</h1>"
+    places = [text.index(words) for words in (first, "called out", "<table", "<h2>Journal", "<h2>Traceback")]
+    assert places == sorted(places), "the reason first"
+    assert f'<a href="{path.name}">' in index.read_text(encoding="utf-8")
     for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):
         assert words in text
     assert "<b>" not in text

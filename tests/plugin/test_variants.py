@@ -264,23 +264,18 @@ def test_the_document_says_which_mutants_no_test_noticed(inner: Inner, pytester:
 
 
 @pytest.mark.untraced
-def test_a_noticed_mutant_is_not_run_again_unless_asked_and_survivors_fail_only_under_a_share(
-    inner: Inner, pytester: pytest.Pytester
+@pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
+def test_a_noticed_mutant_is_not_run_again_and_survivors_fail_only_under_a_share(
+    inner: Inner, pytester: pytest.Pytester, least: str, code: pytest.ExitCode
 ) -> None:
-    def run(least: str, code: pytest.ExitCode, *options: str) -> tuple[dict[str, int], dict[str, list[str]]]:
-        found = ("--petstore-mutants-json=found.json", f"--petstore-mutants-fail-under={least}")
-        result = inner(_PASSES, "--petstore-mutants=all", *found, *options)
-        assert result.ret == code
-        assert "failed" not in result.parseoutcomes()
-        return result.parseoutcomes(), {one["name"]: one["noticed_by"] for one in written(pytester)["mutants"]}
-
-    once, noticed_once = run("5", pytest.ExitCode.OK)
-    every, noticed_always = run("90.5", pytest.ExitCode.TESTS_FAILED, "--petstore-mutants-all")
-    assert noticed_once["list-wrapped"] == ["test_inner.py::test_list"]
-    assert noticed_always["list-wrapped"] == ["test_inner.py::test_again", "test_inner.py::test_list"]
-    assert every["noticed"] > once["noticed"]
-    ran = every["noticed"] + every["unnoticed"]
-    assert ran < 2 * len(noticed_always) * 3 / 4, "mutants of operations that a test does not call are left out"
+    found = ("--petstore-mutants-json=found.json", f"--petstore-mutants-fail-under={least}")
+    result = inner(_PASSES, "--petstore-mutants=all", *found)
+    outcomes = result.parseoutcomes()
+    assert (result.ret, "failed" in outcomes) == (code, False)
+    noticed = {one["name"]: one["noticed_by"] for one in written(pytester)["mutants"]}
+    assert noticed["list-wrapped"] == ["test_inner.py::test_list"]
+    ran = outcomes["noticed"] + outcomes["unnoticed"]
+    assert ran < 2 * len(noticed) * 3 / 4, "mutants of operations that a test does not call are left out"
 
 
 def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
@@ -418,6 +413,7 @@ def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(i
     ["--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow", "--petstore-coverage-fail-under=x"],
 )
 def test_options_that_can_not_be_right_stop_the_run(inner: Inner, option: str) -> None:
+    assert inner(_PASSES, settings="petstore_leaks = maybe").ret == pytest.ExitCode.USAGE_ERROR
     result = inner(_PASSES, option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert option.partition("=")[0] in str(result.stderr.str())

@@ -164,11 +164,6 @@ def asked(query: str) -> Callable[[Turn], bool]:
     return lambda turn: turn.name == "list" and turn.query == query and turn.status != 401
 
 
-def made(turn: Turn) -> bool:
-    """Whether the response shows an animal of the tool, after its create."""
-    return turn.name != "create" and any(pet.get("name", "").strip().startswith("Verify") for pet in turn.pets)
-
-
 def gives(status: int) -> Change:
     return lambda turn: turn.refuse(status)
 
@@ -225,37 +220,24 @@ def others(count: int) -> Change:
     )
 
 
-def called_html(turn: Turn) -> None:
-    turn.media_type = "text/html"
-
-
 IS_ERROR: Callable[[Turn], bool] = lambda turn: turn.status >= 400  # noqa: E731
 IS_ODD: Callable[[Turn], bool] = lambda turn: not str((turn.sent or {}).get("name")).isascii()  # noqa: E731
-# What each does is one mistake, and so one finding: the clause, and the change of responses.
+# What each does is one mistake, and so one finding: the clause, and the change of responses. Mutants show others.
 ONE_CAUSE: dict[str, tuple[str, Change]] = {
-    "a plain list is refused": ("4.1-list", where(asked(""), gives(400))),
     "a list is 302": ("4.1-list", where(asked("limit=4"), called(302))),
     "a list is 206": ("4.1-list", where(on("list", 200), called(206))),
     "a list is 500": ("4.1-list", where(asked("status=sold"), gives(500))),
-    "a create is 200": ("4.2-created", where(on("create", 201), called(200))),
     "creates lead elsewhere": ("4.2-created", where(on("create"), leads_elsewhere)),
     "odd animals are 500": ("4.2-created", where(IS_ODD, gives(500))),
     "gets lead elsewhere": ("4.3-get", where(on("get"), leads_elsewhere)),
-    "lists are not there": ("1-base-address", where(on("list"), gives(404))),
     "a refusal is 422": ("4.2-name-required", where(came(400), called(422))),
-    "a refusal is 500": ("4.2-name-required", where(came(400), gives(500))),
     "a refused key is 403": ("5-missing-key", where(came(401), gives(403))),
-    "a refused key is 500": ("5-missing-key", where(came(401), gives(500))),
     "an absent animal is 500": ("4.3-absent", where(came(404), gives(500))),
-    "errors are pages": ("7-400-error", where(IS_ERROR, page)),
-    "errors are of another kind": ("7-400-error", where(IS_ERROR, other_errors)),
     "errors are coded": ("7-400-error", where(IS_ERROR, coded)),
     "lists are coded": ("1-json-body", where(on("list"), coded)),
     "gets are pages": ("1-json-body", where(on("get", 200), page)),
     "gets are always the page of an app": ("1-json-body", where(on("get"), page_of_the_app)),
-    "lists are called HTML": ("1-media-type", where(on("list"), called_html)),
     "a get wraps": ("2-pet-object", where(on("get", 200), lambda turn: turn.respond(200, {"data": turn.document}))),
-    "limit=100 is refused": ("4.1-limit-maximum", where(asked("limit=100"), gives(400))),
     "a filtered list shows another category": (
         "4.1-same-animal",
         where(asked("status=sold"), in_pets("categoryId", lambda number: number + 1)),
@@ -268,14 +250,9 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "a get trims a created name": ("4.3-same-animal", where(on("get"), in_pets("name", str.strip))),
     "a get has no emoji": ("4.3-same-animal", where(on("get"), in_pets("name", without_emoji))),
     "a get rounds numbers": ("4.3-same-animal", where(on("get"), in_pets("categoryId", lambda one: int(float(one))))),
-    "what is kept has no emoji": ("4.2-same-animal", where(made, in_pets("name", without_emoji, only_made=True))),
-    "what is kept is trimmed": ("4.2-same-animal", where(made, in_pets("name", str.strip, only_made=True))),
-    "no response has emoji": ("2-name-text", in_pets("name", without_emoji)),
-    "every response is trimmed": ("2-name-echoed", in_pets("name", str.strip)),
     "lists lack created animals": ("4.2-listed", where(on("list", 200), without_created)),
     "limit=0 brings 150": ("4.1-limit-bound", where(asked("limit=0"), others(150))),
     "limit=101 brings 101": ("4.1-limit-bound", where(asked("limit=101"), others(101))),
-    "two limits bring 150": ("4.1-limit-bound", where(asked("limit=1&limit=4"), others(150))),
 }
 
 

@@ -343,12 +343,13 @@ def test_sequence_meets_one_connection_after_the_other_beside_other_faults(petst
 # A stub, on uvloop
 
 
-def test_stub_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
+def test_stub_speaks_tls_and_writes_its_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ca = tmp_path / "our ca.pem"
     named = ("--tls-host", "petstore", "--tls-host", "*.shop.example", "--tls-host", "10.0.0.9")
     with stub("--tls", "--tls-ca-out", str(ca), "--api-key", KEY, *named, "--log-format", "json", lines=1) as served:
         context = ssl.create_default_context(cafile=str(ca))
-        with connect(served.url, ca_path=ca) as petstore:
+        monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+        with connect(served.url) as petstore:
             assert httpx.get(f"{petstore.url}/pets", headers=petstore.headers, verify=context).status_code == 200
             for name in ("petstore", "pets.shop.example", "10.0.0.9", "127.0.0.1", "localhost"):
                 shake(petstore, context, server_hostname=name).close()

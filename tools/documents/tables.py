@@ -93,8 +93,18 @@ def commands() -> str:
 
 
 def gaps() -> str:
-    """Return the register of gaps, as the command prints it."""
-    return output_of(*_COMMAND, "gaps", "--format", "markdown").strip("\n")
+    """Return the register of gaps as a table."""
+    register = json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"]
+    rows = [
+        (
+            f"`{one['name']}`",
+            one["section"],
+            ", ".join(f"`{name}`" for name in one["alternatives"]),
+            one["do_not_assume"],
+        )
+        for one in register
+    ]
+    return table("gap", "§", "alternatives, default first", "do not assume", rows=rows)
 
 
 def count_of_gaps() -> int:

@@ -23,6 +23,7 @@ export function fillTable(table, columns, rows) {
     make("tr", { id }, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
   const focused = table.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   table.replaceChildren(...(rows.length ? [make("thead", {}, head), make("tbody", {}, body)] : []));
+  for (const row of body) [...row.cells].forEach((cell, index) => { cell.dataset.column = head.cells[index].textContent; }); // a phone shows no head
   table.parentElement.hidden = rows.length === 0; // its region would be a tab stop with nothing in it
   if (focused !== null) [...table.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
 }
@@ -72,6 +73,9 @@ export async function copy(text, pressed) {
 }
 
 export const count = (number) => number.toLocaleString("en");
+
+/** Say how many things there are, and how many of them are shown. */
+export const counted = (shown, all, things) => `${shown === all ? "" : `${count(shown)} of `}${count(all)} ${things}${all === 1 ? "" : "s"}`;
 
 /** Show characters that turn the writing around or can't be seen by their numbers. */
 export function visible(text) {

@@ -1,6 +1,6 @@
 // What happened so far, and which worlds there are.
 import { ask, pageOf, ROOT, text, WORLD } from "./door.js";
-import { $, attempt, button, confirmed, count, fillTable, make, visible } from "./dom.js";
+import { $, attempt, button, confirmed, count, counted, fillTable, make, visible } from "./dom.js";
 /** Show the table that the service makes, the same as in a report. It escapes what clients sent. */
 export async function showExchange() {
   const content = await text("requests.html?last=100");
@@ -42,7 +42,7 @@ function ageOf(seconds) {
 }
 
 async function end(world) {
-  if (!await confirmed(`End the world ${world.name}? Its animals, faults and requests go with it.`, "End it")) return;
+  if (!await confirmed(`End the world ${world.name}? Its animals, faults and requests go with it.`, "End world")) return;
   await ask("DELETE", "world", undefined, { at: pageOf(world.name) });
   if (world.name === WORLD) location.assign(ROOT);
   else await showWorlds();
@@ -56,7 +56,7 @@ export async function showWorlds() {
   const wanted = $("worlds-search").value.toLowerCase();
   const found = worlds.filter((world) => world.name.toLowerCase().includes(wanted))
     .sort((a, b) => a.passed - b.passed || (b.violations > 0) - (a.violations > 0) || a.age - b.age);
-  $("worlds-told").textContent = `${count(found.length)} of ${count(worlds.length)} worlds, ${count(worlds.filter((one) => !one.passed).length)} with problems.`;
+  $("worlds-told").textContent = `${counted(found.length, worlds.length, "world")}, ${count(worlds.filter((one) => !one.passed).length)} with problems.`;
   fillTable($("worlds-table"), ["state", "world", "animals", "requests", "violations", "faults", "age", make("span", { class: "hidden" }, "end")],
     found.slice(0, 500).map((world) => ({
       id: `world-${world.name}`,
@@ -72,10 +72,10 @@ export function start() {
   $("worlds-search").addEventListener("input", () => attempt(showWorlds));
   $("world-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "Made it.");
+    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "The world is made.");
   });
   $("world-reset").addEventListener("click", () => attempt(async () => {
     const question = "Reset this world to its start? Its journal and its changes go.";
-    if (await confirmed(question, "Reset it")) await ask("POST", "world/reset").then(showWorlds);
+    if (await confirmed(question, "Reset world")) await ask("POST", "world/reset").then(showWorlds);
   }));
 }

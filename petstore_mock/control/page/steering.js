@@ -1,6 +1,6 @@
 // What changes the world: animals, faults, gaps, the clock.
 import { ask, json, parse, shapes } from "./door.js";
-import { $, attempt, button, confirmed, count, fillTable, make, visible } from "./dom.js";
+import { $, attempt, button, confirmed, count, counted, fillTable, make, visible } from "./dom.js";
 import { changes, fieldsOf } from "./form.js";
 const MOST = 500; // rows of a table
 let animals = null; // the form: its fields, and the animal that it changes
@@ -29,7 +29,7 @@ export async function showAnimals() {
   const found = pets.filter((pet) => Object.values(pet).join(" ").toLowerCase().includes(wanted));
   $("count-animals").textContent = pets.length ? count(pets.length) : "";
   $("animals-empty").hidden = pets.length > 0;
-  $("animals-told").textContent = `${count(Math.min(found.length, MOST))} of ${count(pets.length)} animals.`;
+  $("animals-told").textContent = `${counted(Math.min(found.length, MOST), pets.length, "animal")}.`;
   const remove = (pet) => attempt(() => ask("DELETE", `pets/${pet.id}`).then(showAnimals), `Removed animal ${pet.id}.`);
   fillTable($("animals-table"), [...animals.columns.map(({ name }) => name), emptyHead("change")], found.slice(0, MOST).map((pet) => ({
     id: `animal-${pet.id}`,
@@ -172,7 +172,7 @@ export function start() {
   onClick($("faults-cancel"), async () => {
     if (await confirmed("Cancel every fault that is active?", "Cancel all")) await ask("DELETE", "faults").then(showFaults);
   });
-  onSubmit("gaps-form", () => ask("PATCH", "behaviour", { preset: $("gaps-preset").value }).then(showGaps), "Took the preset.");
+  onSubmit("gaps-form", () => ask("PATCH", "behaviour", { preset: $("gaps-preset").value }).then(showGaps), "The preset is in force.");
   for (const element of document.querySelectorAll("[data-change]")) onClick(element, () => setClock(parse(element.dataset.change)));
   onClick($("clock-today"), () => setClock({ travel_to: new Date().toISOString() }));
   onSubmit("clock-form", () => setClock({ travel_to: `${$("clock-date").value}Z` }));
