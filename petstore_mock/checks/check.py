@@ -13,7 +13,7 @@ from petstore_mock.checks.wording import literal, raised, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -196,8 +196,8 @@ class Broken(NamedTuple):
     """A broken rule whose section and words depend on the case."""
 
     sentence: str  #: what the client did, without its subject and without a full stop
-    section: str  #: the section of the interface, or the RFC
-    words: str  #: what that section says
+    section: str  #: the section of the interface, or the RFC; empty where none says it
+    words: str  #: what that section says or means
 
 
 Look = Callable[[Observation], str | Broken | None]
@@ -213,8 +213,8 @@ class Finding:
 
     def __str__(self) -> str:
         sentence, section, words = self.broken
-        where = section if section.startswith("RFC") else f"§{section}"
-        return f"{self.subject} {sentence} ({where}: {words})."
+        rule = ": ".join(filter(None, (source(section, words), words)))
+        return f"{self.subject} {sentence} ({rule})."
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class Check:
 
     name: str  #: the name of the function
     section: str  #: the section of the interface, or the RFC, that the rule follows from
-    words: str  #: what that section says
+    words: str  #: what that section says or means
     needs: frozenset[Need]  #: what it looks at, of ``journal``, ``outcome``, ``process``
     look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
 
@@ -256,8 +256,8 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     The function returns what the client did wrong, in words that follow the call (``"sent two requests"``), or None.
 
     Args:
-        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``.
-        words: what that section says.
+        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``; empty if none.
+        words: what that section says or means. Words that are not the interface's own show as an inference.
         needs: what the function looks at besides the call: ``"journal"`` (the requests), ``"outcome"`` (the result or
             the exception), ``"process"`` (output, connections, threads, settings). The check runs only where the
             observer offers it.

@@ -51,7 +51,7 @@ def connections_are_closed(seen: Observation) -> str | None:
     return f"left {counted(process.connections, 'connection')} open" if leaks else None
 
 
-@check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
+@check(section="", words="a client ends its threads and tasks when it is closed", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
     process = seen.process or Process()
     if process.tasks:
@@ -59,7 +59,7 @@ def nothing_runs_on(seen: Observation) -> str | None:
     return f"left {counted(process.threads, 'thread')} running" if process.threads else None
 
 
-@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
+@check(section="", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None

@@ -63,7 +63,7 @@ def requests_are_valid(seen: Observation) -> Broken | None:
             return broken
         row = OPERATIONS.get(one.operation or "")
         if row is not None and row.body is None and one.body:
-            return Broken(f"sent a body with {one.request_line}", row.section, "the operation has no request body")
+            return Broken(f"sent a body with {one.request_line}", row.section, "Request body: none")
         if one.is_violation and not _is_excused(seen, place):
             words = "" if one.sentence is None else one.sentence.text
             return Broken(f"sent {one.request_line}: {one.reason}", one.section or "4", words)

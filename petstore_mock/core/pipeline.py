@@ -120,7 +120,7 @@ def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, pro
     """Authenticate and validate a request: return its body, None where its operation takes none, or the refusal."""
     if key is not None:
         problem = world.use_key(key)
-    if problem:  # §5: it comes before everything else
+    if problem:  # by the meaning of §5, it comes before everything else
         detail = key_fault(problem, request.values("authorization"), world.secrets())
         if problem == "revoked_key":
             detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"

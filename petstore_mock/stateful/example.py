@@ -181,7 +181,7 @@ class Example:
             if scenario.environment is None:  # it could be made before
                 raise
             outcome = Outcome(error=error)
-            sentence = f"make_client {outcome} (§1: the service has an address like any other)."
+            sentence = f"make_client {outcome} (the service has an address like any other)."
             raise Found(sentence, outcome) from None
         for other in self.actors:
             other.meet(petstore)
@@ -241,7 +241,7 @@ class Example:
             if error is not self.actor.error:  # an error of a call is allowed: the checks have seen it
                 outcome = Outcome(error=error)
                 words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
-                raise Found(f"{name} {words} (§1: a step of the test's own says so).", outcome) from None
+                raise Found(f"{name} {words} (a step of the test's own says so).", outcome) from None
 
     def _inject(self, step: PlannedFault) -> None:
         fault, code = self._led(step)

@@ -84,28 +84,36 @@ def _of_every_response() -> Iterator[Clause]:
         yield Clause(f"7-{status}-error", words, _EVERY, f"a response with {status}")
 
 
+def _meant(words: str, operation: Operation) -> str:
+    """Mark words as an inference: the section does not say them itself."""
+    return f"{words} (by the meaning of §{operation.section})"
+
+
 def _of_operations() -> Iterator[Clause]:
     for operation in _EVERY:
         words = f"{operation.method} {operation.path}: the status of a success is {operation.success}"
         yield Clause(success_clause(operation), words, (operation,))
     for operation in _SHOWS:
-        words, needs = "An animal is the same in every response", "an animal that other responses show, unchanged"
+        words = _meant("An animal is the same in every response", operation)
+        needs = "an animal that other responses show, unchanged"
         yield Clause(f"{operation.section}-same-animal", words, (operation,), needs)
     for operation in _LISTS:
         section, (_, most, default) = operation.section, limits_of(operation)
-        words = f"limit: a page has at most {most} animals, for any limit"
+        words = _meant(f"a page has at most {most} animals, for any limit", operation)
+        finds = _meant("The body holds animals where there are some", operation)
         yield Clause(f"{section}-limit-counts", "limit: maximum number of animals to return", _LISTS, "an animal")
         yield Clause(f"{section}-limit-default", f"limit: default {default}", _LISTS, f"{default} animals")
         yield Clause(f"{section}-limit-bound", words, _LISTS, f"more than {most} animals")
-        yield Clause(f"{section}-list-finds", "The body holds animals where there are some", _LISTS, "an animal")
+        yield Clause(f"{section}-list-finds", finds, _LISTS, "an animal")
         for name in (parameter.name for parameter in filters_of(operation)):
             yield Clause(f"{section}-{name}-filter", f"{name}: returns only animals with this {name}", _LISTS)
             yield Clause(f"{section}-{name}-finds", f"{name}: returns animals with this {name}", _LISTS)
     for operation in _CREATES:
-        words, needs = "400, 401: what is refused is not added", "a create that was refused with 400 or 401"
+        words = _meant("400, 401: what is refused is not added", operation)
+        needs = "a create that was refused with 400 or 401"
         yield Clause(f"{operation.section}-refused-not-kept", words, _LISTS, needs)
         needs = "a created animal, and a list that is not full"
-        yield Clause(f"{operation.section}-listed", "Lists show a created animal", _LISTS, needs)
+        yield Clause(f"{operation.section}-listed", _meant("Lists show a created animal", operation), _LISTS, needs)
         for name, rules in properties(str(operation.body)).items():
             yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet: {name}", _CREATES)
             beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))

@@ -247,8 +247,9 @@ def _probes() -> Iterator[Probe]:
 
 def _read_back() -> Iterator[Probe]:
     """Yield the requests that show the last created animal: by itself, or where getPet is removed, in a list."""
-    words = "201: body is the created Pet, which is in the catalogue from then on"
-    kept = "made", f"{with_effect('creates')[0].section}-kept", words
+    section = with_effect("creates")[0].section
+    words = f"201: body is the created Pet, which is in the catalogue from then on (by the meaning of §{section})"
+    kept = "made", f"{section}-kept", words
     yield from (_one(operation, "{made}", *kept) for operation in with_effect("reads"))
     yield from (_largest(operation, *kept) for operation in with_effect("lists"))
 

@@ -166,7 +166,9 @@ def a_list_has_a_limit(seen: checks.Observation) -> str | None:
 def test_a_check_of_ones_own_finds_a_bug_and_stands_in_the_pasted_test() -> None:
     bug = bug_of(make_client, checks=[lists_are_short, a_list_has_a_limit], **NOTHING_ODD)
     assert bug is not None
-    assert bug.sentence.startswith("list_pets() asked for a list without a limit (§4.1: the office always says")
+    assert bug.sentence.startswith(
+        "list_pets() asked for a list without a limit (by the meaning of §4.1: the office always says"
+    )
     assert "checks=[*checks.CHECKS.values(), lists_are_short, a_list_has_a_limit]" in bug.test
     own = {"lists_are_short": lists_are_short, "a_list_has_a_limit": a_list_has_a_limit}
     assert raised_by(bug, make_client, **own) is not None
@@ -279,7 +281,7 @@ def test_a_client_that_asks_without_an_end_is_stopped() -> None:
 
     bug = bug_of(by_key(Insists), **{**NOTHING_ODD, "max_examples": 100})  # until its key is revoked
     assert bug is not None
-    assert "requests (§8" in bug.sentence
+    assert "requests (by the meaning of §8" in bug.sentence
     assert "petstore.revoke_key()" in bug.test
     assert raised_by(bug, make_client) is None
 

@@ -13,7 +13,7 @@ from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, 
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
-from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
+from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation, source
 
 # Public names: `--petstore-mutants` and `mutant=` take them.
 NAMES = frozenset(
@@ -62,6 +62,20 @@ def test_unknown_operation_is_refused_with_the_nearest() -> None:
     assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
     with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
+
+
+@pytest.mark.parametrize(
+    ("section", "words", "told"),
+    [
+        ("5", SENTENCES["key"].text, "§5"),
+        ("4.1", "listPets: List animals", "§4.1"),
+        ("4.2", "every createPet adds an animal", "by the meaning of §4.2"),
+        ("RFC 9110 §15.4", "a redirection", "RFC 9110 §15.4"),
+        ("", "a client ends its threads", ""),
+    ],
+)
+def test_a_rule_is_quoted_only_where_its_section_says_it(section: str, words: str, told: str) -> None:
+    assert source(section, words) == told
 
 
 def test_conditions_have_their_sentence_and_make_errors() -> None:
