@@ -8,8 +8,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.environment import text_of, variable_of
 from petstore_mock.common.refusing import nearest, one_of, refuse, require
+from petstore_mock.common.values import text_of, variable_of
 from petstore_mock.core.host import Host
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.core.world import World

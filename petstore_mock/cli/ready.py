@@ -11,8 +11,8 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
-from petstore_mock.common.environment import text_of
 from petstore_mock.common.refusing import require
+from petstore_mock.common.values import text_of
 from petstore_mock.core.options import flag_of
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.journal.exchange import is_base_url

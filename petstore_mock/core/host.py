@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import Bounded
 from petstore_mock.http.credentials import KEY_TEXT
 
 if TYPE_CHECKING:

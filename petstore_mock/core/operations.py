@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
-    from petstore_mock.http.deferred import Pending
+    from petstore_mock.http.handler import Pending
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange

@@ -17,11 +17,11 @@ from petstore_mock.core.operations import Call, execute, fault_response, refusal
 from petstore_mock.core.routing import Refusal, Route, validate, validate_head
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
-from petstore_mock.http.deferred import Deferred
+from petstore_mock.http.handler import Deferred
 from petstore_mock.http.response import Head, Response
+from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Mutant, Turn
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import METHODS
-from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.mutants import Mutant
 
 
 R = TypeVar("R", "Response", "Response | Deferred")
@@ -240,26 +239,29 @@ def _before(
     """Let a mutant change a request: return what the service sees, its key, and why it has none."""
     request = exchange.request
     turn = _turn(world, mutant, request)
-    if turn is None or mutant.before is None:
+    if turn is None or mutant.statuses:
         return request, key, problem
     refused = turn.refused_key = problem or (world.key_problem(key) if key is not None else "")
-    asked = dict(turn.query)
-    mutant.before(turn)
+    query, sent = dict(turn.query), turn.sent
+    mutant.change(turn)
     if turn.refused_key != refused:
         exchange.mutant = mutant.name
         return request, None, turn.refused_key
-    if turn.query == asked or refused:
+    if (turn.query == query and turn.sent is sent) or refused:
         return request, key, problem
     exchange.mutant = mutant.name
     changed = copy(request)
-    changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
+    if turn.sent is not sent:
+        changed.body = encode_json(turn.sent)
+    elif turn.query != query:
+        changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
     return changed, key, problem
 
 
 def _after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
     """Change a response as the mutant does, unless a fault of the test has broken it already."""
-    fault, change = exchange.fault, mutant.after
-    if change is None or (fault is not None and fault.breaks_contract):
+    fault = exchange.fault
+    if not mutant.statuses or (fault is not None and fault.breaks_contract):
         return
     turn = _turn(world, mutant, exchange.request)
     if turn is None:
@@ -267,7 +269,7 @@ def _after(world: World, mutant: Mutant, exchange: Exchange, response: Response)
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
     turn.document = loads(response.body) if response.body else None
     former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
-    change(turn)
+    mutant.change(turn)
     document = encode_json(turn.document)
     is_same = (turn.status, turn.media_type, document) == former and turn.body is None
     if is_same and len(world.store) == animals and not turn.has_updated:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
     from petstore_mock.core.host import Host, Key
-    from petstore_mock.http.deferred import Deferred
+    from petstore_mock.http.handler import Deferred
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
 

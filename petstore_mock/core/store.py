@@ -8,8 +8,8 @@ from json import loads
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.guards import is_array
+from petstore_mock.common.values import Bounded
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 

@@ -19,7 +19,7 @@ from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
 from petstore_mock.faults.fault import Fault, coerce
-from petstore_mock.http.deferred import Pending
+from petstore_mock.http.handler import Pending
 from petstore_mock.interface.mutants import MUTANTS, Mutant
 from petstore_mock.journal.journal import KEPT, Journal
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.fault import Fault
-from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
@@ -20,13 +17,11 @@ from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from petstore_mock.faults.fault import Fault
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
-
-    # Returns the value of a request, to be compared; raises ValueError with the reason why it has none.
-    Read = Callable[[Exchange, Any], Any]
 
 _SHOWN: Final = 120  # characters of a value in a message
 
@@ -53,8 +48,21 @@ class Criteria:
     ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
         self.asked = dict(asked)
-        self._before_response = before_response
-        self._checks = [(name, *self._check(name, value)) for name, value in asked.items()]
+        self._general = [name for name in GENERAL if not (before_response and name in _OF_RESPONSE)]
+        self._wanted = {name: self._taken(name, value) for name, value in asked.items()}
+
+    def _taken(self, name: str, value: Any) -> Any:  # noqa: ANN401  # each criterion checks its own value
+        if name in GENERAL and not _is_argument(name, value):
+            if name not in self._general:
+                refuse(f"expected criteria of the request, which has no response yet; got {name}={value!r}")
+            return _general_value(name, value)
+        operations = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
+        arguments = [argument for operation in operations for argument in _places(operation)]
+        if name not in arguments:
+            names = [*dict.fromkeys([*arguments, *self._general])]
+            whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
+            refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
+        return _NOT_SENT if value is None else value
 
     def claim_of(self, times: str) -> str:
         """Return the claim of an assertion in words: ``expected getPet twice with petId=1``; keys are masked."""
@@ -75,33 +83,24 @@ class Criteria:
     def _differences(self, exchange: Exchange) -> Iterator[str]:
         if self.operation not in {None, exchange.operation}:
             yield f"it is {exchange.operation or 'no operation'}"
-        for name, wanted, read in self._checks:
+        for name, wanted in self._wanted.items():
             try:
-                came = read(exchange, wanted)
+                is_argument = wanted is _NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
+                came = _argument(exchange, name) if is_argument else GENERAL[name](exchange, wanted)
             except ValueError as problem:
                 yield f"{name}: {problem}"
                 continue
             expected = str(wanted) if isinstance(came, _Parameter) and is_integer(wanted) else wanted
-            if not _same(came, expected):
+            if _canonical(came) != _canonical(expected):
                 yield f"{name} was {_show(name, came)}, expected {_show(name, expected)}"
 
-    def _check(self, name: str, value: Any) -> tuple[Any, Read]:  # noqa: ANN401  # each criterion checks its own value
-        general = [other for other, row in GENERAL.items() if not (self._before_response and row.of_response)]
-        is_argument = name == "status" and (value is None or isinstance(value, str))
-        if name in GENERAL and not is_argument:
-            if name not in general:
-                refuse(f"expected criteria of the request, which has no response yet; got {name}={value!r}")
-            return GENERAL[name].take(value), GENERAL[name].read
-        operations = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
-        arguments = list(dict.fromkeys(one for operation in operations for one in _places(operation)))
-        if name not in arguments:
-            names = [*dict.fromkeys([*arguments, *general])]
-            whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
-            refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
-        return _NOT_SENT if value is None else value, partial(_argument, name)
+
+# Arguments of operations
 
 
-# Reading requests
+def _is_argument(name: str, value: object) -> bool:
+    """Whether a criterion of two meanings asks for the argument: an integer is the HTTP status."""
+    return name == "status" and (value is None or isinstance(value, str))
 
 
 def _places(operation: Operation) -> dict[str, str]:
@@ -110,7 +109,7 @@ def _places(operation: Operation) -> dict[str, str]:
     return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
 
 
-def _argument(name: str, exchange: Exchange, _: object) -> Any:  # noqa: ANN401
+def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
     operation = OPERATIONS.get(exchange.operation or "")
     place = None if operation is None else _places(operation).get(name)
     if operation is None or place is None:
@@ -127,12 +126,7 @@ def _argument(name: str, exchange: Exchange, _: object) -> Any:  # noqa: ANN401
     return _Parameter(unquote(exchange.target.partition("?")[0].split("/")[parts.index(f"{{{name}}}") - len(parts)]))
 
 
-def _json(exchange: Exchange, _: object = None) -> Any:  # noqa: ANN401
-    try:
-        return exchange.json()
-    except ValueError:
-        _body(exchange)
-        raise ValueError("the body was not JSON" if exchange.body else "the body was empty") from None
+# General criteria
 
 
 def _body(exchange: Exchange, _: object = None) -> bytes:
@@ -141,13 +135,22 @@ def _body(exchange: Exchange, _: object = None) -> bytes:
     return exchange.body
 
 
+def _json(exchange: Exchange, _: object = None) -> Any:  # noqa: ANN401
+    body = _body(exchange)
+    try:
+        return exchange.json()
+    except ValueError:
+        raise ValueError("the body was not JSON" if body else "the body was empty") from None
+
+
 def _query(exchange: Exchange, _: object = None) -> dict[str, Any]:
     return _parameters(parse_qs(exchange.target.partition("?")[2], keep_blank_values=True))
 
 
-def _parameters(query: Mapping[str, Iterable[object]]) -> dict[str, Any]:
+def _parameters(query: Mapping[str, Any]) -> dict[str, Any]:
     """Return the text of each parameter; of a repeated one the list."""
-    texts = {str(name): [one if isinstance(one, str) else str(one) for one in query[name]] for name in query}
+    lists = {name: found if is_array(found) else [found] for name, found in query.items()}
+    texts = {name: [one if isinstance(one, str) else str(one) for one in found] for name, found in lists.items()}
     return {name: found[0] if len(found) == 1 else found for name, found in texts.items()}
 
 
@@ -159,85 +162,49 @@ def _headers(exchange: Exchange, wanted: Mapping[str, str]) -> dict[str, Any]:
     return came
 
 
-def _fault(exchange: Exchange, wanted: Fault | str | None) -> Fault | str | None:
-    met = [one for one in (exchange.fault, exchange.delayed_by) if one is not None]
-    return wanted if wanted in [form for one in met for form in (one, one.kind)] else exchange.fault
+def _fault(exchange: Exchange, wanted: str | None) -> Fault | str | None:
+    met = {one.kind for one in (exchange.fault, exchange.delayed_by) if one is not None}
+    return wanted if wanted in met else exchange.fault
 
 
-def _attribute(name: str) -> Read:
-    return lambda exchange, _: getattr(exchange, name)
-
-
-def _condition(exchange: Exchange, _: object) -> str | None:
-    return None if exchange.condition is None else exchange.condition.name
-
-
-# What a test may pass
-
-
-def _take_status(value: Any) -> int:  # noqa: ANN401  # checks whatever a test passes
-    require(is_integer(value), "status as an integer (the HTTP status) or as text (the argument)", status=value)
-    return int(value)
-
-
-def _take_query(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    require(is_object(value), "query as a mapping", query=value)
-    return _parameters({name: one if is_array(one) else [one] for name, one in value.items() if one is not None})
-
-
-def _take_json(value: object) -> object:
-    try:
-        dumps(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected json to be a JSON value; {error}")
-    return value
-
-
-def _take_body(value: object) -> bytes:
-    if not isinstance(value, (str, bytes)):
-        refuse(f"expected body as bytes or text; got body={value!r}")
-    return value.encode() if isinstance(value, str) else value
-
-
-def _take_headers(value: Any) -> Mapping[str, str]:  # noqa: ANN401
-    if not is_object(value) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-        refuse("expected headers as a mapping of text to text; got another value")  # which may be a key
-    return value
-
-
-def _take_fault(value: Any) -> Fault | str | None:  # noqa: ANN401
-    if value is None or isinstance(value, Fault):
-        return value
-    return fault_of(value) if is_object(value) else one_of(value, REQUEST_KINDS, "kind of fault")
-
-
-def _take_condition(value: Any) -> str | None:  # noqa: ANN401
-    return None if value is None else one_of(value, CONDITIONS, "condition")
-
-
-def _take(value: object) -> object:
-    return value
-
-
-class _General(NamedTuple):
-    """A criterion that every request has."""
-
-    take: Callable[[Any], Any]  # checks what a test passes, and returns it as it is compared
-    read: Read
-    of_response: bool = False
-
-
-GENERAL: Final[Mapping[str, _General]] = {
-    "status": _General(_take_status, _attribute("status"), of_response=True),
-    "json": _General(_take_json, _json),
-    "body": _General(_take_body, _body),
-    "query": _General(_take_query, _query),
-    "headers": _General(_take_headers, _headers),
-    "method": _General(_take, _attribute("method")),
-    "path": _General(_take, _attribute("path")),
-    "fault": _General(_take_fault, _fault, of_response=True),
-    "condition": _General(_take_condition, _condition, of_response=True),
+# How each is read off a request; ValueError is the reason why it can't be.
+GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
+    "status": lambda exchange, _: exchange.status,
+    "json": _json,
+    "body": _body,
+    "query": _query,
+    "headers": _headers,
+    "method": lambda exchange, _: exchange.method,
+    "path": lambda exchange, _: exchange.path,
+    "fault": _fault,
+    "condition": lambda exchange, _: exchange.condition and exchange.condition.name,
 }
+_OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
+# A value of another type can't be met, so an assertion with times=0 would pass unnoticed.
+_TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
+    "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
+    "body": ("bytes or text", (bytes, str)),
+    "method": ("text", (str,)),
+    "path": ("text", (str,)),
+}
+
+
+def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
+    """Return what a test passes as it is compared."""
+    _require_type(name, value)
+    if name in {"query", "headers"} and not is_object(value):
+        refuse(f"expected {name} as a mapping; got another value")  # which may be a key
+    if name == "query":
+        return _parameters({name: one for name, one in value.items() if one is not None})
+    if name == "body" and isinstance(value, str):
+        return value.encode()
+    known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
+    return value if known is None or value is None else one_of(value, known, name)
+
+
+def _require_type(name: str, value: object) -> None:
+    words, types = _TYPES.get(name, ("", ()))
+    require(not words or (isinstance(value, types) and value is not True), f"{name} as {words}", **{name: value})
 
 
 # Values
@@ -255,14 +222,6 @@ def _show(name: str, value: object) -> str:
     return "none" if value is None else cut(repr(_masked(name, value)), _SHOWN)
 
 
-def _same(first: Any, second: Any) -> bool:  # noqa: ANN401  # two JSON values
-    """Compare as JSON does: ``1``, ``1.0`` and ``true`` are three values; a member of an enumeration is its value."""
-    if is_object(first) and is_object(second):
-        return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
-    if is_array(first) and is_array(second):
-        return len(first) == len(second) and all(map(_same, first, second))
-    return _kind(first) is _kind(second) and bool(first == second)
-
-
-def _kind(value: object) -> type:
-    return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), type(value))
+def _canonical(value: object) -> str:
+    """Return a value as JSON, which tells ``1``, ``1.0`` and ``true`` apart."""
+    return dumps(value, sort_keys=True, default=repr)

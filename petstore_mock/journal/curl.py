@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
+from petstore_mock.journal.exchange import text_of
 from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
@@ -34,15 +35,13 @@ def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
     for name, value in exchange.fields:
         if name.lower() not in _NOT_REPEATED:
             parts += ["-H", _header(name, value)]
-    feed = ""
     if exchange.body:
         if "content-type" not in exchange.headers:
             parts += ["-H", "Content-Type:"]  # else curl adds one of its own
-        feed, argument = _body(exchange)
-        parts += ["--data-binary", argument]
+        parts += ["--data-binary", _body(exchange)]
     parts += ["--path-as-is"] if "/." in exchange.target else []  # else curl resolves the dots
     parts += ["--globoff"] if any(character in exchange.target for character in "[]{}") else []
-    return f"{feed}{' '.join([*parts, _quote(exchange.url)])}"
+    return " ".join([*parts, _quote(exchange.url)])
 
 
 def _header(name: str, value: str) -> str:
@@ -52,18 +51,12 @@ def _header(name: str, value: str) -> str:
     return _quote(f"{name}: {value}" if value else f"{name};")  # the semicolon makes curl send an empty field
 
 
-def _body(exchange: Exchange) -> tuple[str, str]:
-    """Return the command that feeds curl's standard input, if needed, and the argument of ``--data-binary``."""
-    if exchange.body_size > _LONGEST_BODY:
-        return "", f"@body-of-{exchange.body_size}-bytes"
-    plain = exchange.body_text or ""
-    if plain.isprintable() and plain and not plain.startswith("@"):  # curl reads a file of that name
-        return "", shlex.quote(plain)
-    # Three octal digits stand for a byte in printf's format (POSIX). It takes a leading dash for an option.
-    escaped = "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and chr(byte) not in "%\\'-" else f"\\{byte:03o}" for byte in exchange.body
-    )
-    return f"printf '{escaped}' | ", "@-"
+def _body(exchange: Exchange) -> str:
+    plain = text_of(exchange.body) or ""
+    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")  # curl reads a file of that name
+    if plain and is_readable and exchange.body_size <= _LONGEST_BODY:
+        return shlex.quote(plain)
+    return f"@body-of-{exchange.body_size}-bytes"
 
 
 def _quote(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from copy import copy
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -91,12 +90,9 @@ class Exchange:
         self.timestamp = timestamp
 
     def __repr__(self) -> str:
-        parts = [f"<Exchange {self.number} {self.request_line} {self.result}"]
-        if self.operation is not None:
-            parts.append(self.operation)
-        if self.condition is not None or self.fault is not None:
-            parts.append(f"({self.decision})")
-        return printable(f"{' '.join(parts)}>")
+        operation = "" if self.operation is None else f" {self.operation}"
+        decision = f" ({self.decision})" if self.condition is not None or self.fault is not None else ""
+        return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
 
     def complete(self, outcome: str, *, sent: bool) -> None:
         """Note how a deferred response ended, or that a hang has begun; the latest report counts."""
@@ -122,11 +118,6 @@ class Exchange:
     # The request
 
     @property
-    def moment(self) -> datetime:
-        """The fake's time of its arrival."""
-        return datetime.fromtimestamp(self.timestamp, UTC)
-
-    @property
     def fields(self) -> FieldPairs:
         """The header fields of the request in the order sent."""
         return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
@@ -141,28 +132,18 @@ class Exchange:
         """The bytes of the body that was sent."""
         return len(self.request.body) + self.cut_request
 
-    @property
-    def body_text(self) -> str | None:
-        """The body as text; None where it is not UTF-8."""
-        return text_of(self.request.body)
-
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
         """Decode the body as :meth:`ApiRequest.json` does."""
         return self.request.json()
 
     @property
-    def base_url(self) -> str:
-        """The scheme and the host that it was sent to, as far as its ``Host`` tells."""
-        url = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
-        return url if is_base_url(url) else _DEFAULT_BASE
-
-    @property
     def url(self) -> str:
-        """Its URL, which every URL parser accepts. Ask a masked copy."""
+        """Its URL, which every URL parser accepts, as far as its ``Host`` tells. Ask a masked copy."""
         target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
-        return f"{self.base_url}{target if target.startswith('/') else f'/{target}'}"
+        base = f"http{'s' if self.secure else ''}://{quote(self.request.header('host') or '', safe=':[].-')}"
+        return f"{base if is_base_url(base) else _DEFAULT_BASE}{target if target.startswith('/') else f'/{target}'}"
 
     # Masking
 
@@ -184,13 +165,6 @@ class Exchange:
     def request_line(self) -> str:
         """Method and target for a line of text: printable, bounded, keys masked."""
         return request_line(self.method, self.target, self.secrets)
-
-    @property
-    def misplaced_keys(self) -> tuple[str, ...]:
-        """Where a key stands besides Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
-        parts = [(name.lower(), value) for name, value in self.fields if name.lower() != "authorization"]
-        found = [name for name, text in (*parts, ("body", self.body.decode("latin-1"))) if self.masked(text) != text]
-        return ("target", *found) if self.masked_target != self.target else tuple(found)
 
     # The response
 
@@ -243,16 +217,16 @@ class Exchange:
     @property
     def sentence(self) -> Sentence | None:
         """The sentence of the interface that led to its refusal."""
-        if self.condition is None:
-            return None
-        return self.violations[0].sentence if self.violations else SENTENCES[self.condition.subject]
+        if self.violations:
+            return self.violations[0].sentence
+        return None if self.condition is None else SENTENCES[self.condition.subject]
 
     @property
     def section(self) -> str | None:
         """The section of the interface or the RFC that led to its refusal."""
-        if self.condition is None:
-            return None
-        return self.violations[0].sentence.section if self.violations else self.condition.section
+        if self.violations:
+            return self.violations[0].sentence.section
+        return None if self.condition is None else self.condition.section
 
     @property
     def where(self) -> str:
@@ -270,17 +244,22 @@ class Exchange:
         return self.masked(f"fault {self.fault}") if self.fault is not None else ""
 
     @property
+    def why(self) -> str:
+        """The fault that it met, and the condition that refused it: ``fault reset()``, ``invalid_body (§2)``."""
+        parts = [f"fault {self.fault}"] if self.fault is not None else []
+        parts += [f"{self.condition.name}{self.where}"] if self.condition is not None else []
+        return self.masked("; ".join(parts))
+
+    @property
     def decision(self) -> str:
-        """The decision in a few words: ``committed, fault reset()``, ``refused: invalid_body (§2)``."""
+        """What became of it in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
         if self.executed and self.operation is not None:
             parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
-        parts += [f"fault {self.fault}"] if self.fault is not None else []
-        if self.condition is not None:
-            parts.append(f"refused: {self.condition.name}{self.where}")
-        if self.by_expectation:
-            parts.append("response by httpserver")
-        return self.masked(", ".join(parts)) or ("in flight" if self.in_flight else "responded")
+        parts += ["refused"] if self.condition is not None else []
+        parts += ["response by httpserver"] if self.by_expectation else []
+        parts += [self.why] if self.why else []
+        return ", ".join(parts) or ("in flight" if self.in_flight else "responded")
 
 
 def text_of(content: bytes) -> str | None:

@@ -38,13 +38,6 @@ def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
 
 def _entry(exchange: Exchange) -> dict[str, Any]:
     wait = round(exchange.duration * 1000, 3)
-    optional = {
-        "connection": f"{exchange.connection or ''}",
-        "_operation": exchange.operation,
-        "_outcome": exchange.outcome or (None if exchange.status else exchange.result),
-        "_reason": exchange.reason,
-        "_owner": exchange.owner,
-    }
     return {
         "startedDateTime": iso(exchange.timestamp),
         "time": wait,
@@ -52,9 +45,13 @@ def _entry(exchange: Exchange) -> dict[str, Any]:
         "response": _response(exchange),
         "cache": {},
         "timings": {"send": 0, "wait": wait, "receive": 0},
+        "connection": str(exchange.connection),
         "_number": exchange.number,
+        "_operation": exchange.operation,
         "_decision": exchange.decision,
-        **{name: value for name, value in optional.items() if value},
+        "_reason": exchange.reason,
+        "_result": exchange.result,
+        "_owner": exchange.owner,
     }
 
 

@@ -6,11 +6,13 @@ they work on a copy of the list.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, deque
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
+from petstore_mock.common.real import Event, monotonic
 from petstore_mock.common.refusing import Stays, refuse, require
 from petstore_mock.common.values import counted, is_integer, is_number, write_text
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -18,7 +20,6 @@ from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.text import request_lines
-from petstore_mock.journal.waiting import loop_runs, wait_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,20 +44,16 @@ class Journal(Stays):
 
     A request is in the journal before its response goes out; while the response is held back, its status is None. The
     journal keeps the newest requests. A question about the others raises :class:`EvictedError`: it never guesses.
-
-    Args:
-        limit: how many requests are kept.
-        keys: returns the keys to mask wherever a request is shown.
     """
 
     def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
-        self.limit = limit
+        self.limit = limit  # how many requests are kept
         self.total = 0  # the number of the newest request
         self.clears = 0  # how often the numbers began anew
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
         self.notes: deque[str] = deque(maxlen=50)  # events that are no requests, such as failed handshakes
-        self._keys = keys
+        self._keys = keys  # to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
         self._listeners: dict[Callable[[Exchange], object], None] = {}
@@ -147,15 +144,11 @@ class Journal(Stays):
 
         Raises:
             IndexError: there was no such request.
-            EvictedError: the journal no longer keeps it.
+            EvictedError: some requests are gone; the newest still have their negative indexes.
         """
         kept = self.kept
-        first, total = (kept[0].number - 1, kept[-1].number) if kept else (0, 0)
-        places = range(total)[index]
-        found = [kept[at - first] for at in (places if isinstance(places, range) else [places]) if at >= first]
-        if len(found) < (len(places) if isinstance(places, range) else 1):
-            raise self.lost()
-        return found if isinstance(index, slice) else found[0]
+        is_newest = isinstance(index, int) and -len(kept) <= index < 0
+        return kept[index] if is_newest else self._all()[index]
 
     @property
     def last(self) -> Exchange:
@@ -220,7 +213,7 @@ class Journal(Stays):
         __tracebackhide__ = True
         if times is not None:
             _check_count(times, 0)
-        passed, message, found = self._judge(Criteria(criteria, operation), times)
+        passed, message, found = self.judge(Criteria(criteria, operation), times)
         if not passed:
             raise VerificationError(message)
         return found
@@ -235,11 +228,8 @@ class Journal(Stays):
         __tracebackhide__ = True
         self.assert_called(operation, 0)
 
-    def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
-        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived."""
-        return self._judge(Criteria(where, operation), times)[:2]
-
-    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
+    def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
+        """Return whether an assertion holds, in words how many requests arrived, and those that are kept."""
         if asked.asked and self.evicted:
             raise self.lost()
         found = self._matching(asked)
@@ -247,19 +237,21 @@ class Journal(Stays):
         claim = asked.claim_of("at least once" if times is None else _times(times))
         if count > 0 if times is None else count == times:
             return True, f"{claim}; {_arrived(count)}", found
-        too_few = times is None or count < times
-        return False, self._failure(claim, count, found, asked if too_few else None), found
+        return False, self._failure(claim, count, found, asked, nearest=times is None or count < times), found
 
-    def _failure(self, claim: str, count: int, found: Sequence[Exchange], nearest: Criteria | None) -> str:
+    def _failure(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
         """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
-        others = f", but {counted(self.total, 'other request')} did" if self.total else ""
-        among = f", among {counted(self.total, 'request')}" if count else others
-        lines = [f"{claim}; {_arrived(count)}{among}"]
+        lines = [f"{claim}; {_arrived(count)}, among {counted(self.total, 'request')}"]
         if found:
             lines.append("the journal still keeps:" if self.evicted else "these arrived:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
-        if nearest is not None:
-            lines += _misses(nearest, self.kept, strangers=not count)
+        misses = [(differences, one) for one in self.kept if (differences := asked.differences(one))]
+        of_operation = [miss for miss in misses if asked.operation in {None, miss[1].operation}]
+        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[0]), -miss[1].number))
+        if nearest and misses:
+            texts = request_lines([one for _, one in misses[:_SHOWN]])
+            whys = ["; ".join(differences) for differences, _ in misses[:_SHOWN]]
+            lines += ["the nearest:", *(f"  {text}: {why}" for text, why in zip(texts, whys, strict=True))]
         return mask_text("\n".join(lines), self._keys())
 
     # Waiting
@@ -288,7 +280,7 @@ class Journal(Stays):
             EvictedError: the answer depends on requests that are gone.
         """
         __tracebackhide__ = True
-        if loop_runs():
+        if _task_runs():
             refuse(
                 "expected wait_for() outside of an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
@@ -322,11 +314,26 @@ class Journal(Stays):
         if self.evicted:
             raise self.lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
-        raise VerificationError(self._failure(claim, len(found), found, asked))
+        raise VerificationError(self._failure(claim, len(found), found, asked, nearest=True))
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         """Wait in this thread. The journal of a world elsewhere lets the door wait."""
-        wait_blocking(self, lambda: len(self._matching(asked)) >= times, timeout)
+        self.wait_until(lambda: len(self._matching(asked)) >= times, timeout)
+
+    def wait_until(self, done: Callable[[], bool], timeout: float) -> None:
+        """Block until ``done()`` or for ``timeout`` seconds."""
+        happened, deadline = Event(), monotonic() + timeout
+
+        def listener(_: Exchange) -> None:
+            happened.set()
+
+        self.listen(listener)  # before the first look, so that no event is lost
+        try:
+            while not done() and (left := deadline - monotonic()) > 0:
+                happened.wait(left)
+                happened.clear()
+        finally:
+            self.unlisten(listener)
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
@@ -356,17 +363,10 @@ def _arrived(count: int) -> str:
     return f"it arrived {_times(count)}" if count else "it never arrived"
 
 
-def _misses(asked: Criteria, kept: Sequence[Exchange], *, strangers: bool) -> list[str]:
-    """Return a line for each of the nearest misses, with the reasons why it differs.
-
-    Strangers are requests for another operation: they deserve a line only if the right one was never called.
-    """
-    missed = [(differences, one) for one in kept if (differences := asked.differences(one))]
-    of_operation = [miss for miss in missed if asked.operation in {None, miss[1].operation}]
-    missed = of_operation or (missed if strangers else [])
-    missed.sort(key=lambda miss: (len(miss[0]), -miss[1].number))
-    nearest = missed[:_SHOWN]
-    texts = request_lines([one for _, one in nearest])
-    lines = [f"  {text}: {'; '.join(differences)}" for text, (differences, _) in zip(texts, nearest, strict=True)]
-    more = [f"  and {len(missed) - _SHOWN} more"] if len(missed) > _SHOWN else []
-    return ["the nearest:", *lines, *more] if lines else []
+def _task_runs() -> bool:
+    """Whether a task of asyncio runs in this thread. Playwright's plain tests have a loop, and no task."""
+    asyncio: Any = sys.modules.get("asyncio")  # if nothing has imported it, its loop can't run
+    try:
+        return asyncio is not None and asyncio.current_task() is not None
+    except RuntimeError:  # no loop runs
+        return False

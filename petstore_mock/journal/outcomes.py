@@ -12,7 +12,7 @@ from petstore_mock.interface.schemas import parameters, schema
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -78,22 +78,12 @@ def _page_limit(exchange: Exchange, operation: Operation) -> int:
         return bounds["default"]
 
 
-class Coverage:
-    """Counts how often outcomes and faults were shown."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()  # by operation and outcome
-
-    def add(self, exchange: Exchange) -> None:
-        self.counts.update((exchange.operation or "", outcome) for outcome in outcomes_of(exchange))
-
-    def to_data(self) -> dict[str, Any]:
-        """Return the counts as the door shows them."""
-        kinds = {kind: {name: self.counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
-        every = [(name, outcome) for name, outcomes in OUTCOMES.items() for outcome in outcomes]
-        return {
-            "outcomes": [{"operation": one[0], "outcome": one[1], "shown": self.counts[one]} for one in every],
-            "faults": [
-                {"fault": kind, "shown": sum(counts.values()), "operations": counts} for kind, counts in kinds.items()
-            ],
-        }
+def coverage_of(exchanges: Iterable[Exchange]) -> dict[str, Any]:
+    """Count how often requests showed each outcome and fault, as the door shows it."""
+    counts = Counter((one.operation or "", outcome) for one in exchanges for outcome in outcomes_of(one))
+    kinds = {kind: {name: counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
+    every = [(name, outcome) for name, outcomes in OUTCOMES.items() for outcome in outcomes]
+    return {
+        "outcomes": [{"operation": one[0], "outcome": one[1], "shown": counts[one]} for one in every],
+        "faults": [{"fault": kind, "shown": sum(by.values()), "operations": by} for kind, by in kinds.items()],
+    }

@@ -173,14 +173,9 @@ def from_data(data: ExchangeData) -> Exchange:
         data["target"],
         Fields.of(data["fields"]),
         _bytes(data, "body"),
-        data["connection"],
-        data["exchange"],
-        data["started"],
-        data["version"],
+        mount=data["base_path"],
+        **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized", "operation")},
     )
-    request.mount = data["base_path"]
-    request.oversized = data["oversized"]
-    request.operation = data["operation"]
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
     exchange.is_masked = True
     exchange.cut_request = data["body_size"] - len(request.body)
@@ -194,8 +189,8 @@ def from_data(data: ExchangeData) -> Exchange:
     if name := data["condition"]:
         exchange.condition = CONDITIONS.get(name) or condition_of_status(data["condition_status"])
     exchange.violations = tuple(_violation_of(one) for one in data["violations"] if one["rule"] is not None)
-    exchange.fault = None if data["fault_data"] is None else fault_of(data["fault_data"])
-    exchange.delayed_by = None if data["delayed_by"] is None else fault_of(data["delayed_by"])
+    for name, fault in (("fault", data["fault_data"]), ("delayed_by", data["delayed_by"])):
+        setattr(exchange, name, None if fault is None else fault_of(fault))
     for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange

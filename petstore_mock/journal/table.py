@@ -37,12 +37,12 @@ pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 
   border-radius: 6px; padding: .6rem; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: start; color: var(--faint); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
-summary { cursor: pointer; } .faint, .quiet { color: var(--faint); }
+summary { cursor: pointer; } .faint, .fold { color: var(--faint); }
 .refused .response, .lost .response { color: var(--trouble); } .fault .response { color: var(--fault); }
 td:last-child { white-space: nowrap; } a { color: inherit; }
 @media (max-width: 40rem) { body { padding: .5rem; } thead { display: none; }
-  table, caption, tbody, .quiet, .quiet > td { display: block; } th, td { border: 0; padding: .1rem .3rem; }
-  tr:not(.quiet) { display: grid; grid-template-columns: auto 1fr auto; border-bottom: 1px solid var(--line); }
+  table, caption, tbody, .fold, .fold > td { display: block; } th, td { border: 0; padding: .1rem .3rem; }
+  tr:not(.fold) { display: grid; grid-template-columns: auto 1fr auto; border-bottom: 1px solid var(--line); }
   tr { padding: .4rem 0; } .response { grid-area: 1 / 3; } td:nth-child(n + 3):not(.response) { grid-column: 2 / -1; } }
 """
 
@@ -64,17 +64,24 @@ def preformatted(text: str) -> str:
     return f'<pre tabindex="0">{escape(lines)}</pre>'
 
 
-def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> str:
+def exchange_table(exchanges: Sequence[Exchange]) -> str:
     """Return the table of exchanges, the newest first; several quiet ones in a row are folded."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
     caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
     rows = ""
-    for is_quiet, run in groupby(reversed(exchanges), _is_quiet):
+    for kind, run in groupby(reversed(exchanges), _kind):
         found = [masked_copy(exchange) for exchange in run]
-        inner = "".join(_row(exchange, first, details=details) for exchange in found)
-        rows += _fold(found, inner) if is_quiet and len(found) >= _FOLDED else inner
+        inner = "".join(_row(exchange, kind, first) for exchange in found)
+        if kind == "quiet" and len(found) >= _FOLDED:
+            last, since = found[0].number, found[-1].number
+            inner = (
+                f'<tr class="fold"><td colspan="5"><details data-key="fold-{since}">'
+                f"<summary>{len(found)} requests without trouble: {since} to {last}</summary>"
+                f'<table class="exchange"><tbody>{inner}</tbody></table></details></td></tr>\n'
+            )
+        rows += inner
     return (
         f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table>"
@@ -86,40 +93,26 @@ def quoted(text: str) -> str:
     return escape(printable(text))
 
 
-def _is_quiet(exchange: Exchange) -> bool:
-    is_plain = exchange.condition is None and exchange.fault is None and exchange.delayed_by is None
-    return is_plain and exchange.status is not None and exchange.status < 400
-
-
-def _fold(run: Sequence[Exchange], rows: str) -> str:
-    last, first = run[0].number, run[-1].number
-    return (
-        f'<tr class="quiet"><td colspan="5"><details data-key="fold-{first}"><summary>{len(run)} requests '
-        f'without trouble: {first} to {last}</summary><table class="exchange"><tbody>{rows}</tbody></table></details>'
-        "</td></tr>\n"
-    )
-
-
-def _row(exchange: Exchange, first: float, *, details: bool) -> str:
-    kind = _kind(exchange)
-    sent = f"<code>{quoted(exchange.request_line)}</code>{_details(exchange) if details else ''}"
-    response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
-    service = quoted(cut(_service(exchange), _LONGEST_NOTE))
-    took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
-    return (
-        f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{service}</td>'
-        f'<td class="response">{quoted(response)}</td>'
-        f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
-    )
-
-
 def _kind(exchange: Exchange) -> str:
     if exchange.is_violation:
         return "refused"
     if exchange.status is None and not exchange.in_flight:
         return "lost"
-    return "other" if exchange.fault is None else "fault"
+    if exchange.fault is not None or exchange.delayed_by is not None:
+        return "fault"
+    return "quiet" if exchange.condition is None and (exchange.status or 400) < 400 else "other"
+
+
+def _row(exchange: Exchange, kind: str, first: float) -> str:
+    response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
+    took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
+    return (
+        f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
+        f'<th scope="row">{exchange.number}</th>'
+        f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
+        f'<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td><td class="response">{quoted(response)}</td>'
+        f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
+    )
 
 
 def _service(exchange: Exchange) -> str:
@@ -132,12 +125,9 @@ def _service(exchange: Exchange) -> str:
 
 def _details(exchange: Exchange) -> str:
     words = violation_text(exchange) if exchange.is_violation else curl_line(exchange)
-    parts = [
-        words,
-        _message(exchange.fields, exchange.body),
-        _message(exchange.response_fields, exchange.response_body),
-    ]
-    shown = "".join(map(preformatted, parts))
+    sent = _message(exchange.fields, exchange.body)
+    received = _message(exchange.response_fields, exchange.response_body)
+    shown = "".join(map(preformatted, (words, sent, received)))
     return f'<details data-key="{exchange.number}"><summary>details</summary>{shown}</details>'
 
 

@@ -24,7 +24,7 @@ _WIDEST: Final = 60  # characters of a column; a longer target moves only its ow
 _LINES: Final = 50  # requests in a report, the newest
 _DETAILS: Final = 10  # violations in full
 _PROBLEMS: Final = 120  # in one error: a client in a loop may break a rule thousands of times
-_SHOWN: Final = 500  # characters of a body or a reason
+_SHOWN: Final = 500  # characters of a reason
 
 
 def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> str:
@@ -40,11 +40,12 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
             rules = tuple((violation.path, violation.rule) for violation in one.violations) or one.reason
             broken.setdefault((one.method, one.operation, rules), []).append(one)
     for first, *others in list(broken.values())[:_DETAILS]:
-        lines += ["", violation_text(first)]
-        if others:
-            numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
-            more = f" and {len(others) - _DETAILS} more" if len(others) > _DETAILS else ""
-            lines.append(f"  again in request{'s' if len(others) > 1 else ''} {numbers}{more}")
+        numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
+        lines += [
+            "",
+            violation_text(first),
+            *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
+        ]
     left = len(broken) - _DETAILS
     return "\n".join([*lines, *(["", f"... and {left} more ways in which it broke the contract"] if left > 0 else [])])
 
@@ -58,7 +59,7 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
             one.result,
             f"{one.duration * 1000:.1f} ms",
             "httpserver" if one.by_expectation else one.operation or "-",
-            printable(_why(one)),
+            cut(printable(one.why), _SHOWN) + ("; expected by the test" if one.is_violation and one.expected else ""),
         )
         for one in exchanges
     ]
@@ -66,18 +67,8 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _why(exchange: Exchange) -> str:
-    """Return the fault, or the condition with its section."""
-    parts = [f"fault {exchange.fault}"] if exchange.fault is not None else []
-    if exchange.condition is not None:
-        parts.append(f"{exchange.condition.name}{exchange.where}")
-    if exchange.is_violation and exchange.expected:
-        parts.append("expected by the test")
-    return cut(exchange.masked("; ".join(parts)), _SHOWN)
-
-
 def violation_text(exchange: Exchange) -> str:
-    """Return what a request broke: sections and words of the interface, the body, and a curl line to repeat it."""
+    """Return what a request broke, in words of the interface, and the curl line that repeats it, body included."""
     lines = [f"request {exchange.number} broke the contract: {exchange.request_line}"]
     told = exchange.violations[:_DETAILS]
     for sentence in dict.fromkeys([one.sentence for one in told] or filter(None, [exchange.sentence])):
@@ -86,19 +77,7 @@ def violation_text(exchange: Exchange) -> str:
     lines += [] if told else [f"      {exchange.reason}"]
     more = len(exchange.violations) + exchange.omitted - _DETAILS
     lines += [f"      and {more} more"] if more > 0 else []
-    lines = [printable(text) for text in [*lines, f"  sent: {_sent(exchange)}"]]
-    curl = curl_line(exchange)
-    return "\n".join([*lines, f"  {curl}"] if curl else lines)
-
-
-def _sent(exchange: Exchange) -> str:
-    if exchange.request.oversized:
-        return "a body over the limit, which is not kept"
-    if not exchange.body:
-        return "no body"
-    text = exchange.masked(exchange.body[: 4 * _SHOWN].decode("utf-8", "backslashreplace"))
-    content_type = exchange.masked(exchange.headers.get("content-type", "no Content-Type"))
-    return cut(f"{content_type}, {exchange.body_size} bytes: {text}", _SHOWN)
+    return "\n".join([*map(printable, lines), *([f"  {curl}"] if (curl := curl_line(exchange)) else [])])
 
 
 def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:

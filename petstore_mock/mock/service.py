@@ -11,7 +11,7 @@ from petstore_mock.core.host import Host
 from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import World
-from petstore_mock.http.deferred import Blocking
+from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response
 from petstore_mock.interface.schemas import preload_judge
 from petstore_mock.journal.exchange import Exchange
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.control.admission import Admission
     from petstore_mock.control.door import Door
-    from petstore_mock.http.deferred import Deferred
+    from petstore_mock.http.handler import Deferred
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
     from petstore_mock.mock.tls import Tls

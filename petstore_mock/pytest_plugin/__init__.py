@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.common.environment import variable_of
+from petstore_mock.common.values import variable_of
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin import settings

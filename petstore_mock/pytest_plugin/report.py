@@ -121,7 +121,7 @@ def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]]
     parts = [f"<h1>{quoted(first)}</h1>", *(f"<p>{quoted(reason)}</p>" for reason in others)]
     parts.append(f'<p class="faint">{quoted(run.item.nodeid)}</p>')
     for name, exchanges in worlds.items():
-        parts += [f"<h2>{name}</h2>", exchange_table(exchanges, details=True)]
+        parts += [f"<h2>{name}</h2>", exchange_table(exchanges)]
     parts += ["<h2>Journal</h2>", preformatted(journal), "<h2>Traceback</h2>", *map(preformatted, run.tracebacks)]
     return page(run.item.nodeid, parts)
 

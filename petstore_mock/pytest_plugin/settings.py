@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-from petstore_mock.common.environment import text_of, variable_of
 from petstore_mock.common.masking import cut, mask, printable
 from petstore_mock.common.refusing import one_of, refuse, require
-from petstore_mock.common.values import write_text
+from petstore_mock.common.values import text_of, variable_of, write_text
 from petstore_mock.core.options import FLAG_WORDS, OPTIONS, options_at
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin.home import Home

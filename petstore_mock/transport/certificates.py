@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import os
 import shutil
 import tempfile
 from base64 import b64encode
@@ -41,9 +40,9 @@ def authority() -> tuple[trustme.CA, str]:
     """Return the authority of this process, and the PEM file of its certificate. Its key never leaves the memory."""
     made = trustme.CA(organization_name=_NAME)
     directory = tempfile.mkdtemp(prefix="petstore-mock-")
-    path = f"{directory}{os.sep}ca.pem"
+    path = f"{directory}/ca.pem"
     made.cert_pem.write_to_path(path)
-    atexit.register(_remove, directory, os.getpid())
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return made, path
 
 
@@ -68,8 +67,3 @@ def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()
     digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
     return context, b64encode(digest).decode("ascii")
-
-
-def _remove(directory: str, process: int) -> None:
-    if os.getpid() == process:  # the child of a fork shares the file with its parent, who still needs it
-        shutil.rmtree(directory, ignore_errors=True)

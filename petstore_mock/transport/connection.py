@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from ssl import SSLError
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.real import perf_counter
-from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.framing import frame
+from petstore_mock.common.real import Event, perf_counter
+from petstore_mock.http.handler import Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
-from petstore_mock.http.response import PLAIN, Response
-from petstore_mock.transport.delivery import BlockingCall, Line, Waiting
+from petstore_mock.http.response import PLAIN, Response, frame
+from petstore_mock.transport.delivery import BlockingCall, Waiting, reset_on_close
 from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
-    import asyncio
+    from collections.abc import Callable
 
     from petstore_mock.http.handler import Handler
 
@@ -26,8 +26,8 @@ _HEAD_LIMIT: Final = 10.0
 _BODY_LIMIT: Final = 10.0
 _IDLE_LIMIT: Final = 75.0
 _LINGER_LIMIT: Final = 2.0
+_READ_SIZE: Final = 64 * 1024  # bytes at once
 _INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
-_LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 _KNOWN: Final = 4096  # requests that are remembered ...
 _KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
 _KEPT_WIRE: Final = 16 * 1024  # bytes of a response that is kept as one write
@@ -43,88 +43,87 @@ class Shared:
     known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict[bytes, "tuple[Head, bytes]"])
 
 
-class Connection(Line):
+class Connection(asyncio.Protocol):
     """One client's connection, on which HTTP is spoken; a ``refusal`` is for all that the client sends.
 
     At any time it waits for a request or the rest of one, or its response is held (``_held``), or it is over, and
-    further input is dropped (``draining``).
+    further input is dropped (``_draining``).
     """
 
+    transport: Any  # asyncio.Transport, or uvloop's
+
     def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop, number: int, refusal: str = "") -> None:
-        super().__init__(loop)
+        self.loop = loop
         self.number = number
+        self.writable = Event()
+        self.writable.set()
         self._shared = shared
         self._handle = shared.handler.handle
         self._known = shared.known if not refusal else dict[bytes, tuple[Head, bytes]]()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # whose body is still to come
         self._held: Waiting | BlockingCall | None = None
-        self._blocked = False  # the client does not take what is sent
+        self._draining = self._eof = self._paused = False
         self._last = False  # the connection ends with the next response
         self._exchange = 0
+        self._waited = 0.0  # seconds without progress
         self._unsent: int = 0  # bytes that the client had not taken at the last sweep
-        self._drained = 0  # bytes that were dropped
         self._started = 0.0  # when the present request began
         self._generation: object = None  # when the incomplete head began
 
     # asyncio calls these
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        self.transport = transport
+        self.send: Callable[[bytes | memoryview], None] = self.transport.write
+        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
+            self.transport.max_size = _READ_SIZE
         self._shared.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
         whole = b""  # the data, if it may be exactly one request
         if not self._reader.buffer and self._incoming is None and self._is_ready():
-            self._started, self.waited = perf_counter(), 0.0
+            self._started, self._waited = perf_counter(), 0.0
             if known := self._known.get(data):
                 head, body = known
                 self._dispatch(head, self._request(head, body))
                 return
             whole = data if len(data) <= _KNOWN_SIZE else b""
-        if self.draining:
-            self._drained += len(data)
-            if self._drained > _LINGER_BYTES:
-                self.transport.abort()
-            return
-        self._reader.buffer += data
-        self._serve(whole)
+        if not self._draining:
+            self._reader.buffer += data
+            self._serve(whole)
 
     def eof_received(self) -> bool:
         self._eof = True
         held = self._held
         if held is not None and held.ends_at_eof:
             held.gone()
-        elif held is not None or (self._blocked and self._reader.buffer):
+        elif held is not None or (self._reader.buffer and not self.writable.is_set()):
             return not self._shared.over_tls  # TLS has no half-closed connections
-        elif (self._reader.in_head or self._incoming) and not self.draining:
+        elif (self._reader.in_head or self._incoming) and not self._draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} did")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._shared.connections.discard(self)
-        self.draining = True
+        self._draining = True
         if self._held is not None:
             self._held.gone()
         if isinstance(exc, SSLError) and not self._exchange:  # under TLS 1.3 a client refuses a certificate only now
             self._shared.handler.handshake_failed(words_of(exc))
 
     def pause_writing(self) -> None:
-        self._blocked = True
-        if isinstance(self._held, BlockingCall):
-            self._held.writable.clear()
+        self.writable.clear()
 
     def resume_writing(self) -> None:
-        self._blocked = False
-        if isinstance(self._held, BlockingCall):
-            self._held.writable.set()
+        self.writable.set()
         self.loop.call_soon(self._serve)  # a turn later, because asyncio calls this from inside its own write
 
     # Reading
 
     def _is_ready(self) -> bool:
-        return self._held is None and not (self.draining or self._blocked or self.transport.is_closing())
+        return self._held is None and self.writable.is_set() and not (self._draining or self.transport.is_closing())
 
     def _serve(self, whole: bytes = b"") -> None:
         """Serve the requests that have come whole, in order; remember ``whole`` if it is exactly one of them."""
@@ -142,9 +141,9 @@ class Connection(Line):
                 self._dispatch(head, request)
                 self._started = perf_counter()
         except RequestError as error:
-            self._refuse(error.condition, error.detail)
+            self._refuse(*error.args)
         ready = self._is_ready()
-        self.throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self.draining)
+        self._throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self._draining)
         if self._eof and ready:
             self.finish()
 
@@ -158,7 +157,7 @@ class Connection(Line):
             return None
         if self._incoming is None:
             self._incoming, self._generation = self._request(head, b""), None
-        request, self.waited = self._incoming, 0.0
+        request, self._waited = self._incoming, 0.0
         body = reader.take_body()
         size = max(head.length, reader.size)
         if size > UNASKED_BODY and not self._fits(request, size):
@@ -220,7 +219,7 @@ class Connection(Line):
             self.proceed()
 
     def proceed(self) -> None:
-        self._held, self.waited, self._started = None, 0.0, perf_counter()
+        self._held, self._waited, self._started = None, 0.0, perf_counter()
         self._serve()
 
     def _refuse(self, condition: str, detail: str) -> None:
@@ -232,13 +231,38 @@ class Connection(Line):
 
     # Ending
 
-    def finish(self) -> None:
-        self._held = None
-        super().finish()
-
     def drain(self) -> None:
+        """Drop the further input, and watch for the end."""
+        self._draining = True
         self._reader.buffer.clear()
-        super().drain()
+        self._throttle(wanted=False)
+
+    def finish(self) -> None:
+        """End the connection so that the client reads everything that was sent.
+
+        To close a socket with unread input sends a RST, which takes away bytes that the client has not read yet. So
+        send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
+        """
+        self._held = None
+        self.drain()
+        self._waited = 0.0
+        if self._eof or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client was quicker, with a RST
+            self.transport.abort()
+
+    def reset(self) -> None:
+        """End the connection with a RST."""
+        reset_on_close(self.transport.get_extra_info("socket"))
+        self.transport.abort()
+
+    def _throttle(self, *, wanted: bool) -> None:
+        if wanted is not self._paused and not self.transport.is_closing():
+            self._paused = wanted
+            (self.transport.pause_reading if wanted else self.transport.resume_reading)()
 
     def shut(self) -> None:
         """End the connection at once: the server stops."""
@@ -258,20 +282,20 @@ class Connection(Line):
         Counted are turns of the loop and no clock, since a laptop that sleeps or a starved machine stops the clients
         as well as us.
         """
-        self.waited += interval
+        self._waited += interval
         if self._held is not None:
-            self.waited = 0.0
+            self._waited = 0.0
         elif self._incoming:
             self._time_out(_BODY_LIMIT, "no more of the body")
         elif self._reader.in_head and self._is_ready():
             self._time_out(_HEAD_LIMIT, "no whole head")
         else:
-            unsent: int = self.transport.get_write_buffer_size()
+            unsent = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
-                self._unsent, self.waited = unsent, 0.0
-            if self.waited > (_LINGER_LIMIT if self.draining and not unsent else _IDLE_LIMIT):
+                self._unsent, self._waited = unsent, 0.0
+            if self._waited > (_LINGER_LIMIT if self._draining and not unsent else _IDLE_LIMIT):
                 self.transport.abort()
 
     def _time_out(self, limit: float, words: str) -> None:
-        if self.waited > limit:
+        if self._waited > limit:
             self._refuse("request_timeout", f"{words} in {limit:g} s")

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import struct
 from contextlib import closing, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from petstore_mock.common.real import Event, Thread
-from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.framing import frame
-from petstore_mock.http.response import Response
+from petstore_mock.http.handler import Deferred
+from petstore_mock.http.response import Response, frame
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
-    from petstore_mock.http.deferred import Blocking
-    from petstore_mock.http.response import Stream
+    from petstore_mock.http.handler import Blocking
     from petstore_mock.transport.reading import Head
 
     Failed = Callable[[BaseException], Response]  # responds to a bug of the fake
 
-_READ_SIZE: Final = 64 * 1024  # bytes
-_TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
+_TICK: Final = 0.01  # seconds between two pieces of a dribbled body, or more
 # SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
@@ -41,57 +38,23 @@ def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *
         loop.call_soon_threadsafe(call, *arguments)
 
 
-class Line(asyncio.Protocol):
-    """A connection without the protocol spoken on it."""
+class Line(Protocol):
+    """A connection as a held response sees it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.draining = False  # nothing will be served any more: input is dropped
-        self.waited = 0.0  # seconds without progress
-        self._eof = self._paused = False
+    loop: asyncio.AbstractEventLoop
+    writable: Event  # cleared while the client does not take what is sent
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
-            cast("Any", transport).max_size = _READ_SIZE
-        self.send = self.transport.write
+    def send(self, data: bytes | memoryview, /) -> None: ...
 
-    def respond(self, head: Head, response: Response) -> None:
-        """Send a response that was held, and go on."""
+    def respond(self, head: Head, response: Response) -> None: ...  # and go on
 
-    def proceed(self) -> None:
-        """Go on after a response that was held."""
+    def proceed(self) -> None: ...
 
-    def throttle(self, *, wanted: bool) -> None:
-        if wanted is not self._paused and not self.transport.is_closing():
-            self._paused = wanted
-            (self.transport.pause_reading if wanted else self.transport.resume_reading)()
+    def drain(self) -> None: ...
 
-    def drain(self) -> None:
-        """Drop the further input, and watch for the end."""
-        self.draining = True
-        self.throttle(wanted=False)
+    def finish(self) -> None: ...
 
-    def finish(self) -> None:
-        """End the connection so that the client reads everything that was sent.
-
-        To close a socket with unread input sends a RST, which takes away bytes that the client has not read yet. So
-        send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
-        """
-        self.drain()
-        self.waited = 0.0
-        if self._eof or not self.transport.can_write_eof():
-            self.transport.close()
-            return
-        try:
-            self.transport.write_eof()
-        except OSError:  # the client was quicker, with a RST
-            self.transport.abort()
-
-    def reset(self) -> None:
-        """End the connection with a RST."""
-        reset_on_close(self.transport.get_extra_info("socket"))
-        self.transport.abort()
+    def reset(self) -> None: ...
 
 
 class Waiting:
@@ -172,7 +135,7 @@ class Waiting:
                 wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True
-                self._dribble(body, value, line.loop.time(), line.finish if closes else line.proceed)
+                self._dribble(memoryview(body), value, line.finish if closes else line.proceed)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
         """Send what is left of a response, and end the connection."""
@@ -181,16 +144,15 @@ class Waiting:
         self._line.send(sent)
         self._line.finish()
 
-    def _dribble(self, body: bytes, rate: float, since: float, then: Callable[[], None], at: int = 0) -> None:
-        """Send as much of the body as is due by now, and come again."""
-        line = self._line
-        due = min(int((line.loop.time() - since) * rate), len(body))
-        if due < len(body):
-            line.send(body[at:due])
-            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, rate, since, then, due)
+    def _dribble(self, body: memoryview, rate: float, then: Callable[[], None]) -> None:
+        """Send the next piece of a body, and come again."""
+        size = max(1, int(rate * _TICK))
+        if len(body) > size:
+            self._timer = self._line.loop.call_later(size / rate, self._dribble, body[size:], rate, then)
+            self._line.send(body[:size])
             return
         self._end("dribbled")
-        line.send(body[at:])
+        self._line.send(body)
         then()
 
 
@@ -207,14 +169,12 @@ class BlockingCall:
         self._failed = failed
         self._is_over = False
         self.ends_at_eof = blocking.streams  # the client of a stream sends nothing more
-        self.writable = Event()  # set while the client takes what is sent
-        self.writable.set()
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
 
     def gone(self) -> None:
         """Learn that the client has gone."""
         self._is_over = True
-        self.writable.set()
+        self._line.writable.set()
 
     shut = gone
 
@@ -225,15 +185,12 @@ class BlockingCall:
             response = self._failed(error)
         if isinstance(response, Response):
             self._post(self._line.respond, self._head, response)
-        else:
-            self._stream(response)
-
-    def _stream(self, stream: Stream) -> None:
-        """Send a body that ends with the connection (RFC 9112 §6.3)."""
-        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (stream.head.wire, stream.date))
-        with closing(cast("Any", stream.chunks)):
-            for part in stream.chunks:
-                self.writable.wait()
+            return
+        # A body that ends with the connection (RFC 9112 §6.3)
+        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (response.head.wire, response.date))
+        with closing(cast("Any", response.chunks)):
+            for part in response.chunks:
+                self._line.writable.wait()
                 if self._is_over:
                     return
                 self._post(self._line.send, part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays, refuse
-from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
 from petstore_mock.transport.reading import RequestError, check_head
@@ -27,7 +28,6 @@ Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, heade
 Message = MutableMapping[str, Any]
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
-_CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
@@ -46,7 +46,8 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
             limit = handler.body_limit(request)
             request.oversized = limit is not None and len(request.body) > limit
     except RequestError as error:
-        response = handler.refuse(error.condition, error.detail, request)
+        condition, detail = error.args
+        response = handler.refuse(condition, detail, request)
     else:
         response = handler.handle(request)
     while not isinstance(response, (Response, Stream)):
@@ -101,43 +102,38 @@ class WsgiApp(Stays):
 
 
 def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
-    started = perf_counter()
-    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
-    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
-    root_path = _encoded(environ.get("SCRIPT_NAME", "").rstrip("/"))
-    version = environ.get("SERVER_PROTOCOL", "HTTP/1.1")
-    fields = _fields_of(tuple(found))
-    return ApiRequest(environ["REQUEST_METHOD"], _target_of(environ), fields, b"", 0, 0, started, version, root_path)
+    """Return a request without its body."""
+    found = [(name[5:], str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)]
+    return ApiRequest(
+        environ["REQUEST_METHOD"],
+        _target_of(environ),
+        _fields_of(tuple(found)),
+        started=perf_counter(),
+        version=environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
+        root_path=_encoded(environ.get("SCRIPT_NAME", "").rstrip("/")),
+    )
+
+
+@lru_cache(maxsize=64)  # a client repeats itself
+def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables)
 
 
 def _target_of(environ: WSGIEnvironment) -> str:
     """Return the target as the client sent it, if the server tells; else encode what the server decoded."""
-    raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
-    query = environ.get("QUERY_STRING", "")
-    if raw and raw.startswith("/") and not environ.get("SCRIPT_NAME"):
-        # The raw URI of werkzeug's test client lacks a query that was given apart from the path.
-        return f"{raw}?{query}" if query and "?" not in raw else str(raw)
-    path = _encoded(environ.get("PATH_INFO", ""))
-    return f"{path}?{query}" if query else path
+    raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
+    if not raw.startswith("/") or environ.get("SCRIPT_NAME"):
+        raw = _encoded(environ.get("PATH_INFO", ""))
+    query = environ.get("QUERY_STRING", "")  # the raw URI of werkzeug's test client may lack it
+    return f"{raw}?{query}" if query and "?" not in raw else raw
 
 
-@lru_cache(maxsize=256)
 def _encoded(path: str) -> str:
     try:
         return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
     except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
         return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
-
-
-@lru_cache(maxsize=64)  # a client repeats itself
-def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
-    return Fields(
-        (
-            _CONTENT.get(name) or name[5:].replace("_", "-").encode("latin-1"),
-            value.strip(" \t").encode("latin-1", "replace"),  # RFC 9110 §5.5
-        )
-        for name, value in variables
-    )
 
 
 def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
@@ -150,15 +146,13 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
-    length, limit = int(declared[:20] or -1), handler.body_limit(request)
-    if limit is not None and length > limit:
-        request.oversized = True
-        return
-    left = limit + 1 if limit is not None and length < 0 else length
-    while left and (part := stream.read(left)):  # a stream may give less than is asked for
-        request.body += part
-        left -= len(part) if left > 0 else 0
-    if len(request.body) < length:
+    limit = handler.body_limit(request)
+    most = sys.maxsize if limit is None else limit + 1
+    length = int(declared[:20] or most)
+    request.oversized = bool(declared) and length >= most
+    while not request.oversized and (part := stream.read(min(length, most) - len(request.body))):
+        request.body += part  # a stream may give less than is asked for
+    if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
 
 
@@ -204,15 +198,15 @@ class AsgiApp(Stays):
 
 
 def _of_scope(scope: Message) -> ApiRequest:
+    """Return a request without its body."""
     root = scope.get("root_path", "").rstrip("/")
     raw = scope.get("raw_path")
     path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
     query = scope.get("query_string", b"").decode("latin-1")
-    target = path.removeprefix(root) if path.startswith(f"{root}/") else path
-    fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
+    target = f"{path.removeprefix(root) if path.startswith(f'{root}/') else path}{f'?{query}' if query else ''}"
+    fields = Fields((bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"])
     version = f"HTTP/{scope.get('http_version', '1.1')}"
-    target = f"{target}?{query}" if query else target
-    return ApiRequest(scope["method"], target, Fields(fields), b"", 0, 0, perf_counter(), version, quote(root))
+    return ApiRequest(scope["method"], target, fields, started=perf_counter(), version=version, root_path=quote(root))
 
 
 # requests
@@ -256,10 +250,9 @@ def _of_prepared(request: requests.PreparedRequest) -> ApiRequest:
     if "Host" not in request.headers:
         fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
     body: Any = request.body or b""
-    if hasattr(body, "read"):
-        body = body.read()
+    body = body.read() if hasattr(body, "read") else body
     whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
-    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, 0, 0, perf_counter())
+    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, started=perf_counter())
 
 
 def _octets(text: str | bytes | bytearray) -> bytes:

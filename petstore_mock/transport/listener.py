@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
+from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import Stays
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 500  # characters of a matcher, which shows the whole body that it wants
 _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
+_LENGTHS: Final = (b"content-length", b"transfer-encoding")  # the body is decoded
 
 
 class Listener(Stays, HTTPServer):
@@ -124,21 +125,16 @@ class Listener(Stays, HTTPServer):
 
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
     path, _, query = request.target.partition("?")
-    environ: dict[str, Any] = {
-        "REQUEST_METHOD": request.method,
-        "PATH_INFO": unquote(path, "latin-1"),
-        "QUERY_STRING": query,
-        "REQUEST_URI": request.target,
-        "SERVER_NAME": server.host,
-        "SERVER_PORT": str(server.port),
-        "SERVER_PROTOCOL": request.version,
-        "CONTENT_LENGTH": str(len(request.body)),
-        "wsgi.input": BytesIO(request.body),
-        "wsgi.url_scheme": "http",
-    }
-    for name, values in request.fields.by_name.items():
-        key = name.decode("latin-1").upper().replace("-", "_")
-        text = (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
-        if b"_" not in name and key not in {"CONTENT_LENGTH", "TRANSFER_ENCODING"}:  # the body is decoded
-            environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = text
-    return Request(environ)
+    fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    builder = EnvironBuilder(
+        base_url=f"http://{host}:{server.port}",
+        query_string=query,
+        method=request.method,
+        input_stream=BytesIO(request.body),
+        content_length=len(request.body),
+        headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields],
+        environ_overrides={"SERVER_PROTOCOL": request.version, "REQUEST_URI": request.target},
+    )
+    builder.path = path  # the constructor would take //x/y for an authority
+    return builder.get_request()

@@ -17,10 +17,8 @@ _written: Final[dict[str, tuple[str | None, str]]] = {}  # by variable: what sto
 def exempt(listener: object, host: str) -> None:
     """Add the host of a listener to the exceptions. Again: if ``patch.dict`` has taken it out meanwhile."""
     with _lock:
-        stands = all(name in _written and environ.get(name) == _written[name][1] for name in _NAMES)
-        if not stands or _hosts.get(listener) != host:
-            _hosts[listener] = host
-            _write()
+        _hosts[listener] = host
+        _write()
 
 
 def unexempt(listener: object) -> None:

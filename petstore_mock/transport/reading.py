@@ -22,13 +22,13 @@ LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
 # RFC 3986 §3.2 without userinfo, and with the zones that RFC 6874 adds.
-_IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
-_REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
-_AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))
+_IPV6: Final = rb"\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?\]"
+_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
+_AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-_BEGINNING: Final = re.compile(rb"(%b) (?:([!-~]+) HTTP/1\.([01]))?" % _TOKEN.pattern)
-_LOOSE: Final = re.compile(rb"(?:[!-.0-~]* +)?(/[^ ?\r\n]{,100})")  # the path of a malformed line
+# Method and target, as far as they go.
+_BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]{,200})")
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
@@ -39,11 +39,6 @@ _NO_TLS: Final = "this is TLS, and the fake speaks plain HTTP here: the address 
 
 class RequestError(Exception):
     """The bytes are no request that HTTP allows: the name of a condition, and what is wrong."""
-
-    def __init__(self, condition: str, detail: str) -> None:
-        super().__init__(condition, detail)
-        self.condition = condition
-        self.detail = detail
 
 
 @dataclass(slots=True)
@@ -123,15 +118,15 @@ class Reader:
         """Return the head of a refused request, as far as it can be read."""
         if self.head is not None:
             return self.head
-        found, loose = _BEGINNING.match(self.buffer), _LOOSE.match(self.buffer)
-        path = loose[1].decode("latin-1") if loose else "-"
+        line, _, rest = bytes(self.buffer).partition(b"\r\n")
+        found = _BEGINNING.match(line)
         if found is None:
-            return Head(target=path)
+            return Head()
         fields = NO_FIELDS
         with suppress(RequestError):
-            fields = _read_fields(bytes(self.buffer[found.end() + 2 : self.buffer.find(b"\r\n\r\n") + 4]))
-        target = found[2].decode("ascii") if found[2] else path
-        return Head(found[1].decode("ascii"), target, fields, modern=found[3] != b"0")
+            fields = _read_fields(rest[: rest.find(b"\r\n\r\n") + 4])
+        method, target = (part.decode("latin-1") if part else "-" for part in found.groups())
+        return Head(method, target, fields, modern=not line.endswith(b"HTTP/1.0"))
 
 
 def check_line(size: int) -> None:

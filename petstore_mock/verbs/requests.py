@@ -18,11 +18,10 @@ from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.outcomes import Coverage
+from petstore_mock.journal.outcomes import coverage_of
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
-from petstore_mock.journal.waiting import wait_blocking
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
 _HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
@@ -108,7 +107,7 @@ def wait_for_requests(
         return came >= wanted or has_ended()
 
     while not is_done() and (left := deadline - monotonic()) > 0:
-        wait_blocking(journal, is_done, min(left, _LOOK))
+        journal.wait_until(is_done, min(left, _LOOK))
     met = is_done() and not has_ended()
     if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()
@@ -124,7 +123,7 @@ def assert_requests(
     where: Criteria | None = None,
 ) -> AssertedData:
     """Check that requests came: exactly so many, or at least one."""
-    passed, message = world.journal.check(operation, count if times is None else times, where or {})
+    passed, message, _ = world.journal.judge(Asked(where or {}, operation), count if times is None else times)
     return {"passed": passed, "message": message}
 
 
@@ -150,7 +149,7 @@ def show_archive(world: World) -> Annotated[dict[str, Any], Keywords("Archive")]
 @verb("GET", "requests.html", locks=False, media_type="text/html; charset=utf-8")
 def show_table(world: World, last: Limit = 50) -> str:
     """Show the newest requests as a page."""
-    table = exchange_table(world.journal.kept[-last:], details=True)
+    table = exchange_table(world.journal.kept[-last:])
     return page(f"Requests of {world.name or DEFAULT_WORLD}", [table])
 
 
@@ -172,10 +171,7 @@ def show_curl(world: World, number: int) -> str:
 @verb("GET", "coverage", locks=False)
 def show_coverage(world: World) -> Annotated[dict[str, Any], Keywords("Coverage")]:
     """Count the outcomes that the kept requests have shown."""
-    coverage = Coverage()
-    for exchange in world.journal.kept:
-        coverage.add(exchange)
-    return coverage.to_data()
+    return coverage_of(world.journal.kept)
 
 
 @verb("POST", "connections/close", 204)

@@ -154,7 +154,7 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
         for query in ("?limit=x", "", "", "", ""):
             client.list(query)
         journal = world.journal
-        assert (len(journal), journal.last.number, [entry.number for entry in journal[-3:]]) == (5, 5, [3, 4, 5])
+        assert (len(journal), journal.last.number, journal[-3].number) == (5, 5, 3)
         assert len(journal.assert_called("listPets")) == len(journal.wait_for("listPets", times=3, timeout=0)) == 3
         journal.assert_called("listPets", times=5)
         journal.assert_not_called("getPet")

@@ -167,8 +167,7 @@ def test_every_kind_of_fault_meets_its_request_and_the_commit_point_decides_what
         assert fault == faults.malformed_chunk(), "what follows the head can't be read"
     entry = petstore.journal.last
     assert (handle.hits, handle.fault, str(entry.fault)) == (1, fault, str(fault))
-    for criterion in (fault, fault.kind):
-        petstore.journal.assert_called("createPet", times=1, fault=criterion)
+    petstore.journal.assert_called("createPet", times=1, fault=fault.kind)
     kept = at == "after_commit" or fault.kind in {"delay", "dribble"}
     assert (len(petstore.pets), entry.executed) == (kept, kept)
 
@@ -262,7 +261,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
     assert (entry.status, entry.executed, entry.outcome, len(petstore.pets)) == (503, True, "delayed", 1)
     assert entry.duration >= 0.1
     assert str(entry.delayed_by) == "delay(0.05)"
-    for fault in ("delay", "server_error", faults.delay(0.05)):
+    for fault in ("delay", "server_error"):
         petstore.journal.assert_called("createPet", times=1, fault=fault)
 
 

@@ -219,17 +219,6 @@ def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMo
     assert (statuses, petstore.pets) == ([503], [])
 
 
-def test_the_journal_names_the_place_of_a_misplaced_key(petstore: PetStoreMock, client: Client) -> None:
-    key = petstore.api_key
-    for target, fields, body, place in (
-        (f"/v1/pets?api_key={key}", [], None, "target"),
-        ("/v1/pets", [("X-Api-Key", key)], None, "x-api-key"),
-        ("/v1/pets", [], key.encode(), "body"),
-    ):
-        client.send("GET", target, fields, body)
-        assert petstore.journal.last.misplaced_keys == (place,)
-
-
 # Notes
 
 

@@ -71,7 +71,7 @@ def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client
     assert (made.response_body, made.response_headers["content-type"]) == (response.body, "application/json")
     assert made.response_headers["date"] == response.header("Date")
     assert (str(made.fault), made.outcome, made.condition, made.section) == ("delay(0.001)", "delayed", None, None)
-    assert abs(made.moment.timestamp() - datetime.now(UTC).timestamp()) < 60
+    assert abs(made.timestamp - datetime.now(UTC).timestamp()) < 60
     assert (made.duration > 0, made.connection > 0, made.exchange) == (True, True, 2)
 
 
@@ -212,10 +212,9 @@ def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: P
         (None, {"petId": 7}, 3),
         ("getPet", {"status": 404, "fault": None}, 3),
         ("getPet", {"fault": "server_error"}, 5),
-        ("getPet", {"fault": faults.server_error(503)}, 5),
         ("getPet", {"condition": None}, 5),
     ],
-    ids=range(23),
+    ids=range(22),
 )
 def test_assert_called_finds_the_request(
     petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], number: int
@@ -243,7 +242,7 @@ def test_assert_called_finds_the_request(
         ("createPet", {"method": "PUT"}, "'POST'", "'PUT'"),
         ("createPet", {"path": "/pets"}, "'/v1/pets'", "'/pets'"),
         ("createPet", {"query": {"a": "1"}}, "{}", "{'a': '1'}"),
-        ("createPet", {"fault": faults.reset()}, "none", "reset()"),
+        ("createPet", {"fault": "reset"}, "none", "'reset'"),
         ("createPet", {"condition": "missing_key"}, "none", "missing_key"),
         ("listPets", {"limit": 6}, "'5'", "'6'"),
         ("listPets", {"limit": True}, "'5'", "True"),
@@ -323,14 +322,13 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         ("createPet", {"category_id": 1}, "'categoryId'"),
         ("createPet", {"limit": 1}, "name, categoryId, status"),
         (None, {"header": {}}, "'headers'"),
-        ("createPet", {"status": 201.0}, "status"),
+        ("createPet", {"status": 201.0, "times": 0}, "status"),
         ("createPet", {"status": True}, "status"),
+        ("createPet", {"body": {}}, "body"),
+        (None, {"method": b"GET"}, "method"),
         ("getPet", {"status": None}, "status"),
         ("listPets", {"time": 2}, "'times'"),
-        ("createPet", {"json": object()}, "json"),
-        ("createPet", {"body": {}}, "body"),
         ("listPets", {"query": "limit=1"}, "query"),
-        ("listPets", {"headers": {"A": 1}}, "headers"),
         ("listPets", {"fault": "reste"}, "'reset'"),
         ("listPets", {"fault": 503}, "fault"),
         ("listPets", {"condition": "missing_keys"}, "'missing_key'"),
@@ -343,7 +341,7 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         ("listPets", {"timeout": 1, "times": 0}, "times"),
         ("listPet", {"timeout": 30}, "'listPets'"),
     ],
-    ids=range(23),
+    ids=range(22),
 )
 def test_an_impossible_question_or_wait_is_refused(
     petstore: Face, operation: str | None, criteria: dict[str, Any], named: str

@@ -94,9 +94,11 @@ def parse_head(head: bytes) -> Received:
 class Raw:
     """One connection."""
 
+    new_socket: Callable[..., Any] = socket.socket
+
     def __init__(self, petstore: PetStoreMock, *, receive_buffer: int | None = None) -> None:
         host, port = address_of(petstore)
-        self.socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        self.socket: socket.socket = type(self).new_socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(PATIENCE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock import Behaviour, PetStoreMock, faults
+from petstore_mock import Behaviour, PetStoreMock
 from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
 
 if TYPE_CHECKING:
@@ -44,26 +44,6 @@ def test_request_is_journalled_as_sent(client: Raw, dial: Callable[[], Raw], pet
     first, other = numbers[0][0], numbers[2][0]
     assert numbers == [(first, 1), (first, 2), (other, 1), (first, 3)]
     assert first != other
-
-
-@each
-@pytest.mark.untraced
-def test_request_may_come_byte_by_byte_or_in_two_pieces_split_anywhere(
-    client: Raw, settle: Callable[[], None], petstore: PetStoreMock, whole: bytes
-) -> None:
-    """And a request that follows it is neither eaten nor begun too early."""
-    for byte in whole[:-1]:
-        client.send(bytes([byte]))
-        settle()
-    assert client.send(whole[-1:] + ONE).statuses(2) in ([200, 200], [201, 200])
-    for at in range(1, len(whole), 3):
-        client.send(whole[:at])
-        settle()
-        client.send(whole[at:] + ONE)
-        assert client.statuses(2) in ([200, 200], [201, 200])
-    own = seen(petstore)
-    assert own[0::2] == own[:1] * (len(own) // 2)
-    assert {target for _, target, _ in own[1::2]} == {"/v1/pets?limit=1"}
 
 
 @pytest.mark.parametrize(
@@ -176,27 +156,7 @@ def test_what_follows_the_last_request_is_ignored(
     assert len(seen(petstore)) == 4
 
 
-def test_half_closed_client_still_gets_all_responses(client: Raw) -> None:
-    client.send(LIST * 3).half_close()
-    assert client.statuses(3) == [200] * 3
-    assert client.is_closed()
-
-
-def test_connect_is_served_once(client: Raw, petstore: PetStoreMock) -> None:
-    received = client.call(b"CONNECT h.example:443 HTTP/1.1\r\nHost: h.example:443\r\n\r\n" + LIST)
-    assert (received.status, received.fields["connection"]) == (405, "close")
-    assert client.is_closed()
-    assert [(entry.method, entry.target) for entry in petstore.journal] == [("CONNECT", "h.example:443")]
-
-
 # Responses
-
-
-def test_head_gets_the_length_and_no_body(client: Raw) -> None:
-    for head in (get(method="HEAD"), get("/v1/pets", "Connection: keep-alive", method="HEAD", version="1.0")):
-        assert client.call(head).fields["content-length"] == "2"
-        assert client.call(LIST).body == b"[]", "nothing lay between"
-        assert client.call(get("/v1/pets/1")).reason == "Not Found"
 
 
 @pytest.mark.parametrize("animals", [0, 1, 60])
@@ -211,24 +171,6 @@ def test_response_can_be_chunked(animals: int) -> None:
         assert received.chunks >= 1
         for request in (get(method="HEAD"), get("/v1/pets", "Connection: keep-alive", version="1.0")):
             assert "transfer-encoding" not in client.call(request).fields
-
-
-@pytest.mark.parametrize(
-    ("status", "fields"),
-    [
-        (407, {"proxy-authenticate": 'Basic realm="petstore"'}),  # RFC 9110 §15.5.8
-        (426, {"upgrade": "HTTP/3.0", "connection": "Upgrade"}),  # RFC 9110 §15.5.22, §7.8
-    ],
-)
-@pytest.mark.parametrize("delay", [None, 0.001])
-def test_fields_that_http_demands_with_a_status_go_out(
-    client: Raw, petstore: PetStoreMock, status: int, fields: dict[str, str], delay: float | None
-) -> None:
-    petstore.inject(faults.respond(status, delay=delay), off_contract=True)
-    for _ in range(2):  # the second request is known
-        received = client.call(LIST)
-        assert received.status == status
-        assert fields.items() <= received.fields.items()
 
 
 # Expect: 100-continue (RFC 9110 §10.1.1)

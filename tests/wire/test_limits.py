@@ -58,6 +58,7 @@ TOO_LARGE = {
     "line": (b"GET /" + b"a" * LINE_LIMIT + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
     "endless line": (b"GET /" + b"a" * LINE_LIMIT, 414),
     "head": (LINE + b"X: " + b"a" * HEAD_LIMIT + b"\r\nHost: x\r\n\r\n", 431),
+    "fields": (LINE + b"X: y\r\n" * FIELD_LIMIT + b"\r\n", 431),
     "endless head": (LINE + b"X: " + b"a" * HEAD_LIMIT, 431),
     "endless trailers": (CHUNKED + b"0\r\n" + b"X: y\r\n" * 20_000, 431),
     "endless chunk extension": (CHUNKED + b"5;" + b"a" * 100_000, 431),
@@ -73,13 +74,6 @@ def test_too_large_a_line_a_head_or_a_body_is_refused_unread(
     client.send(sent)
     refused(client, petstore, status, CONDITIONS[status])
     assert petstore.journal.last.body == b""
-
-
-def test_too_many_fields_are_431(client: Raw, petstore: PetStoreMock) -> None:
-    assert client.call(LINE + b"X: y\r\n" * (FIELD_LIMIT - 2) + b"\r\n").status == 200
-    client.send(LINE + b"X: y\r\n" * (FIELD_LIMIT - 1) + b"\r\n")
-    refused(client, petstore, 431, "header_too_large")
-    assert petstore.journal.last.target == "/v1/pets"
 
 
 # Bodies
@@ -246,14 +240,3 @@ def test_slow_reader_gets_all_and_then_the_end(dial: Callable[..., Raw], large: 
     for _ in range(4):
         assert len(client.response().body) > 2_700_000
     assert client.is_closed()
-
-
-def test_draining_is_bounded(client: Raw) -> None:
-    client.send(post(b"", framing="Content-Length: 2000000000"))
-
-    def flood() -> None:
-        for _ in range(1000):
-            client.send(b"a" * 1_000_000)
-
-    with pytest.raises(ConnectionError):
-        flood()

@@ -99,13 +99,13 @@ def gaps() -> str:
     rows = [
         (
             f"`{one['name']}`",
-            one["section"],
+            f"§{one['section']}",
             ", ".join(f"`{name}`" for name in one["alternatives"]),
             one["do_not_assume"],
         )
         for one in register
     ]
-    return table("gap", "§", "alternatives, default first", "do not assume", rows=rows)
+    return table("gap", "section", "alternatives, default first", "do not assume", rows=rows)
 
 
 def count_of_gaps() -> int:
@@ -196,7 +196,12 @@ def _members(schema: dict[str, Any]) -> list[str]:
 def checks() -> str:
     """Return every check, with the rule that it follows from."""
     rows = [
-        (f"`{name}`", source(one.section, one.words), _cell(one.words), ", ".join(sorted(one.needs)))
+        (
+            f"`{name}`",
+            source(one.section, one.words),
+            _cell(one.words),
+            ", ".join(sorted(one.needs)),
+        )
         for name, one in CHECKS.items()
     ]
     return table("check", "where it stands", "the rule", "looks at", rows=rows)

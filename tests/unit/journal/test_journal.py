@@ -9,8 +9,9 @@ import pytest
 
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.journal import EvictedError, Journal
-from petstore_mock.journal.outcomes import OUTCOMES, Coverage, outcomes_of
+from petstore_mock.journal.outcomes import OUTCOMES, coverage_of, outcomes_of
 from tests.unit.journal.conftest import KEY, exchange
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def test_evicted_requests_are_never_guessed() -> None:
     for number in range(5):
         journal.add(exchange("POST", body=b'{"name": "%d"}' % number))
     assert (journal.total, journal.evicted, journal.counts["createPet"]) == (5, 3, 5)
-    assert journal.check("createPet", 5, {}) == (True, "expected createPet 5 times; it arrived 5 times")
+    assert journal.judge(Criteria({}, "createPet"), 5)[:2] == (True, "expected createPet 5 times; it arrived 5 times")
     with pytest.raises(VerificationError, match=r"it arrived 5 times, among 5 requests\nthe journal still keeps:"):
         journal.assert_not_called()
     questions: dict[str, Callable[[], object]] = {
@@ -52,7 +53,6 @@ def test_evicted_requests_are_never_guessed() -> None:
         "index": lambda: journal[0],
         "slice": lambda: journal[-3:],
         "criteria": lambda: journal.assert_called(name="4"),
-        "check": lambda: journal.check(None, None, {"name": "4"}),
         "wait": lambda: journal.wait_for(times=3, timeout=0),
         "har": lambda: journal.to_har("never-written.har"),
     }
@@ -110,7 +110,5 @@ def test_outcomes_are_those_of_the_table(exchanges: list[Exchange]) -> None:
     assert shown == [["200 empty page"], ["201 status absent"], ["400"], ["fault reset"], ["fault truncate"]]
     page = exchange(target="/v1/pets?limit=2", response_body=b'[{"id": 1}, {"id": 2, "status": "sold"}]')
     assert outcomes_of(page) == ["200 status absent", "200 status present", "200 full page"]
-    coverage = Coverage()
-    coverage.add(page)
-    counted = [one for one in coverage.to_data()["outcomes"] if one["shown"]]
+    counted = [one for one in coverage_of([page])["outcomes"] if one["shown"]]
     assert {one["outcome"] for one in counted} == set(outcomes_of(page))
