@@ -49,7 +49,7 @@ def key_only_to_its_service(seen: Observation) -> str | None:
         parts = [one.target, one.body.decode("latin-1"), *(value for _, value in one.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return "sent the API key to another service"
-        if not redirected and not seen.shared:
+        if one.operation is not None and not redirected and not seen.shared:  # others may probe the port
             whose = "without its key" if one.condition is not None else "with the key of another client"
             return f"sent {one.request_line} {whose}"
     return None

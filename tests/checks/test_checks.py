@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -212,6 +214,12 @@ def test_the_key_goes_to_its_service_only() -> None:
             with pytest.raises(AssertionError, match=words):
                 checks.key_only_to_its_service(seen)
         checks.key_only_to_its_service(checks.Observation(borrowed, call, keys=[other.api_key]))
+        other.reset()
+        with contextlib.closing(http.client.HTTPConnection(urlsplit(other.url).netloc)) as connection:
+            connection.request("GET", "/__petstore/health")
+            connection.getresponse()
+        probed = checks.Observation([], call, foreign=list(other.journal), keys=[petstore.api_key])
+        checks.key_only_to_its_service(probed)  # another program looks for its own service at this port
         other.reset()
 
 

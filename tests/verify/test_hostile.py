@@ -187,7 +187,7 @@ def test_a_create_whose_response_was_lost_is_never_sent_again_and_is_in_the_rece
     receipt = tmp_path / "receipt.jsonl"
     with PetStoreMock(seed=30) as petstore:
         petstore.inject(fault, on="createPet", at="after_commit", times=1)
-        verdict = ask(petstore.url, petstore.api_key, timeout=0.3, allow_create=ENOUGH, receipt=receipt)
+        verdict = ask(petstore.url, petstore.api_key, timeout=1.5, allow_create=ENOUGH, receipt=receipt)
         bodies = [entry.body for entry in petstore.journal.for_operation("createPet") if entry.body]
         made = {pet["id"] for pet in petstore.pets[30:]}
     named = [body for body in bodies if b"Verify" in body]
