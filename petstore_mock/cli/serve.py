@@ -63,6 +63,9 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         for server in (service, door) if door else (service,):
             server.start()
             running.callback(server.stop)
+        if options["tls_ca_out"] is not None:  # until the port is taken, the file may be that of another stub
+            write_text(options["tls_ca_out"], Path(trust["ca_path"]).read_text(encoding="ascii"))
+            trust["ca_path"] = options["tls_ca_out"]
         log.start(_greeting(options, service, door, {"control_token": token, **trust}))
         # A signal just before the wait does not interrupt it, so the wait is short.
         while not ended.wait(0.2):
@@ -100,10 +103,8 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
         return None, {}
     from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # needs the extra tls
 
-    tls, copy = Tls(options["host"], *options["tls_host"]), options["tls_ca_out"]
-    if copy is not None:
-        write_text(copy, Path(tls.ca_path).read_text(encoding="ascii"))
-    return tls.context, {"ca_path": copy or tls.ca_path, "spki_hash": tls.spki_hash}
+    tls = Tls(options["host"], *options["tls_host"])
+    return tls.context, {"ca_path": tls.ca_path, "spki_hash": tls.spki_hash}
 
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:

@@ -85,8 +85,9 @@ def _of_every_response() -> Iterator[Clause]:
         yield Clause(f"7-{status}-error", words, _EVERY, f"a response with {status}")
 
 
-def _inferred(operation: Operation) -> str:
-    return f"by the meaning of §{operation.section}"
+def _meant(words: str, operation: Operation) -> str:
+    """Mark a sentence as an inference. The section does not say it literally."""
+    return f"{words} (by the meaning of §{operation.section})"
 
 
 def _of_operations() -> Iterator[Clause]:
@@ -94,26 +95,27 @@ def _of_operations() -> Iterator[Clause]:
         words = f"{operation.method} {operation.path}: a success has status {operation.success}"
         yield Clause(success_clause(operation), words, (operation,))
     for operation in _SHOWS:
-        words = f"An animal is the same in every response, {_inferred(operation)}"
+        words = _meant("An animal is the same in every response", operation)
         needs = "an animal that other responses show unchanged"
         yield Clause(f"{operation.section}-same-animal", words, (operation,), needs)
     for operation in _LISTS:
-        section, (_, most, default), inferred = operation.section, limits_of(operation), _inferred(operation)
-        words = f"A page has at most {most} animals for any limit, {inferred}"
+        section, (_, most, default) = operation.section, limits_of(operation)
+        words = _meant(f"A page has at most {most} animals for any limit", operation)
+        finds = _meant("A list shows existing animals", operation)
         yield Clause(f"{section}-limit-counts", "limit: maximum number of animals to return", _LISTS, "an animal")
         yield Clause(f"{section}-limit-default", f"limit: default {default}", _LISTS, f"{default} animals")
         yield Clause(f"{section}-limit-bound", words, _LISTS, f"more than {most} animals")
-        yield Clause(f"{section}-list-finds", f"A list shows existing animals, {inferred}", _LISTS, "an animal")
+        yield Clause(f"{section}-list-finds", finds, _LISTS, "an animal")
         for name in (parameter.name for parameter in filters_of(operation)):
-            words = f"{name}: a list shows existing animals with this {name}, {inferred}"
+            words = _meant(f"{name}: a list shows existing animals with this {name}", operation)
             yield Clause(f"{section}-{name}-filter", f"{name}: returns only animals with this {name}", _LISTS)
             yield Clause(f"{section}-{name}-finds", words, _LISTS)
     for operation in _CREATES:
-        inferred = _inferred(operation)
-        words, needs = f"A refused create adds no animal, {inferred}", "a create that was refused with 400 or 401"
+        words = _meant("A refused create adds no animal", operation)
+        needs = "a create that was refused with 400 or 401"
         yield Clause(f"{operation.section}-refused-not-kept", words, _LISTS, needs)
         needs = "a created animal and a list that is not full"
-        yield Clause(f"{operation.section}-listed", f"Lists show a created animal, {inferred}", _LISTS, needs)
+        yield Clause(f"{operation.section}-listed", _meant("Lists show a created animal", operation), _LISTS, needs)
         for name, rules in properties(str(operation.body)).items():
             yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet: {name}", _CREATES)
             beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))

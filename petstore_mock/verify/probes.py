@@ -254,7 +254,7 @@ def _probes() -> Iterator[Probe]:
 def _read_back() -> Iterator[Probe]:
     """Yield the requests that show the last created animal: by id, or in a list after the removal of getPet."""
     section = with_effect("creates")[0].section
-    kept = "made", f"{section}-kept", f"A created animal stays in the catalogue, by the meaning of §{section}"
+    kept = "made", f"{section}-kept", f"A created animal stays in the catalogue (by the meaning of §{section})"
     yield from (_one(operation, "{made}", *kept) for operation in with_effect("reads"))
     yield from (_largest(operation, *kept) for operation in with_effect("lists"))
 

@@ -67,6 +67,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ready", "--timeout", "0"), "positive"),
     (("gaps", "--format", "xml"), "xml"),
     (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
+    (("openapi", "--openapi", "2.0"), "3.1"),
 )
 
 
@@ -107,6 +108,7 @@ def test_gaps_prints_a_table_or_json(command: Command) -> None:
 def test_openapi_prints_the_document_with_the_given_server_first(command: Command) -> None:
     document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
     assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")
+    assert json.loads(command("openapi", "--openapi", "3.0")[1])["openapi"] == "3.0.3"
 
 
 def test_ready_waits_and_prints_the_result(command: Command) -> None:

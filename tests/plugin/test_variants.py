@@ -57,6 +57,24 @@ _RELYING = """
 """
 
 
+@pytest.mark.parametrize(
+    ("source", "option", "code"),
+    [
+        ("def test(petstore): assert call(petstore)[0] == 200", "40", pytest.ExitCode.OK),
+        (
+            "def test(petstore): assert petstore.behaviour.list_order == 'id_ascending'",
+            "40",
+            pytest.ExitCode.TESTS_FAILED,
+        ),
+        ("def test(petstore): assert petstore is None", "40", pytest.ExitCode.TESTS_FAILED),
+        ("def test(petstore): pass", "many", pytest.ExitCode.USAGE_ERROR),
+        ("", "40", pytest.ExitCode.NO_TESTS_COLLECTED),
+    ],
+)
+def test_the_exit_code_says_whether_something_is_leaned_on(inner: Inner, source: str, option: str, code: int) -> None:
+    assert inner(source, "--petstore-explore", option).ret == code
+
+
 @pytest.mark.untraced
 def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> None:
     result = inner(_RELYING, "--petstore-explore=60", "-q", "--tb=no")

@@ -187,7 +187,7 @@ def test_a_create_with_a_lost_response_is_not_retried_and_is_in_the_receipt(faul
     receipt = tmp_path / "receipt.jsonl"
     with PetStoreMock(seed=30) as petstore:
         petstore.inject(fault, on="createPet", at="after_commit", times=1)
-        verdict = ask(petstore.url, petstore.api_key, timeout=0.3, allow_create=ENOUGH, receipt=receipt)
+        verdict = ask(petstore.url, petstore.api_key, timeout=1.5, allow_create=ENOUGH, receipt=receipt)
         bodies = [entry.body for entry in petstore.journal.for_operation("createPet") if entry.body]
         made = {pet["id"] for pet in petstore.pets[30:]}
     named = [body for body in bodies if b"Verify" in body]
