@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "serve": "serve the fake on a port until Ctrl-C",
     "ready": "wait until a stub is ready; exit with 0, or with 1 if it is not",
     "gaps": "print the gaps of the interface and their alternatives",
-    "openapi": "print the interface as an OpenAPI 3.1 document",
+    "openapi": "print the interface as an OpenAPI document",
     "verify": "check whether a service keeps the contract",
     "learn": "detect the choices of a service, and write them for the fixture and the stub",
 }
