@@ -196,9 +196,9 @@ class PetStore(Stays):
         return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change ``fields`` of the animal ``pet_id`` and return it. ``status=None`` removes the status.
+        """Change ``fields`` of the animal ``pet_id``, as another actor of the store would, and return it.
 
-        This stands for another actor: the interface shows no operation that changes a status (§3).
+        ``status=None`` removes the status.
 
         Raises:
             PetStoreMockError: there is no such animal, or a field is invalid.

@@ -157,6 +157,11 @@ def test_an_invalid_body_is_refused_and_changes_nothing(
     assert door.petstore.pets == []
 
 
+@pytest.mark.parametrize(("count", "words"), [(-1, "at least 0"), (10_000_001, "at most 1000000"), ("x", "an integer")])
+def test_an_invalid_count_is_refused_as_a_count(door: Door, count: object, words: str) -> None:
+    assert door("POST", "pets", {"count": count}).json["detail"].startswith(f"body.count must be {words}, got ")
+
+
 def test_the_nearest_name_is_suggested_for_each_unknown_member(door: Door) -> None:
     cases: tuple[tuple[str, str, Any, str], ...] = (
         ("PUT", "world", {"sed": 1}, "seed"),

@@ -124,7 +124,8 @@ def test_a_revoked_key_is_reported_as_revoked_and_not_as_a_leak(door: Door, way:
         reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
         assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
     entries = door("GET", "requests", world="a").json["requests"]
-    assert [(one["condition"], [*one["violations"]]) for one in entries] == [("revoked_key", [])] * 2
+    told = [(one["condition"], [found["field"] for found in one["violations"]]) for one in entries]
+    assert told == [("revoked_key", ["Authorization"])] * 2, "one violation each"
     assert (door("GET", "leaks").json["total"], door("DELETE", "keys/never").status) == (0, 404)
 
 

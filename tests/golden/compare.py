@@ -1,6 +1,6 @@
-"""Compares the output of the package with the golden files beside this module.
+"""Compares output of the package with the golden files in this folder.
 
-``GOLDEN=write`` writes the golden files again. ``GOLDEN=folder`` writes them to that folder, to compare two trees.
+``GOLDEN=write`` writes the golden files. ``GOLDEN=folder`` writes them to another folder.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["hold", "hold_json"]
 
 HERE: Final = Path(__file__).parent
-# Text that differs from run to run, and its replacement.
+# Patterns of text that varies between runs, with their replacements.
 _VARIES: Final = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"petstore-[0-9a-f]{8}-\d{6}"), "KEY"),
-    (re.compile(r" *\b\d+\.\d+ m?s\b *"), " N ms  "),  # the longest duration sets the width of a column
+    (re.compile(r" *\b\d+\.\d+ m?s\b *"), " N ms  "),  # with the spaces, because the width of the column varies
     (re.compile(r'"(time|wait)": [\d.e-]+'), r'"\1": N'),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)?"), "MOMENT"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "DATE"),
@@ -36,12 +36,12 @@ _VARIES: Final = (
 
 
 def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
-    """Assert that a text is equal to a golden file.
+    """Assert that a text is the same as a golden file.
 
     Args:
-        name: the name of the file.
-        text: the text.
-        also: further words that differ from run to run, such as a temporary folder, with their replacements.
+        name: the name of the golden file.
+        text: the output to compare.
+        also: replacements for other text that varies between runs, such as a temporary folder.
     """
     for word, instead in (also or {}).items():
         text = text.replace(word, instead)
@@ -53,10 +53,10 @@ def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
         (folder / name).write_text(text, encoding="utf-8")
         pytest.skip(f"written to {folder / name}")
     golden = HERE / name
-    assert golden.is_file(), f"expected a golden file {golden.name}: write it with GOLDEN=write"
+    assert golden.is_file(), f"{golden.name} does not exist: run with GOLDEN=write"
     assert text == golden.read_text(encoding="utf-8")
 
 
-def hold_json(name: str, value: Any) -> None:  # noqa: ANN401  # a JSON value is any value
-    """Assert that a JSON value is equal to a golden file. The order of members counts."""
+def hold_json(name: str, value: Any) -> None:  # noqa: ANN401  # a JSON value
+    """Assert that a JSON value is the same as a golden file, including the order of its members."""
     hold(name, json.dumps(value, ensure_ascii=False, indent=1))
