@@ -35,7 +35,7 @@ _NOT_SENT: Final = _NotSent()
 
 
 class _Parameter(str):
-    """The text of a path or query parameter; it equals an integer by the integer's text."""
+    """The text of a path or query parameter; an integer criterion is compared with it as text."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class Criteria:
 
 
 def _is_argument(name: str, value: object) -> bool:
-    """Return whether ``status`` means the argument, which is text; as an integer, it means the HTTP status."""
+    """Return whether a ``status`` is the argument, which is text; an integer is the HTTP status."""
     return name == "status" and (value is None or isinstance(value, str))
 
 
@@ -190,7 +190,7 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
 
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
-    """Return the value of a test in the form that is compared."""
+    """Return the value of a criterion in the form that ``differences`` compares."""
     _require_type(name, value)
     if name in {"query", "headers"} and not is_object(value):
         refuse(f"expected {name} as a mapping; got another value")  # the value may be a key

@@ -64,7 +64,7 @@ class Exchange:
     duration: float = 0.0  #: seconds from the first byte of the request to the response, by the real clock
     condition: Condition | None = None  #: why the fake refused it, or None
     detail: str = ""  #: more about the refusal
-    violations: tuple[Violation, ...] = ()  #: the broken rules; of very many, only the first
+    violations: tuple[Violation, ...] = ()  #: the first broken rules; ``omitted`` counts the others
     omitted: int = 0  #: how many more rules it broke
     fault: Fault | None = None  #: the fault that it met; if it met two, the one after the commit
     delayed_by: Fault | None = None  #: the delay that it met before that fault
@@ -105,7 +105,7 @@ class Exchange:
             self.changed(self)
 
     def trim(self) -> None:
-        """Keep the first 64 KiB of each body, in copies: others still need the whole request and response."""
+        """Keep the first 64 KiB of each body. Other users of the request and the response keep the whole bodies."""
         request, response = self.request, self.response
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
@@ -138,7 +138,10 @@ class Exchange:
 
     @property
     def url(self) -> str:
-        """The URL in a form that parsers accept; 127.0.0.1:8080 replaces an invalid ``Host``. Copies mask keys."""
+        """The URL in a form that every URL parser accepts.
+
+        127.0.0.1:8080 replaces a missing or invalid ``Host``. Keys are masked only in copies of the exchange.
+        """
         target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target

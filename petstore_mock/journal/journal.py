@@ -96,7 +96,7 @@ class Journal(Stays):
         self.clears += 1
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
-        """Call ``listener`` when an exchange begins, and when a held one ends, in its thread; it must not raise."""
+        """Call ``listener`` with each new or later ended exchange, in the thread that handles it. It must not raise."""
         self._listeners[listener] = None
 
     def unlisten(self, listener: Callable[[Exchange], object]) -> None:
@@ -125,8 +125,8 @@ class Journal(Stays):
     def lost(self) -> EvictedError:
         """Return the error of a call that needs dropped requests."""
         return EvictedError(
-            f"expected a call that needs only the newest {self.limit} requests, which the journal keeps; "
-            f"it dropped {self.evicted} of {self.total}: call earlier, reset in between, or raise serve --keep-requests"
+            f"expected a call that needs only the newest {self.limit} requests; the journal dropped {self.evicted} of "
+            f"{self.total}: call earlier, reset in between, or raise serve --keep-requests"
         )
 
     def __len__(self) -> int:
@@ -364,7 +364,7 @@ def _times(count: int) -> str:
 
 def _task_runs() -> bool:
     """Return whether an asyncio task runs in this thread; Playwright's synchronous tests have a loop without one."""
-    asyncio: Any = sys.modules.get("asyncio")  # no loop can run if nothing imported it
+    asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
     try:
         return asyncio is not None and asyncio.current_task() is not None
     except RuntimeError:  # no loop runs

@@ -70,7 +70,7 @@ def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
 
 
 def _page_limit(exchange: Exchange, operation: Operation) -> int:
-    """Return the most animals of a page: the requested limit within its bounds, else the default (§8)."""
+    """Return the limit of a page (§8): the requested one within its bounds, else the default."""
     bounds: Mapping[str, int] = parameters(operation)["limit"]
     try:
         return min(max(int(exchange.query["limit"]), bounds["minimum"]), bounds["maximum"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TITLE: Final = "petstore journal of "
 
 _WIDEST: Final = 60  # characters of a column; a longer cell shifts only its own line
-_LINES: Final = 50  # the newest requests, in a report
+_LINES: Final = 50  # newest requests in a report
 _DETAILS: Final = 10  # violations shown in full
 _PROBLEMS: Final = 120  # problems in one error; a client in a loop may break a rule thousands of times
 _SHOWN: Final = 500  # characters of a reason
@@ -91,8 +91,8 @@ def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
 
 def add_note(error: BaseException, whose: str, report: Callable[[], str], problems: Iterable[str] = ()) -> None:
     """Add the journal as a note to an exception that leaves the block of a mock."""
-    said = str(error)
-    also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in said]
+    message = str(error)
+    also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in message]
     if isinstance(error, Exception):
-        with suppress(Exception):  # a frozen exception takes no notes, and must not be replaced by another one
+        with suppress(Exception):  # a frozen exception raises here, but the test must see that exception
             error.add_note("\n".join([f"{TITLE}{whose}:", *also, report()]))

@@ -21,7 +21,7 @@ try:
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 except ImportError as error:
     raise PetStoreMockError(
-        'expected trustme, which makes certificates, to be installed: pip install "petstore-mock[tls]"; '
+        'expected trustme, which makes certificates, to be installed: pip install "petstore-mock[tls]", '
         "or pass your own certificate to serve with --tls-cert and --tls-key"
     ) from error
 
@@ -37,7 +37,7 @@ _NAME: Final = "petstore-mock"
 
 @cache
 def authority() -> tuple[trustme.CA, str]:
-    """Return the authority of this process, and the PEM file of its certificate. Its key is in no file."""
+    """Return the authority of this process, and the PEM file of its certificate. No file has its key."""
     made = trustme.CA(organization_name=_NAME)
     directory = tempfile.mkdtemp(prefix="petstore-mock-")
     path = f"{directory}/ca.pem"

@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
         self.send: Callable[[bytes | memoryview], None] = self.transport.write
-        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than the rest of a request
+        if hasattr(transport, "max_size"):  # asyncio's buffer of 256 KiB for each read costs more than all else
             self.transport.max_size = _READ_SIZE
         self._shared.connections.add(self)
 

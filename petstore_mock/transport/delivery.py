@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Failed = Callable[[BaseException], Response]  # returns the response to a bug in the fake
 
-_TICK: Final = 0.01  # least seconds between two pieces of a dribbled body
+_TICK: Final = 0.01  # seconds, at least, between two pieces of a dribbled body
 # SO_LINGER with a timeout of 0 makes close() send a RST. Windows has two 16-bit members.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 

@@ -85,7 +85,7 @@ class Listener(HTTPServer):
         return found
 
     def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
-        """Call the test's handler; for an exception, the client gets a 500 and the test fails."""
+        """Call the test's handler, in a thread. If it raises, the client gets a 500 and the test fails."""
         try:
             made: Any = expectation.respond(asked)
             response = made if isinstance(made, Response) else Response(made)

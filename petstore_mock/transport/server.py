@@ -167,7 +167,7 @@ class Server:
             for connection in list(self._shared.connections):
                 if numbers is None or connection.number in numbers:
                     connection.close(busy=busy)
-            self._loop.call_soon(done.set)  # runs after the closes that the loop has queued above
+            self._loop.call_soon(done.set)  # runs after the closes queued above
 
         if self.is_alive:
             self._loop.call_soon_threadsafe(close)
@@ -196,7 +196,7 @@ class Server:
             self._loop.remove_reader(sock)
             sock.close()
         while self._shared.connections or self._tasks:
-            for task in self._tasks if self._tls is not None else ():  # handshakes; plain connections need one turn
+            for task in self._tasks if self._tls is not None else ():  # only handshakes take more than one turn
                 task.cancel()
             for connection in list(self._shared.connections):
                 connection.shut()
@@ -237,7 +237,7 @@ class Server:
         self._loop.call_later(_SWEEP, self._sweep)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Report an exception of the loop: log one of the system, fail the test for a bug in the fake."""
+        """Log an error of the operating system; let any other exception fail the test."""
         error = context.get("exception")
         if error is None or isinstance(error, OSError):
             _log.error("%s", context.get("message"), exc_info=error)

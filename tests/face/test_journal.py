@@ -115,7 +115,7 @@ PLACES: dict[str, tuple[str, list[tuple[str, str]], str | None]] = {
 
 @pytest.mark.parametrize("options", [{}, {"api_key": JWT}], ids=["issued", "long"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_key_shows_nowhere(petstore: Face, place: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_key_is_never_shown(petstore: Face, place: str, options: dict[str, Any], tmp_path: Path) -> None:
     target, fields, body = PLACES[place]
     with petstore.fresh(**options) as inner, Client(inner) as client:
         key = inner.api_key
@@ -177,7 +177,7 @@ def test_a_journal_is_a_sequence(petstore: Face, client: Client) -> None:
 
 
 @on_a_socket
-def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
+def test_the_journal_is_written_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
     client.create(name="Rex", categoryId="1")
     petstore.journal.to_har(tmp_path / "j.har")
     (entry,) = json.loads((tmp_path / "j.har").read_text())["log"]["entries"]

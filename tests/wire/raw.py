@@ -86,7 +86,7 @@ def parse_head(head: bytes) -> Received:
         name, colon, value = one.partition(": ")
         assert colon, f"no field: {one!r}"
         assert name.strip() == name
-        assert name.lower() not in fields, f"{name} is there twice"
+        assert name.lower() not in fields, f"{name} occurs twice"
         fields[name.lower()] = value
     return Received(int(status), reason, fields)
 

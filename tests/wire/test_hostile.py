@@ -23,7 +23,9 @@ LIST = get()
 
 
 @pytest.mark.parametrize("part", [b"", b"GET", LIST[:-2], post()[:-3], CHUNKED + b"5\r\nab"], ids=len)
-def test_reset_within_a_request_is_survived(dial: Callable[[], Raw], petstore: PetStoreMock, part: bytes) -> None:
+def test_reset_within_a_request_disturbs_no_other_client(
+    dial: Callable[[], Raw], petstore: PetStoreMock, part: bytes
+) -> None:
     for _ in range(20):
         dial().send(part).reset()
     assert dial().call(OTHER).status == 204
@@ -83,7 +85,7 @@ def attack(petstore: PetStoreMock) -> None:
 
 @pytest.mark.untraced
 def test_hostile_clients_leave_no_resources_behind(home: PetStoreMock) -> None:
-    """The numbers of threads and descriptors and the memory return to their level."""
+    """Threads, descriptors and memory return to their earlier level."""
     with Raw(home) as client:
         assert client.call(post(b"{}")).status == 400  # so that the first refusal has made its imports
     idle = open_descriptors() + 4  # descriptors that the process opens once

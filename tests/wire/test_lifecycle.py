@@ -256,7 +256,8 @@ def test_interpreter_exits_with_open_and_hanging_connections() -> None:
             client.send((get(), get("/v1/pets/1"), OTHER)[number % 3])
         eventually(lambda: len(petstore.journal) == 10, "all requests")
         sys.unraisablehook = lambda _: None  # the sockets of this script
-        print(sorted({"hypothesis", "pytest", "uvloop", "trustme"} & set(sys.modules)))  # none to listen
+        # Listening imports none of these.
+        print(sorted({"hypothesis", "pytest", "uvloop", "trustme"} & set(sys.modules)))
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
 
@@ -271,10 +272,10 @@ def test_fork_keeps_the_parent_serving_and_advises_the_child() -> None:
             try:
                 petstore.url
             except PetStoreMockError as error:
-                told = str(error)
+                advice = str(error)
             with PetStoreMock(api_key=KEY) as own, Raw(own) as other:
                 assert other.call(get()).status == 200
-            os._exit(0 if "spawn" in told else 1)
+            os._exit(0 if "spawn" in advice else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert idle.call(get()).status == 200
         idle.socket.close()

@@ -190,7 +190,7 @@ def large(petstore: PetStoreMock) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_client_that_does_not_read_stops_the_serving_of_its_requests(
+def test_server_stops_serving_a_client_that_does_not_read(
     dial: Callable[..., Raw], settle: Callable[[], None], petstore: PetStoreMock, large: bytes, known: bool
 ) -> None:
     """Responses and requests wait in bounded buffers. Once the client reads, it receives all responses."""

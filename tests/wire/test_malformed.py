@@ -220,7 +220,7 @@ def test_pipelined_refusal_arrives_in_order(client: Raw, petstore: PetStoreMock)
     [b"G", GET, post()[:-1], CHUNKED + b"5\r\nab", CHUNKED + b"1d\r\n" + REX + b"\r\n0\r\n"],
     ids=["line", "fields", "length", "chunk", "trailers"],
 )
-def test_request_cut_short_is_400_when_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
+def test_incomplete_request_is_400_if_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
     client.send(part).half_close()
     assert client.response().status == 400
     assert client.is_closed()

@@ -119,7 +119,7 @@ def test_missing_extra_is_named() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["https", "http"])
-def test_connection_is_kept_and_requests_may_come_together(petstore: PetStoreMock, scheme: str) -> None:
+def test_connection_is_kept_and_requests_may_arrive_together(petstore: PetStoreMock, scheme: str) -> None:
     """An absolute http:// target is served (RFC 9112 §3.2.2). RFC 9110 §7.4 requires TLS for https:// only."""
     last = get(f"{scheme}://x/v1/pets", "Connection: close")
     with shake(petstore, suppress_ragged_eofs=False) as client:  # a FIN without close_notify would raise
@@ -132,7 +132,7 @@ def test_connection_is_kept_and_requests_may_come_together(petstore: PetStoreMoc
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl.TLSVersion) -> None:
+def test_session_resumption_does_not_skip_a_fault(petstore: PetStoreMock, version: ssl.TLSVersion) -> None:
     context = petstore.tls.client_context()
     context.minimum_version = context.maximum_version = version
     with shake(petstore, context) as client:
@@ -145,7 +145,7 @@ def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "error"),
     [
         # Until Python 3.12, ssl reports ECONNRESET as an end; http.client then raises the subclass RemoteDisconnected.
         (faults.reset(), ConnectionResetError),
@@ -156,13 +156,13 @@ def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl
     ids=str,
 )
 def test_wire_fault_is_the_same_as_without_tls(
-    petstore: PetStoreMock, fault: faults.Fault, told: type[Exception]
+    petstore: PetStoreMock, fault: faults.Fault, error: type[Exception]
 ) -> None:
     petstore.inject(fault, times=1)
     context = petstore.tls.client_context()
     with contextlib.closing(http.client.HTTPSConnection(*address_of(petstore), context=context)) as connection:
         connection.request("GET", "/v1/pets", headers=petstore.headers)
-        with pytest.raises(told):
+        with pytest.raises(error):
             connection.getresponse().read()
 
 
@@ -219,13 +219,13 @@ def test_http_2_is_refused_and_not_negotiated(petstore: PetStoreMock) -> None:
             assert client.recv(65536).startswith(b"HTTP/1.1 505 ")
 
 
-@pytest.mark.parametrize("said", [b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01", b""], ids=["no TLS", "half", "none"])
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01", b""], ids=["no TLS", "half", "none"])
 def test_failed_handshakes_disturb_no_other_client(
-    petstore: PetStoreMock, said: bytes, capfd: pytest.CaptureFixture[str]
+    petstore: PetStoreMock, sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(30):
         with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
-            client.sendall(said)
+            client.sendall(sent)
             client.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 read(client)
@@ -248,10 +248,10 @@ def test_half_open_handshakes_block_neither_clients_nor_a_stop(petstore: PetStor
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_flaw_of_the_certificate_is_the_only_one(petstore: PetStoreMock, flaw: str) -> None:
-    fault, told = FLAWS[flaw]
+def test_certificate_has_only_the_planned_flaw(petstore: PetStoreMock, flaw: str) -> None:
+    fault, error = FLAWS[flaw]
     handle = petstore.inject(fault, times=3)
-    with pytest.raises(ssl.SSLCertVerificationError, match=told):
+    with pytest.raises(ssl.SSLCertVerificationError, match=error):
         shake(petstore)
     assert call(petstore, unchecked()) == 200, "a client that checks nothing must succeed"
     context = petstore.tls.client_context()

@@ -1,4 +1,4 @@
-"""Servers, clients and frameworks of others call the WSGI and the ASGI application."""
+"""The WSGI and the ASGI application under servers, clients and frameworks of third parties."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_delay_does_not_block_other_requests(petstore: PetStoreMock) -> None:
     assert asgi(petstore, act) == [200, 503]
 
 
-def test_it_can_be_mounted(petstore: PetStoreMock) -> None:
+def test_the_applications_can_be_mounted(petstore: PetStoreMock) -> None:
     client = TestClient(Starlette(routes=[Mount("/fake", app=petstore.asgi)]), headers=petstore.headers)
     assert client.get("/fake/v1/pets?limit=1").json() == petstore.pets
     assert petstore.journal.last.target == "/v1/pets?limit=1"

@@ -53,16 +53,16 @@ def test_spaces_around_a_field_value_are_dropped_and_the_version_is_kept(petstor
 class Input(io.BytesIO):
     """The input of an application; it counts the bytes that the application reads."""
 
-    taken = 0
+    count = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(size)
-        self.taken += len(data)
+        self.count += len(data)
         return data
 
 
 ENDS = {"wsgi.input_terminated": True}  # set by servers that decode chunked bodies
-# The environ about the body, the input, the status, the condition, and the number of bytes read.
+# Variables that describe the body, the input, the status, the condition, and the number of bytes read.
 BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
     ({"CONTENT_LENGTH": "29"}, REX + b"the next request of the connection", 201, None, 29),
     (ENDS, REX, 201, None, 29),
@@ -77,9 +77,9 @@ BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "content", "status", "condition", "taken"), BODIES, ids=range(len(BODIES)))
+@pytest.mark.parametrize(("variables", "content", "status", "condition", "count"), BODIES, ids=range(len(BODIES)))
 def test_the_environ_decides_the_length_of_the_body(
-    petstore: PetStoreMock, said: dict[str, Any], content: bytes, status: int, condition: str | None, taken: int
+    petstore: PetStoreMock, variables: dict[str, Any], content: bytes, status: int, condition: str | None, count: int
 ) -> None:
     stream = Input(content)
     statuses: list[str] = []
@@ -88,10 +88,10 @@ def test_the_environ_decides_the_length_of_the_body(
         statuses.append(line)
         return lambda _data: None
 
-    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "CONTENT_TYPE": "application/json", **said}
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "CONTENT_TYPE": "application/json", **variables}
     environ |= {"HTTP_AUTHORIZATION": f"Bearer {petstore.api_key}", "wsgi.input": stream}
     b"".join(petstore.app(environ, start_response))
     assert statuses[0].startswith(f"{status} ")
-    assert stream.taken == taken
+    assert stream.count == count
     found = petstore.journal.last.condition
     assert (found and found.name, len(petstore.pets)) == (condition, status == 201)

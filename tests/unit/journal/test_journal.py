@@ -60,7 +60,7 @@ def test_evicted_requests_are_never_guessed() -> None:
         "har": lambda: journal.to_har("never-written.har"),
     }
     for question in questions.values():
-        with pytest.raises(EvictedError, match="it dropped 3 of 5"):
+        with pytest.raises(EvictedError, match="dropped 3 of 5"):
             question()
 
 
