@@ -23,7 +23,7 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
-    """Return a shell command that repeats a request; empty if its target is no path or its body was not read."""
+    """Return a shell command that repeats a request; empty if it has no path or its body was not read."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = masked_copy(exchange)
@@ -48,12 +48,14 @@ def _header(name: str, value: str) -> str:
     scheme, _, key = value.partition(" ")
     if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
         return f'"{name}: {scheme} $PETSTORE_KEY"'
-    return _quote(f"{name}: {value}" if value else f"{name};")  # the semicolon makes curl send an empty field
+    # A semicolon makes curl send an empty field.
+    return _quote(f"{name}: {value}" if value else f"{name};")
 
 
 def _body(exchange: Exchange) -> str:
     plain = text_of(exchange.body) or ""
-    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")  # @ makes curl read a file
+    # curl reads a file for a body that begins with @.
+    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")
     if plain and is_readable and exchange.body_size <= _LONGEST_BODY:
         return shlex.quote(plain)
     return f"@body-of-{exchange.body_size}-bytes"

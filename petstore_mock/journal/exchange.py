@@ -194,7 +194,10 @@ class Exchange:
 
     @property
     def response_body(self) -> bytes:
-        """The body of the response, at most its first 64 KiB; empty for HEAD. Truncating faults do not shorten it."""
+        """The body of the response, at most its first 64 KiB; empty for HEAD.
+
+        A fault that truncates the response does not shorten it.
+        """
         response = self._gone_out
         return b"" if response is None or self.method == "HEAD" else response.body
 
@@ -233,7 +236,7 @@ class Exchange:
 
     @property
     def where(self) -> str:
-        """The section in parentheses after a space: `` (§4.1)``, `` (RFC 9110 §15.5.6)``; empty without a section."""
+        """The section after a space: `` (§4.1)`` or `` (RFC 9110 §15.5.6)``; empty without a section."""
         section = self.section or ""
         return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
 
@@ -248,7 +251,7 @@ class Exchange:
 
     @property
     def why(self) -> str:
-        """The fault that the request met and the condition of its refusal, as ``fault reset(); invalid_body (§2)``."""
+        """The fault and the condition of the refusal: ``fault reset(); invalid_body (§2)``."""
         parts = [f"fault {self.fault}"] if self.fault is not None else []
         parts += [f"{self.condition.name}{self.where}"] if self.condition is not None else []
         return self.masked("; ".join(parts))

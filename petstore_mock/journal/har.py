@@ -82,7 +82,8 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     return {
         "status": exchange.status or 0,
         "statusText": reason_phrase(exchange.status or 0),
-        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,  # the server's version (RFC 9110 §6.2)
+        # A server sends its own version (RFC 9110 §6.2).
+        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,
         "cookies": [],
         "headers": _pairs(exchange.response_fields),
         "content": {

@@ -344,7 +344,9 @@ class Journal(Stays):
     # Export
 
     def to_har(self, path: str | PathLike[str]) -> None:
-        """Write the exchanges to the file ``path`` as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
+        """Write the exchanges to the file ``path`` as an HTTP Archive (HAR 1.2).
+
+        The developer tools of browsers open such files.
 
         Raises:
             EvictedError: the journal dropped some requests.
@@ -363,7 +365,8 @@ def _times(count: int) -> str:
 
 
 def _task_runs() -> bool:
-    """Return whether an asyncio task runs in this thread; Playwright's synchronous tests have a loop without one."""
+    """Return whether an asyncio task runs in this thread."""
+    # Playwright's synchronous tests have a loop without a task.
     asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
     try:
         return asyncio is not None and asyncio.current_task() is not None

@@ -58,7 +58,8 @@ def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
     except ValueError as error:
         refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
     context = server_context()
-    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""  # with it, clients report the root as untrusted
+    # With the root in the chain, clients report that they do not trust it.
+    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""
     with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
         context.load_cert_chain(path)
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()

@@ -76,7 +76,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
         self.send: Callable[[bytes | memoryview], None] = self.transport.write
-        if hasattr(transport, "max_size"):  # asyncio's buffer of 256 KiB for each read costs more than all else
+        # asyncio's buffer of 256 KiB for each read costs more than the rest of a request.
+        if hasattr(transport, "max_size"):
             self.transport.max_size = _READ_SIZE
         self._shared.connections.add(self)
 
@@ -110,7 +111,8 @@ class Connection(asyncio.Protocol):
         self._draining = True
         if self._held is not None:
             self._held.gone()
-        if isinstance(exc, SSLError) and not self._exchange:  # TLS 1.3 clients reject a certificate after the handshake
+        # TLS 1.3 clients reject a certificate after the handshake.
+        if isinstance(exc, SSLError) and not self._exchange:
             self._shared.handler.handshake_failed(words_of(exc))
 
     def pause_writing(self) -> None:
@@ -118,7 +120,8 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.writable.set()
-        self.loop.call_soon(self._serve)  # in the next turn, because asyncio calls this from inside its own write
+        # The next turn serves, because asyncio calls this method from inside its own write.
+        self.loop.call_soon(self._serve)
 
     # Reading
 

@@ -11,7 +11,8 @@ PROXIES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL
 _NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read either; most prefer the second
 _lock: Final = Lock()
 _hosts: Final[dict[object, str]] = {}  # by listener
-_written: Final[dict[str, tuple[str | None, str]]] = {}  # by variable: the value before, and the value that we wrote
+# For each variable: the value before, and the value that we wrote.
+_written: Final[dict[str, tuple[str | None, str]]] = {}
 
 
 def exempt(listener: object, host: str) -> None:

@@ -137,7 +137,7 @@ def check_line(size: int) -> None:
 
 @lru_cache(maxsize=1024)  # clients send the same fields again and again
 def check_head(line: int, fields: Fields) -> None:
-    """Refuse a head that HTTP forbids or the fake does not serve. ``line`` is the size of the request line in bytes."""
+    """Refuse a head that HTTP forbids or the fake does not serve; ``line`` is the size of its first line in bytes."""
     check_line(line)
     size = line + sum(len(name) + len(value) + len(": \r\n") for name, value in fields) + len("\r\n\r\n")
     if size > HEAD_LIMIT:
@@ -236,7 +236,8 @@ def _read_framing(head: Head) -> None:
 def _read_fields(rest: bytes) -> Fields:
     """Return the field lines that llhttp has validated and split."""
     parser = _Parser()
-    parser.feed(b"POST / HTTP/1.1\r\n" + rest)  # not the real line, because llhttp treats CONNECT differently
+    # A fixed request line, because llhttp treats CONNECT differently.
+    parser.feed(b"POST / HTTP/1.1\r\n" + rest)
     if not parser.has_head:
         raise RequestError("malformed_request", "expected an empty line at the end of the header fields")
     return Fields(parser.fields)
@@ -277,8 +278,8 @@ class _Parser:
 
     def take(self, buffer: bytearray) -> bool:
         """Remove the chunks from ``buffer`` and decode them; return whether the body is complete."""
-        # llhttp does not report where a message ended. A chunked message ends with a line, so llhttp gets one line at a
-        # time, and never the bytes of the next request.
+        # llhttp does not report where a message ended. A chunked message ends with a line.
+        # So llhttp gets one line at a time, and never the bytes of the next request.
         if not self.has_head:
             self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         while buffer and not self._is_whole:

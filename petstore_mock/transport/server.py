@@ -196,7 +196,8 @@ class Server:
             self._loop.remove_reader(sock)
             sock.close()
         while self._shared.connections or self._tasks:
-            for task in self._tasks if self._tls is not None else ():  # only handshakes take more than one turn
+            # Without TLS, no task takes more than one turn.
+            for task in self._tasks if self._tls is not None else ():
                 task.cancel()
             for connection in list(self._shared.connections):
                 connection.shut()
@@ -213,8 +214,8 @@ class Server:
                 task = self._loop.create_task(self._connect(sock, self._accepted))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-        except (BlockingIOError, ConnectionError):  # no more connections, or the client closed this one already
-            pass
+        except (BlockingIOError, ConnectionError):
+            pass  # no more connections, or the client closed this one already
         except OSError as error:
             _log.error("the server can't accept a connection and will try again: %s", error)
             self._loop.remove_reader(listening)
@@ -246,7 +247,8 @@ class Server:
 
 
 def _listen(host: str, port: int) -> list[_socket.socket]:
-    """Return listening sockets, one for each address family: clients of localhost differ in which they try first."""
+    """Return listening sockets, one for each address family of ``host``."""
+    # Clients of localhost differ in the family that they try first.
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
     require(host != "*", "an address of this machine", host=host)  # glibc resolves * to loopback only
     sockets: list[_socket.socket] = []

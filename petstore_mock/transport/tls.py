@@ -25,15 +25,16 @@ _SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
 _DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")
 _wait_for = asyncio.wait_for  # bound here, because tests replace the public name
 
-ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]  # returns the context for a flaw of the certificate
+# Returns the server context for a flaw of the certificate.
+ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]
 
 
 def server_context() -> ssl.SSLContext:
     """Return a server context without a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # No tickets: a resumed session shows no certificate, and would skip a fault. TLS 1.2 also resumes by session ID,
-    # but only in the same context, and each certificate has its own context.
+    # No tickets: a resumed session shows no certificate, and would skip a fault.
+    # TLS 1.2 also resumes by session ID, but only in the same context. Each certificate has its own context.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     context.set_alpn_protocols(["http/1.1"])
