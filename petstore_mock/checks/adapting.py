@@ -12,7 +12,7 @@ import concurrent.futures
 import inspect
 import threading
 import weakref
-from collections.abc import AsyncIterable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Methods = Mapping[str, str | Callable[..., Any]]
 
 LOOP_THREAD: Final = "petstore-mock-loop"
+PLAYER_THREAD: Final = "petstore-mock-player"
+OWN_THREADS: Final = frozenset({LOOP_THREAD, PLAYER_THREAD})
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
 _MOMENT: Final = 0.1  # seconds that the tasks of a call, or of a closed client, may take to end
@@ -53,14 +55,12 @@ class PetClient(Protocol):
 class AdaptedClient:
     """A client whose calls are values; refuses a client without a method that fits."""
 
-    def __init__(
-        self, make_client: Callable[[Any], Any], petstore: PetStore, *, methods: Methods | None = None
-    ) -> None:
+    def __init__(self, make_client: Callable[[Any], Any], petstore: PetStore, methods: Methods | None = None) -> None:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
         self.tasks_go_on = False  # whether tasks outlast the call that began them
-        self.tasks_left: list[str] = []  # the names of tasks that go on after the close
+        self.tasks_left: list[str] = []  # that go on after the close, in words
         made = self._made(make_client, petstore)
         self.client: Any = made
         self.closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
@@ -80,23 +80,23 @@ class AdaptedClient:
         except RuntimeError as error:
             if "no running event loop" not in str(error):  # the complaint of asyncio, and of libraries on top of it
                 raise
-            return self.on_loop(made())
+            return self._on_loop(made())
 
-    def _operations(self) -> dict[str, tuple[str, ...]]:
-        is_class = isinstance(self.client, type)
-        found: dict[str, tuple[str, ...]] = {}
-        for name, row in OPERATIONS.items() if not is_class else ():
+    def _operations(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, row in OPERATIONS.items() if not isinstance(self.client, type) else ():
             with suppress(AttributeError):
-                method = self.method(row)
+                method = self._method(row)
                 found |= {name: _accepted(row, method)} if callable(method) else {}
         if not found:
             known = in_words(row.client_method for row in OPERATIONS.values())
-            hint = "make an instance of it" if is_class else "pass methods= with other names"
-            got = f"{shown(self.client)} ({type(self.client).__name__})"
-            refuse(f"expected make_client to return a client with {known}; got make_client(petstore)={got}: {hint}")
+            refuse(
+                f"expected make_client to return a client with {known}; got make_client(petstore)={shown(self.client)}"
+                f" ({type(self.client).__name__}): make an instance of a class, or pass methods= with other names"
+            )
         return found
 
-    def method(self, row: Operation) -> Any:  # noqa: ANN401
+    def _method(self, row: Operation) -> Any:  # noqa: ANN401
         """Return the client's own method for an operation; raise AttributeError where it has none."""
         target = self._methods.get(row.client_method, row.client_method)
         return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
@@ -115,34 +115,32 @@ class AdaptedClient:
             await asyncio.wait(tasks)
             return tasks
 
-        tasks: list[asyncio.Task[Any]] = self.on_loop(gathered())
+        tasks: list[asyncio.Task[Any]] = self._on_loop(gathered())
         return tasks
 
     def _begun(self, call: Call) -> Any:  # noqa: ANN401
         positional, keywords = call.python
-        return self.method(call.row)(*positional, **keywords)
+        return self._method(call.row)(*positional, **keywords)
 
-    def is_async(self, operation: str) -> bool:
-        method = self.method(OPERATIONS[operation])
+    def is_async(self, call: Call) -> bool:
+        method = self._method(call.row)
         return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
     def _value(self, value: Any) -> Any:  # noqa: ANN401
-        if inspect.isawaitable(value) or _is_stream(value):
-            return self.on_loop(_awaited(value))
-        return value
+        return self._on_loop(_awaited(value)) if inspect.isawaitable(value) or _is_stream(value) else value
 
     def close(self) -> None:
         """Leave the client's block, or close it if it can be closed."""
         try:
             if self.closing is not None:
                 self._value(self.closing())
-                self.tasks_left = [] if self._loop is None else self.on_loop(_tasks_that_go_on())
+                self.tasks_left = [] if self._loop is None else self._on_loop(_tasks_that_go_on())
         finally:
             if self._loop is not None:
                 self._end_loop()
                 self._thread.join(_ENDS)
 
-    def on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    def _on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         """Run a coroutine on the client's loop and return its result."""
         with self._beginning:
             if self._loop is None:
@@ -173,22 +171,20 @@ class AdaptedClient:
 
 def checked_methods(methods: object) -> Methods:
     """Return ``methods`` if it maps methods of the interface to names or functions; refuse anything else."""
-    if methods is None:
-        return {}
     known = [row.client_method for row in OPERATIONS.values()]
-    if not is_object(methods):
+    given: object = {} if methods is None else methods
+    if not is_object(given):
         refuse(f"expected methods as a mapping of {in_words(known)} to names; got methods={shown(methods)}")
-    for name, target in methods.items():
+    for name, target in given.items():
         one_of(name, known, "name in methods=")
         fits = callable(target) or (isinstance(target, str) and target)
         require(fits, f"methods[{name!r}] to be the name of a method or a function of the client", target=target)
-    return methods
+    return given
 
 
-def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:
+def _accepted(row: Operation, method: Callable[..., Any]) -> list[str]:
     """Return the arguments that a method takes, by the interface's names; refuse a method that lacks a required one."""
-    rules = [schemas.schema(name) for name in (row.parameters_schema, row.body) if name is not None]
-    required = [name for one in rules for name in one.get("required", ())]
+    required = schemas.required_arguments(row)
     problem = _misfit(row, required, method)
     if problem is not None:
         name = row.client_method
@@ -196,11 +192,10 @@ def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:
             f"expected a client whose {name} takes {in_words(required)}; {problem}: methods={{{name!r}: ...}} takes a "
             "function of the client and these arguments"
         )
-    optional = [name for one in rules for name in one["properties"] if name not in required]
-    return (*required, *(name for name in optional if _misfit(row, [*required, name], method) is None))
+    return [name for name in schemas.arguments(row) if _misfit(row, {*required, name}, method) is None]
 
 
-def _misfit(row: Operation, names: list[str], method: Callable[..., Any]) -> str | None:
+def _misfit(row: Operation, names: Iterable[str], method: Callable[..., Any]) -> str | None:
     positional, keywords = Call(row.name, dict.fromkeys(names)).python
     with suppress(ValueError):  # written in C, for example
         signature = inspect.signature(method)
@@ -228,7 +223,7 @@ async def _tasks_that_go_on() -> list[str]:
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     if tasks:
         _, tasks = await asyncio.wait(tasks, timeout=_MOMENT)
-    return sorted(getattr(task.get_coro(), "__qualname__", task.get_name()) for task in tasks)
+    return sorted(f"task {getattr(task.get_coro(), '__qualname__', task.get_name())}" for task in tasks)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

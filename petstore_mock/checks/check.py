@@ -8,12 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from petstore_mock.checks.reading import copied, read_pet
-from petstore_mock.checks.wording import literal, raised, shortened
+from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,11 +97,6 @@ class Outcome:
     #: neither ended nor sent a request; else None.
     ended: Literal["hung", "stood still"] | None = None
 
-    @property
-    def is_unread(self) -> bool:
-        """Whether only its author knows the exception's meaning. A KeyError is a mistake of the client."""
-        return self.error is not None and self.kind is None and type(self.error).__module__ != "builtins"
-
     def __str__(self) -> str:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"
 
@@ -121,26 +115,12 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
         return outcome
 
 
-class Kept:
-    """The result of an earlier call, with a copy of it as it was."""
+class Kept(NamedTuple):
+    """The result of an earlier call, which its caller still holds."""
 
-    def __init__(self, call: Call, value: Any, read: ReadPet = read_pet) -> None:  # noqa: ANN401
-        self.call, self.value, self._read = call, value, read
-        self.renew()
-
-    def renew(self) -> None:
-        """Copy it anew: its caller may have changed it."""
-        self._copy = self._copied()
-
-    def _copied(self) -> Any:  # noqa: ANN401
-        with suppress(Exception):  # an object of the client's own may end with its client
-            return copied(self.value, self._read)
-        return None
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the object is another now."""
-        return bool(self._copied() != self._copy)
+    call: Call  #: the call
+    value: Any  #: the object
+    copy: Any  #: what the object was when the latest call began, as lists and dicts
 
 
 @dataclass
@@ -148,11 +128,9 @@ class Process:
     """Facts about the process of a client."""
 
     client: object = None  #: the client itself
-    shown: Sequence[tuple[str, str]] = ()  #: the texts that were logged, printed or warned of, each behind its verb
-    connections: int = 0  #: the open connections ...
-    allowed_connections: int = 0  #: ... and how many of them may be open
-    threads: int = 0  #: the threads that the client left behind at its close
-    tasks: Sequence[str] = ()  #: the names of its tasks that go on after its close
+    shown: Sequence[str] = ()  #: the texts that were logged, printed or warned of
+    connections: int = 0  #: how many connections are open, if they are more than the client needs
+    left: Sequence[str] = ()  #: the threads and tasks that the client left behind at its close, in words
     settings: Sequence[str] = ()  #: the changed settings of the program
 
 
@@ -196,25 +174,11 @@ class Broken(NamedTuple):
     """A broken rule whose section and words depend on the case."""
 
     sentence: str  #: what the client did, without its subject and without a full stop
-    section: str  #: the section of the interface, or the RFC
-    words: str  #: what that section says
+    section: str  #: the section of the interface, or the RFC; empty where none says it
+    words: str  #: what that section says or means
 
 
 Look = Callable[[Observation], str | Broken | None]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A check that failed; ``str()`` of it is the whole sentence, with the section and its words."""
-
-    check: Check
-    subject: str
-    broken: Broken
-
-    def __str__(self) -> str:
-        sentence, section, words = self.broken
-        where = section if section.startswith("RFC") else f"§{section}"
-        return f"{self.subject} {sentence} ({where}: {words})."
 
 
 @dataclass(frozen=True)
@@ -227,16 +191,18 @@ class Check:
 
     name: str  #: the name of the function
     section: str  #: the section of the interface, or the RFC, that the rule follows from
-    words: str  #: what that section says
+    words: str  #: what that section says or means
     needs: frozenset[Need]  #: what it looks at, of ``journal``, ``outcome``, ``process``
     look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
 
-    def find(self, seen: Observation) -> Finding | None:
-        """Return what is wrong; None where nothing is, or where the observation lacks what the check needs."""
+    def find(self, seen: Observation) -> str | None:
+        """Return what is wrong, in a sentence; None where nothing is, or where the observation lacks a need."""
         found = self.look(seen) if self.needs <= seen.offers else None
-        if isinstance(found, str):
-            found = Broken(found, self.section, self.words)
-        return None if found is None else Finding(self, seen.subject, found)
+        if found is None:
+            return None
+        sentence, section, words = found if isinstance(found, Broken) else (found, self.section, self.words)
+        rule = ": ".join(filter(None, (source(section, words), words)))
+        return f"{seen.subject} {sentence} ({rule})."
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
@@ -247,7 +213,7 @@ class Check:
             refuse(f"expected an observation with {in_words(sorted(missing))} for {self.name}; use checks.watched()")
         found = self.find(seen)
         if found is not None:
-            raise AssertionError(str(found))
+            raise AssertionError(found)
 
 
 def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> Callable[[Look], Check]:
@@ -256,8 +222,8 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     The function returns what the client did wrong, in words that follow the call (``"sent two requests"``), or None.
 
     Args:
-        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``.
-        words: what that section says.
+        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``; empty if none.
+        words: what that section says or means. Words that are not the interface's own show as an inference.
         needs: what the function looks at besides the call: ``"journal"`` (the requests), ``"outcome"`` (the result or
             the exception), ``"process"`` (output, connections, threads, settings). The check runs only where the
             observer offers it.

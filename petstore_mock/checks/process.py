@@ -10,14 +10,13 @@ import socket
 import sys
 import threading
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.adapting import LOOP_THREAD
-from petstore_mock.checks.attending import PLAYER_THREAD
+from petstore_mock.checks.adapting import OWN_THREADS
 from petstore_mock.checks.check import Process, check
-from petstore_mock.checks.wording import key_in, shortened, text_of, without_keys
+from petstore_mock.checks.reading import LIBRARIES, key_in, shortened, text_of, without_keys
 from petstore_mock.common.real import Lock, monotonic, sleep
 from petstore_mock.common.values import counted
 
@@ -26,40 +25,50 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.check import Observation
 
-MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
 _MOST_THREADS: Final = 8  # of a pool, which may end with the program
 _ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
 _MOMENT: Final = 0.1  # seconds that a few threads may take
 _PAUSE: Final = 0.002  # seconds between two looks
 
 
+@check(section="5", words="the text of an exception ends in logs and reports, and the key with it", needs=("outcome",))
+def key_not_in_errors(seen: Observation) -> str | None:
+    link = None if seen.outcome is None else seen.outcome.error
+    for _ in range(10):
+        if link is None:
+            return None
+        is_own = type(link).__module__.partition(".")[0] not in LIBRARIES  # the repr of a library's shows the request
+        texts = [text_of(str, link), text_of(repr, link) if is_own else "", *getattr(link, "__notes__", ())]
+        form = key_in("\n".join(texts), seen.keys)
+        if form is not None:
+            return f"raised {type(link).__name__} with the API key{form} in its text"
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return None
+
+
 @check(section="5", words="everybody who reads a log or sees a client could send its key", needs=("process",))
 def key_not_in_output(seen: Observation) -> str | None:
     process = seen.process or Process()
-    client = [("has the repr", text_of(repr, process.client)), ("has the str", text_of(str, process.client))]
-    for verb, text in (*process.shown, *client):
+    for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
         form = key_in(text, seen.keys)
         if form is not None:
-            return f"{verb} {shortened(without_keys(text, seen.keys))}, with the API key{form} in it"
+            return f"shows {shortened(without_keys(text, seen.keys))}, with the API key{form} in it"
     return None
 
 
 @check(section="RFC 9112 §9.6", words="a client closes the connections that it does not use", needs=("process",))
 def connections_are_closed(seen: Observation) -> str | None:
-    process = seen.process or Process()
-    leaks = process.connections > process.allowed_connections
-    return f"left {counted(process.connections, 'connection')} open" if leaks else None
+    count = (seen.process or Process()).connections
+    return f"left {counted(count, 'connection')} open" if count else None
 
 
-@check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
+@check(section="", words="a client ends its threads and tasks when it is closed", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
-    process = seen.process or Process()
-    if process.tasks:
-        return f"left {counted(len(process.tasks), 'task')} running: {', '.join(process.tasks[:3])}"
-    return f"left {counted(process.threads, 'thread')} running" if process.threads else None
+    left = (seen.process or Process()).left
+    return f"left running: {', '.join(left[:3])}" if left else None
 
 
-@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
+@check(section="", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None
@@ -78,22 +87,14 @@ def _set_environment(values: dict[str, str]) -> None:
     os.environ.update(values)
 
 
-def _set_filters(values: list[Any]) -> None:
-    filters: Any = warnings.filters  # a list, whose type in typeshed can't be changed
-    filters[:] = values
-
-
 # What reads a setting, and what restores it.
 _SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
     "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
-    "logging.root.handlers": (
-        lambda: logging.root.handlers[:],
-        partial(logging.root.handlers.__setitem__, slice(None)),
-    ),
+    "logging.root.handlers": (lambda: logging.root.handlers[:], partial(setattr, logging.root, "handlers")),
     "socket.getdefaulttimeout()": (socket.getdefaulttimeout, socket.setdefaulttimeout),
     "socket.getaddrinfo": (lambda: socket.getaddrinfo, partial(setattr, socket, "getaddrinfo")),
     "os.environ": (_environment, _set_environment),
-    "warnings.filters": (lambda: warnings.filters[:], _set_filters),
+    "warnings.filters": (lambda: warnings.filters[:], partial(setattr, warnings, "filters")),
     **{f"signal.{one.name}": (partial(signal.getsignal, one), partial(signal.signal, one)) for one in signal.Signals},
 }
 _BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries change them when they are imported
@@ -108,14 +109,13 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._texts: list[tuple[str, str]] = []
-        self._replaced: list[tuple[Any, str, Any, Any]] = []
-        self._threads = set(threading.enumerate())
-        self._modules = len(sys.modules)
+        self._texts: list[str] = []
+        self._threads, self._modules = set(threading.enumerate()), len(sys.modules)
+        self._replaced = ExitStack()
         self._former = _settings()
         self._is_open = _one_at_a_time.acquire(blocking=False)
         if self._is_open:
-            logging.root.handlers[:] = []
+            logging.root.handlers = []
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
             self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
@@ -124,16 +124,16 @@ class Watch:
                 self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
         self._before = _settings()
 
-    def _replace(self, owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
-        self._replaced.append((owner, name, getattr(owner, name), value))
+    def _replace(self, owner: object, name: str, value: object) -> None:
+        self._replaced.callback(setattr, owner, name, getattr(owner, name))
         setattr(owner, name, value)
 
     def excuse_environment(self) -> None:
         """Take the variables as they are now for the test's own."""
         self._before["os.environ"] = _environment()
 
-    def take(self) -> list[tuple[str, str]]:
-        """Return the texts since the last look, each behind its verb."""
+    def take(self) -> list[str]:
+        """Return the texts since the last look."""
         texts = self._texts[:]
         self._texts.clear()
         return texts
@@ -142,9 +142,7 @@ class Watch:
         """Restore the program, and return the names of the settings that changed."""
         if not self._is_open:
             return []
-        for owner, name, former, value in self._replaced:
-            if getattr(owner, name) is value:
-                setattr(owner, name, former)
+        self._replaced.close()
         imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
         now = _settings()
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
@@ -155,21 +153,21 @@ class Watch:
         _one_at_a_time.release()
         return changed
 
-    def threads_left(self, forget: Callable[[], object], *, closed: bool) -> int:
-        """Return how many threads a client leaves behind: those that end once it is forgotten, or more than a pool has.
+    def threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
+        """Return the threads that a client leaves behind: those that end once it is forgotten, or more than a pool has.
 
         ``forget`` drops the last references to the client. One without ``close()`` only has to be forgotten.
         """
         settled(lambda: not self._running(), _MOMENT)
-        count = self._running()
+        before = self._running()
         forget()
-        settled(lambda: not self._running(), _MOMENT if count <= _MOST_THREADS else _ENDS)
+        settled(lambda: not self._running(), _MOMENT if len(before) <= _MOST_THREADS else _ENDS)
         rest = self._running()
-        return count - rest if closed and rest < count else rest if rest > _MOST_THREADS else 0
+        return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
 
-    def _running(self) -> int:
+    def _running(self) -> list[str]:
         new = set(threading.enumerate()) - self._threads
-        return sum(thread.name not in {LOOP_THREAD, PLAYER_THREAD} for thread in new)
+        return [f"thread {thread.name}" for thread in new if thread.name not in OWN_THREADS]
 
 
 def _settings() -> dict[str, Any]:
@@ -179,31 +177,31 @@ def _settings() -> dict[str, Any]:
 class _Records(logging.Handler):
     """Keeps what is logged."""
 
-    def __init__(self, texts: list[tuple[str, str]]) -> None:
+    def __init__(self, texts: list[str]) -> None:
         super().__init__()
         self._texts = texts
 
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(Exception):  # a message that does not fit its arguments
-            self._texts.append(("logged", f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}"))
+            self._texts.append(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
 
 
 class _Stream:
     """A stream that keeps what is printed."""
 
-    def __init__(self, stream: Any, texts: list[tuple[str, str]]) -> None:  # noqa: ANN401
+    def __init__(self, stream: Any, texts: list[str]) -> None:  # noqa: ANN401
         self._stream, self._texts = stream, texts
 
     def write(self, text: str) -> Any:  # noqa: ANN401
-        self._texts.append(("printed", text))
+        self._texts.append(text)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._stream, name)
 
 
-def _show_warning(texts: list[tuple[str, str]], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
-    texts.append(("warned of", str(message)))
+def _show_warning(texts: list[str], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
+    texts.append(str(message))
     former(message, *others)
 
 
@@ -220,5 +218,6 @@ def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
             sleep(_PAUSE)
         else:
             return True
-        gc.collect(generation)
+        if seconds > _PAUSE:
+            gc.collect(generation)
     return holds()

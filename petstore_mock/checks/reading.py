@@ -1,4 +1,4 @@
-"""How results and exceptions of clients are read.
+"""How results and exceptions of clients are read, and shown in sentences and pasted tests.
 
 Animals may be mappings, dataclasses, models, named tuples, any object with the fields. Exceptions of libraries are
 recognised by the names of their classes, so none of them is imported.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Literal, TypeGuard
+from urllib.parse import quote
 
 from petstore_mock.common.guards import is_object
+from petstore_mock.common.masking import mask_text
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS, in_words
 
@@ -24,14 +29,7 @@ _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "rec
 # The types of objects that stand for nothing in generated clients and in several libraries.
 _NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
 _MANY: Final = 10_000  # animals of an endless iterator
-
-
-def _camel(python: str) -> str:
-    head, *tail = python.split("_")
-    return head + "".join(map(str.title, tail))
-
-
-_NAMES: Final = {name: (name, field.python, _camel(field.python)) for name, field in FIELDS.items()}  # petId is an id
+_NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 
 def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
@@ -97,7 +95,10 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
     """Return a result as lists and dicts, so that no ``__eq__`` of the client's own decides a comparison."""
     if is_list(value):
         return [copied(item, read) for item in value]
-    fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
+    try:
+        fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
+    except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
+        return None
     return dict(fields) if is_object(fields) else value
 
 
@@ -199,3 +200,71 @@ def _status(error: BaseException) -> int | None:
         if found is not None:
             return int(found[1])
     return None
+
+
+# How values are shown, and keys in them found, in each form that gives a key away
+
+_SHOWN: Final = 60  # characters of a value in a sentence
+_LEAST: Final = 8  # characters of a key; a shorter form is part of many words
+
+
+def literal(value: object) -> str:
+    """Return ``value`` as Python source; long text that repeats a unit becomes a product."""
+    if isinstance(value, str):
+        for unit in (value[:1], value[:2], value[:3]) if len(value) > _SHOWN else ():
+            count = len(value) // len(unit)
+            if unit * count == value:
+                return f"{unit!a} * {count}"
+        # An editor or a form may change text that is not in Unicode's composed form.
+        return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
+    if is_object(value):
+        return f"{{{', '.join(f'{literal(name)}: {literal(member)}' for name, member in value.items())}}}"
+    return text_of(repr, value)
+
+
+def shortened(value: object) -> str:
+    """Return ``value`` as Python source, or its beginning."""
+    return _cut(literal(value))
+
+
+def raised(error: BaseException) -> str:
+    """Return an exception in words that follow "raised"; keys that the fake issued are masked."""
+    text = _cut(mask_text(text_of(str, error).strip().partition("\n")[0]))
+    return f"{type(error).__name__}{f' ({text})' if text else ''}"
+
+
+def text_of(make: Callable[[Any], str], value: object) -> str:
+    """Return ``make(value)``; a client's own method may fail."""
+    try:
+        return make(value)
+    except Exception as error:  # noqa: BLE001
+        return f"<{make.__name__}() raised {type(error).__name__}>"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+@lru_cache(maxsize=64)
+def _forms(key: str) -> dict[str, str]:
+    """Return the texts that give a key away, each with words about its form."""
+    raw = key.encode()
+    found = dict.fromkeys((raw.hex(), raw.hex().upper()), " in hexadecimal")
+    for before in range(3):  # the bytes before the key shift the groups of base64, of three bytes each
+        encoded = b64encode(b"\0" * before + raw).decode()
+        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]  # these characters depend on the key only
+        found |= dict.fromkeys((alone, alone.translate({ord("+"): "-", ord("/"): "_"})), " in base64")
+    found |= {quote(key, safe=""): " percent-encoded", key: ""}
+    return {form: words for form, words in found.items() if len(form) >= _LEAST}
+
+
+def key_in(text: str, keys: Iterable[str]) -> str | None:
+    """Return words about the form in which one of the keys stands in a text (empty for as it is), or None."""
+    return next((words for key in keys for form, words in _forms(key).items() if form in text), None)
+
+
+def without_keys(text: str, keys: Iterable[str]) -> str:
+    """Return a text with the keys masked in every form."""
+    for form in (form for key in keys for form in _forms(key)):
+        text = text.replace(form, "***")
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -9,12 +10,11 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import Limits, Player, UnderWay, client_threads
+from petstore_mock.checks.calling import Limits, Player, at_once, halves
 from petstore_mock.checks.check import Call, Check, Kept, Observation, Outcome, Process, attempt
-from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.reading import classify_exception, read_pet
-from petstore_mock.checks.together import halves, meet
-from petstore_mock.common.real import monotonic
+from petstore_mock.checks.process import Watch, settled
+from petstore_mock.checks.reading import classify_exception, copied, read_pet
+from petstore_mock.common.guards import is_array
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ CHECKS: Final[dict[str, Check]] = {
 }
 """Every check of the package by its name, in the order in which they are tried."""
 
+_MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
-_MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
 _KEPT: Final = 2  # results that are compared with their copies
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # how many requests, by mock
@@ -84,18 +84,21 @@ class WatchedClient:
     ) -> None:
         __tracebackhide__ = True
         self.petstore: Any = petstore  # a PetStoreMock, or one of another process
+        self.quiet, self.others, self.player = quiet, [*others], Player()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
+        self.calls = 0
+        self.raised: BaseException | None = None  # by the latest call that was not quiet
         self._checks = tuple(CHECKS.values() if checks is None else checks)
-        self._classify, self._read_pet, self._quiet, self._others = classify, read_pet, quiet, tuple(others)
-        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
+        self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
         self._keys = [petstore.api_key]
-        self._before, self._player = open_connections(petstore), Player()
+        self._before = open_connections(petstore)
+        self._look()
         self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
-            self._make(partial(AdaptedClient, make_client, petstore, methods=methods))
+            self._make(partial(AdaptedClient, make_client, petstore, methods))
         except BaseException:
-            self._player.end()
+            self.player.end()
             self._end_watch()
             raise
         _open.add(self)
@@ -103,7 +106,7 @@ class WatchedClient:
     def _make(self, make: Callable[[], AdaptedClient]) -> None:
         __tracebackhide__ = True
         context = copy_context()
-        outcome: Outcome = self._player.play(lambda: context.run(attempt, make, self._classify)).result()
+        outcome: Outcome = self.player.play(lambda: context.run(attempt, make, self._classify)).result()
         if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # signals are set in no other
             outcome = attempt(make, self._classify)
         if outcome.error is not None:
@@ -111,7 +114,7 @@ class WatchedClient:
         self.client: AdaptedClient = outcome.value
         if self._watch is not None:
             self._watch.excuse_environment()  # a test may set variables in make_client
-        self._judge(doing="make_client", process=self._facts())
+        self._find(self._observed(doing="make_client", process=self._facts()))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
@@ -128,59 +131,74 @@ class WatchedClient:
         self.close()
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
-        """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
+        """Make two calls at once, in two threads, or tasks of an ``async`` client, and check both; raise no errors.
+
+        Lines of the standard library and of the usual HTTP libraries do not count. A call that waits for something
+        that the held one has, such as a lock, is not waited for.
 
         Args:
-            first: a call.
+            first: a call, which is held until the second is done, or is held in its turn.
             second: another call.
-            hold: the line of the client's own code before which the first call is held.
-            then: the line before which the second call is held; None for none.
+            hold: the line of the client's own code before which the first call is held, from 1.
+            then: the line before which the second call is held until the first is done; None for none.
 
         Raises:
             AssertionError: one of the calls did wrong.
         """
         __tracebackhide__ = True
         self._skip()
-        whole = self._attempt(partial(meet, self.client, (first, second), hold, then, self._classify))
+        self.calls += 2
+        whole = self._attempt(partial(at_once, self.client, (first, second), hold, then, self._classify))
         outcomes = [whole, whole] if whole.value is None else whole.value
         for seen in halves(self._observed(process=self._facts()), (first, second), outcomes):
             self._find(seen)
         for outcome in outcomes:
             outcome.error = None
 
+    def spoil(self) -> None:
+        """Change the latest result, as its caller may do with an object of its own; no call may return the change."""
+        result: Any = self._results[-1].value if self._results else None
+        with suppress(Exception):  # an immutable result can't be spoilt
+            whole, first = result, result[0] if is_array(result) else result
+            if isinstance(first, dict):
+                first["name"] = "spoilt"
+            else:
+                first.name = "spoilt"
+            whole.clear()
+
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
-        call = Call.of(row, positional, given)
-        for kept in self._results:
-            kept.renew()  # their caller may have changed them since
+        call, read = Call.of(row, positional, given), self._read_pet
+        # Their caller may have changed the results since.
+        self._results = [kept._replace(copy=copied(kept.value, read)) for kept in self._results[-_KEPT:]]
         self._skip()
+        self.calls += 1
         outcome = self._attempt(partial(self.client.call, call))
-        self._judge(call=call, outcome=outcome, earlier_results=self._results, process=self._facts())
+        self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=self._facts()))
         error, outcome.error = outcome.error, None  # its traceback holds the outcome, and a connection perhaps
         if error is None:
-            self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._read_pet)]
-        elif not self._quiet:
+            self._results.append(Kept(call, outcome.value, None))
+        elif not self.quiet:
+            self.raised = error
             raise error
         return outcome.value
 
     def _skip(self) -> None:
         """Skip the requests that the client sent between two calls: no call explains them."""
-        sent = len(self.petstore.journal)
-        self.limits.sends_by_itself |= sent > _looked_at[self.petstore]
-        _looked_at[self.petstore] = sent
+        self.limits.sends_by_itself |= len(self.petstore.journal) > _looked_at[self.petstore]
+        _looked_at[self.petstore] = len(self.petstore.journal)
+
+    def _look(self) -> None:
+        _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
-        journal, began, limits = self.petstore.journal, monotonic(), self.limits
-        threads, sent, connections = client_threads(), len(journal), open_connections(self.petstore)
+        journal, connections = self.petstore.journal, open_connections(self.petstore)
+        sent, context = len(journal), copy_context()
         handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
-        under_way = UnderWay(journal, limits, handshake=handshake)
-        context, player = copy_context(), self._player
-        outcome: Outcome | None = player.attend(lambda: context.run(attempt, function, self._classify), under_way)
-        if outcome is None:
-            return Outcome(seconds=monotonic() - began, ended="hung" if under_way.ended == "hung" else "stood still")
-        if client_threads() > threads and limits.lasting_threads < _MOST_LASTING:  # they may send requests, too
-            limits.lasting_threads += not settled(lambda: client_threads() <= threads, _UNDER_WAY)
+        outcome = self.player.attend(
+            lambda: context.run(attempt, function, self._classify), journal, self.limits, handshake=handshake
+        )
         if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
             fault = journal[-1].fault
             if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
@@ -197,25 +215,24 @@ class WatchedClient:
         if self not in _open:
             return
         _open.discard(self)
-        if self._player.is_lost:
+        if self.player.is_lost:
             self._end_watch()
             return
         closed = self.client.closing is not None
         outcome = self._attempt(self.client.close)
-        self._player.end()
+        self.player.end()
         self._results.clear()
-        self._judge(doing="close()", outcome=outcome, process=self._left_behind(closed=closed))
+        self._find(self._observed(doing="close()", outcome=outcome, process=self._left_behind(closed=closed)))
 
     def _left_behind(self, *, closed: bool) -> Process | None:
-        watch, tasks = self._watch, self.client.tasks_left
+        watch, left = self._watch, self.client.tasks_left
         if watch is None:
             return None
-        most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
-        facts = Process(shown=watch.take(), allowed_connections=most, tasks=tasks)
-        facts.threads = watch.threads_left(partial(vars(self).pop, "client"), closed=closed)
-        settled(lambda: open_connections(self.petstore) <= most)
-        facts.connections, facts.settings = open_connections(self.petstore), self._end_watch()
-        return facts
+        shown = watch.take()
+        left = [*left, *watch.threads_left(partial(vars(self).pop, "client"), closed=closed)]
+        # Other clients may be on the same listener.
+        connections = self._too_many(self._before + _MOST_CONNECTIONS * len(_open))
+        return Process(shown=shown, connections=connections, left=left, settings=self._end_watch())
 
     def _end_watch(self) -> list[str]:
         return [] if self._watch is None else self._watch.end()
@@ -224,16 +241,16 @@ class WatchedClient:
         """Return what the process shows; None where no check looks at it."""
         if self._watch is None:
             return None
-        most = self._before + MOST_CONNECTIONS * max(1, len(_open))
-        settled(lambda: open_connections(self.petstore) <= most, _UNDER_WAY)
-        return Process(self.client.client, self._watch.take(), open_connections(self.petstore), most)
+        most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
+        return Process(self.client.client, self._watch.take(), self._too_many(most, _UNDER_WAY))
 
-    def _judge(self, **given: Any) -> None:  # noqa: ANN401  # of an observation
-        """Look with every check at what happened since the last look."""
-        __tracebackhide__ = True
-        self._find(self._observed(**given))
+    def _too_many(self, most: int, seconds: float = 1.0) -> int:
+        """Return how many connections are open if they stay more than ``most``, else 0."""
+        fits = settled(lambda: open_connections(self.petstore) <= most, seconds)
+        return 0 if fits else open_connections(self.petstore)
 
-    def _observed(self, **given: Any) -> Observation:  # noqa: ANN401
+    def _observed(self, **given: Any) -> Observation:  # noqa: ANN401  # fields of an observation
+        """Return what happened since the last look."""
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
         exchanges = journal[before:]
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
@@ -241,8 +258,8 @@ class WatchedClient:
         seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
         seen.shared = self.limits.sends_by_itself or ("client" in vars(self) and self.client.tasks_go_on)
-        seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
-        _looked_at.update((one, len(one.journal)) for one in (petstore, *self._others))
+        seen.foreign = [one for other in self.others for one in other.journal[_looked_at[other] :]]
+        self._look()
         met = [one.fault for one in _planned(petstore) if one.hits]
         seen.flaw = next((one for one in met if one.row.meets_handshakes), None)
         if exchanges and seen.flaw is not None and "certificate" not in seen.flaw.row.sentence:
@@ -254,7 +271,7 @@ class WatchedClient:
         for one in self._checks:
             found = one.find(seen)
             if found is not None:
-                raise Found(str(found), seen.outcome)
+                raise Found(found, seen.outcome)
 
 
 watched = WatchedClient

@@ -1,12 +1,16 @@
-"""Plain values: JSON, numbers, paths, counts."""
+"""Plain values: JSON, numbers, paths, counts, environment variables."""
 
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from pathlib import Path
-from typing import TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 from petstore_mock.common.refusing import refuse, shown
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -41,3 +45,31 @@ def write_text(path: object, text: str) -> None:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         refuse(f"expected a file that can be written; got path={str(path)!r}: {error}")
+
+
+class Bounded(OrderedDict[K, V]):
+    """A dict of at most ``limit`` entries: a further one drops the oldest."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self.limit:
+            self.popitem(last=False)
+
+
+def variable_of(option: str) -> str:
+    """Return the environment variable of an option: ``PETSTORE_MOCK_PORT`` for ``port``.
+
+    Names that begin with a plain ``PETSTORE_`` are left to the clients: ``PETSTORE_API_KEY`` may be what theirs read.
+    """
+    return f"PETSTORE_MOCK_{option.upper()}"
+
+
+def text_of(option: str) -> str:
+    """Return the value of the variable of an option; empty when it is not set."""
+    text = os.environ.get(variable_of(option), "")
+    # In each pod, Kubernetes sets PETSTORE_MOCK_PORT=tcp://10.0.0.1:8080 for a service called petstore-mock.
+    return "" if text.startswith("tcp://") else text

@@ -21,7 +21,7 @@ from petstore_mock.control.schemas import Schema, door_document, shape_of, viola
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.deferred import Blocking
+from petstore_mock.http.handler import Blocking
 from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS

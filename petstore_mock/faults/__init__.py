@@ -4,16 +4,22 @@ A fault *responds* instead of the operation, *corrupts* the operation's response
 connection need a socket. Every fault that responds can be late as well: ``server_error(503, delay=0.2)``.
 """
 
+# mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+# The decorators make the faults: a function says which arguments its kind has.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petstore_mock.faults import tls
-from petstore_mock.faults.fault import Fault, coerce, make
+from petstore_mock.faults.fault import Fault, coerce, kind, loses, responds, slows
+from petstore_mock.faults.kinds import status_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
+
+    from petstore_mock.http.response import Head
 
 __all__ = [
     "Fault",
@@ -41,6 +47,7 @@ __dir__ = __all__.copy  # what editors and consoles complete
 Seconds = float | tuple[float, float]
 
 
+@responds("the service responded as the test planned")
 def respond(
     status: int,
     json: object = None,
@@ -64,29 +71,29 @@ def respond(
         PetStoreMockError: the status is not final, both ``json`` and ``body`` are given, or HTTP can't carry one of
             the values.
     """
-    return make("respond", status=status, json=json, body=body, headers=headers, delay=delay)
 
 
+@responds("the service refused the key (§5)", status=401)
 def unauthorized(*, delay: Seconds | None = None) -> Fault:
     """Respond 401 as to an invalid key (§5), with its challenge; ``delay`` as in :func:`respond`."""
-    return make("unauthorized", delay=delay)
 
 
+@responds("the service responded as for an absent animal (§7)", status=404)
 def not_found(*, delay: Seconds | None = None) -> Fault:
     """Respond 404 as for an absent animal (§7); ``delay`` as in :func:`respond`."""
-    return make("not_found", delay=delay)
 
 
+@responds("the service responded as for an invalid body (§7)", status=400)
 def bad_request(*, delay: Seconds | None = None) -> Fault:
     """Respond 400 as to an invalid body (§7); ``delay`` as in :func:`respond`."""
-    return make("bad_request", delay=delay)
 
 
+@responds("the service failed", arguments={"status": status_from(500)})
 def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
     """Respond with a ``status`` from 500 to 599 and the interface's Error; ``delay`` as in :func:`respond`."""
-    return make("server_error", status=status, delay=delay)
 
 
+@responds("the service refused one request too many (RFC 6585 §4)", status=429)
 def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds | None = None) -> Fault:
     """Respond 429 with ``Retry-After`` (RFC 6585 §4, RFC 9110 §10.2.3).
 
@@ -97,9 +104,9 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
     Raises:
         PetStoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
     """
-    return make("rate_limited", retry_after=retry_after, delay=delay)
 
 
+@slows("the service responded late")
 def delay(seconds: Seconds) -> Fault:
     """Send the operation's response ``seconds`` later, or later by a time between the two of a ``(low, high)`` pair.
 
@@ -108,53 +115,63 @@ def delay(seconds: Seconds) -> Fault:
     Raises:
         PetStoreMockError: a time is negative or above an hour, or the pair is the wrong way round.
     """
-    return make("delay", seconds=seconds)
 
 
+@loses("the service never responded", is_delivery=True, waits=True)
 def hang() -> Fault:
     """Never respond. Ends when the client closes the connection, or with the test."""
-    return make("hang")
 
 
+@loses("the service reset the connection instead of responding", is_delivery=True)
 def reset() -> Fault:
     """Reset the connection (ECONNRESET) instead of responding."""
-    return make("reset")
 
 
+@loses("the service closed the connection without a byte of a response", is_delivery=True)
 def empty_reply() -> Fault:
     """Close the connection properly without sending a byte."""
-    return make("empty_reply")
 
 
+@kind("the connection ended within the response's body (RFC 9112 §8)", is_delivery=True)
 def truncate(fraction: float = 0.5) -> Fault:
     """Announce the whole body and close the connection after ``fraction`` of it: at least 0 and below 1."""
-    return make("truncate", fraction=fraction)
 
 
+@slows("the service responded slowly", is_delivery=True)
 def dribble(bytes_per_second: float) -> Fault:
     """Send the body in small pieces. It arrives whole, so the operation is always executed."""
-    return make("dribble", bytes_per_second=bytes_per_second)
 
 
+def _cut_json(head: Head, body: bytes) -> tuple[Head, bytes]:
+    return head, body[: max(1, len(body) // 2)] + b'"\\'  # ends within a string
+
+
+@kind("the response's body was not JSON (§1)", corrupts=_cut_json)
 def malformed_json() -> Fault:
     """Send the operation's response with a body that is not JSON."""
-    return make("malformed_json")
 
 
+def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
+    return head.with_fields(("Content-Type", "text/html; charset=utf-8")), body
+
+
+@kind("the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html)
 def wrong_content_type() -> Fault:
     """Send the operation's response as ``text/html``. Before the commit, the store does not keep its animal."""
-    return make("wrong_content_type")
 
 
+@kind("a chunk of the response had no valid size (RFC 9112 §7.1)", is_delivery=True)
 def malformed_chunk() -> Fault:
     """Send the response in chunks, one of which has no valid size (RFC 9112 §7.1)."""
-    return make("malformed_chunk")
 
 
+from petstore_mock.faults import tls  # noqa: E402  # its kinds stand here in the table
+
+
+@kind("the service misbehaved in another way for each request")
 def sequence(*faults: int | Fault) -> Fault:
     """Use the ``faults`` one after the other, one for each request; then the sequence is spent.
 
     Raises:
         PetStoreMockError: there is none, one is a sequence itself, or faults of requests and of ``tls`` are mixed.
     """
-    return make("sequence", faults=faults)

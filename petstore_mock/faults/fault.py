@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require, shown
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import KINDS, REQUIRED, Kind, json_bytes
-from petstore_mock.http.deferred import Delivery
+from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind, json_bytes
+from petstore_mock.http.handler import Delivery
 from petstore_mock.http.response import BODILESS_STATUSES
-from petstore_mock.interface.schemas import quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from petstore_mock.http.response import Head
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,15 +107,14 @@ class Fault:
     @property
     def delivery(self) -> Delivery | None:
         """How the connection sends the response; None for whole and at once."""
-        kind = self.row.delivery
-        return None if kind is None else Delivery(kind, *self.arguments.values())
+        return Delivery(self.kind, *self.arguments.values()) if self.row.is_delivery else None
 
     @property
     def breaks_contract(self) -> bool:
         """Whether the client gets, on purpose, no response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
-        if self.row.responds:  # an Error tells of no success (§7)
+        if self.row.responds:  # by the meaning of §7, an Error tells of no success
             return self.body is not None or (self.status or 0) < 400
         return not self.row.only_slows
 
@@ -146,39 +148,54 @@ class Fault:
         return {name: list(value) if is_array(value) else value for name, value in data.items()}
 
 
-def make(kind: str, **given: Any) -> Fault:  # noqa: ANN401  # each argument parses its own value
-    """Return the fault of a kind with checked arguments; those that are left out take their defaults."""
+def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:  # noqa: ANN401
+    """Make a function without a body one that returns a fault of its kind, with checked arguments."""
+
+    def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
+        meets_handshakes = function.__module__.endswith(".tls")
+        name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
+        form = signature(function)
+        arguments = {one: _KNOWN[one] for one in form.parameters} | facts.pop("arguments", {})
+        defaults = {one.name: one.default for one in form.parameters.values() if one.default is not one.empty}
+        KINDS[name] = Kind(
+            sentence=sentence, arguments=arguments, defaults=defaults, meets_handshakes=meets_handshakes, **facts
+        )
+        if not meets_handshakes and name != "sequence":
+            REQUEST_KINDS.append(name)
+
+        @wraps(function)
+        def made(*args: P.args, **kwargs: P.kwargs) -> Fault:
+            return _make(name, form.bind(*args, **kwargs).arguments)
+
+        return made
+
+    return register
+
+
+responds: Final = partial(kind, responds=True, loses_response=True)
+loses: Final = partial(kind, loses_response=True)
+slows: Final = partial(kind, readable=True, only_slows=True)
+
+
+def _make(kind: str, given: Mapping[str, Any]) -> Fault:
+    row = KINDS[kind]
     arguments: dict[str, Any] = {}
-    for name, (schema, default, parse) in KINDS[kind].arguments.items():
-        if name not in given and default is REQUIRED:
+    for name, argument in row.arguments.items():
+        if name not in given and name not in row.defaults:
             refuse(f"expected {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
-        value = given.get(name, default)
-        if parse is not None:
-            value = parse(name, value)
-        elif name == "faults":
-            value = _parts(value)
-        else:
-            require(quick(schema)(value), schema["description"], **{name: value})
+        value, default = given.get(name, row.defaults.get(name)), row.defaults.get(name, ...)
         if value is not None or default is not None:
-            arguments[name] = value
-    if kind == "respond":
-        _settle_content(arguments)
+            arguments[name] = argument.parse(name, value)
+    if {"json", "body"} <= arguments.keys():
+        refuse("expected json or body; got both")
+    if arguments.get("status") in BODILESS_STATUSES and ("json" in arguments or arguments.get("body")):
+        refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1)")
     return Fault(kind, arguments)
 
 
-def _settle_content(arguments: dict[str, Any]) -> None:
-    contents = [name for name in ("json", "body", "body_base64") if name in arguments]
-    if len(contents) > 1:
-        refuse(f"expected one of json, body and body_base64; got both {contents[0]} and {contents[1]}")
-    if "body_base64" in arguments:
-        arguments["body"] = arguments.pop("body_base64")
-    if arguments["status"] in BODILESS_STATUSES and ("json" in arguments or arguments.get("body")):
-        refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1)")
-
-
-def _parts(faults: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # checks whatever a test passes
-    require(is_array(faults) and faults, "one or more faults", faults=faults)
-    parts = tuple(coerce(fault) for fault in faults)
+def _parts(name: str, value: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # checks whatever a test passes
+    require(is_array(value) and value, "one or more faults", **{name: value})
+    parts = tuple(map(coerce, value))
     for part in parts:
         if part.kind == "sequence":
             refuse(f"expected faults that are no sequences themselves; got {part}: pass its faults one by one")
@@ -187,11 +204,15 @@ def _parts(faults: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # checks whatever
     return parts
 
 
+_PARTS: Final = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Fault"}}
+_KNOWN: Final[Mapping[str, Argument]] = {**ARGUMENTS, "faults": Argument(_PARTS, _parts)}
+
+
 def _of_status(status: int) -> Fault:
-    kinds = {kind.status: name for name, kind in KINDS.items() if kind.status}
+    kinds = {row.status: name for name, row in KINDS.items() if row.status}
     if status in kinds:
-        return make(kinds[status])
-    return make("server_error" if 500 <= status <= 599 else "respond", status=status)
+        return _make(kinds[status], {})
+    return _make("server_error" if 500 <= status <= 599 else "respond", {"status": status})
 
 
 def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passes
@@ -206,20 +227,28 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         refuse(f"expected an HTTP status or a fault; got fault={shown(fault)}{hint}")
     given = {str(name): value for name, value in fault.items()}
     kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
-    known = KINDS[kind].arguments
-    for name in given.keys() - known.keys():
+    known = schema_of(kind)["properties"].keys() - {"kind"}
+    for name in given.keys() - known:
         members = ", ".join(known) or "none"
         refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
-    return make(kind, **given)
+    if "body_base64" in given:
+        try:
+            given["body"] = b64decode(given.pop("body_base64"), validate=True)
+        except (TypeError, ValueError):
+            refuse("expected body_base64 as base64 (RFC 4648 §4)")
+    return _make(kind, given)
 
 
 def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind's JSON form, for the door."""
-    arguments = KINDS[kind].arguments
+    row = KINDS[kind]
+    members = {name: argument.schema for name, argument in row.arguments.items()}
+    if "body" in members:  # of bytes that are no text
+        members["body_base64"] = {"type": "string", "contentEncoding": "base64"}
     return {
         "type": "object",
-        "description": KINDS[kind].sentence,
-        "properties": {"kind": {"const": kind}, **{name: one.schema for name, one in arguments.items()}},
-        "required": ["kind", *(name for name, one in arguments.items() if one.default is REQUIRED)],
+        "description": row.sentence,
+        "properties": {"kind": {"const": kind}, **members},
+        "required": ["kind", *(name for name in row.arguments if name not in row.defaults)],
         "additionalProperties": False,
     }

@@ -1,4 +1,4 @@
-"""A response of the core, and the rules of HTTP about its head."""
+"""A response of the core, and its bytes as HTTP/1.1 (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 
 BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9110 §8.6); a 205 has length 0
+
+_CHUNKS: Final = 3  # more than one, so that a client which reads only the first chunk fails
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 
@@ -94,3 +96,35 @@ class Stream:
     head: Head
     date: bytes
     chunks: Iterator[bytes]
+
+
+def frame(
+    response: Response, *, modern: bool, bodiless: bool, closing: bool, chunked: bool | None = None
+) -> tuple[bytes, bytes]:
+    """Return the head and the body of ``response`` as they go out."""
+    body = response.body
+    lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
+    if response.status in UNSIZED_STATUSES:
+        body = b""
+    elif (response.wire_format.chunked if chunked is None else chunked) and modern and not bodiless:
+        lines.append(b"Transfer-Encoding: chunked\r\n")
+        body = _in_chunks(body)
+    else:
+        lines.append(b"Content-Length: %d\r\n" % len(body))
+    if closing:
+        lines.append(b"Connection: close\r\n")
+    elif not modern:
+        lines.append(b"Connection: keep-alive\r\n")
+    lines.append(b"\r\n")
+    head = b"".join(lines)
+    if response.wire_format.lower_case:
+        status, *fields = head.split(b"\r\n")
+        names = (field.partition(b":") for field in fields)
+        head = b"\r\n".join([status, *(name.lower() + colon + value for name, colon, value in names)])
+    return head, b"" if bodiless else body
+
+
+def _in_chunks(body: bytes) -> bytes:
+    size = len(body) // _CHUNKS + 1
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (*pieces, b""))

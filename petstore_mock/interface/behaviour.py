@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from os import PathLike
@@ -95,25 +94,20 @@ class Behaviour(Mapping[str, str]):
         """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
 
         Raises:
-            PetStoreMockError: the file can't be read, or it names no gap or alternative. The message has the line and
-                the nearest right name.
+            PetStoreMockError: the file can't be read, or it names no gap or alternative; the message suggests the
+                nearest.
         """
         import tomllib  # noqa: PLC0415  # most runs have no file, and the stub starts sooner
 
         file = as_path(path, "path")
         try:
-            text = file.read_text(encoding="utf-8-sig")  # editors on Windows write a mark before it
-            table = tomllib.loads(text)
+            table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows write a mark before it
         except (OSError, ValueError) as error:  # no UTF-8 and no TOML are a ValueError
             refuse(f"expected a readable TOML file of gaps in {file}; {error}")
-        behaviour = cls.preset("strict")
-        # The preset first, wherever it stands: lines of gaps win over it.
-        for key in sorted(table, key=lambda key: key != "preset"):
-            try:
-                behaviour = cls.preset(table[key]) if key == "preset" else behaviour.replace({key: table[key]})
-            except PetStoreMockError as error:
-                refuse(f"{file}, line {_line_of(text, key)}: {error}")
-        return behaviour
+        try:
+            return as_behaviour(table)
+        except PetStoreMockError as error:
+            refuse(f"{file}: {error}")
 
     def to_toml(self) -> str:
         """Return every gap as a line of TOML, which :meth:`from_toml` reads."""
@@ -124,18 +118,13 @@ def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
     return Behaviour(**choices)
 
 
-def _line_of(text: str, key: str) -> int:
-    found = re.compile(rf"\W*{re.escape(key)}\W")  # before "=" or, as the name of a table, in brackets
-    return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
-
-
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour that a caller passes."""
+    """Return the behaviour that a caller passes; ``folder`` is the one of a relative file."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):
         gaps = dict(cast("Mapping[str, Any]", given))
-        return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)
+        return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)  # the preset first: gaps win over it
     if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
         return Behaviour.preset(given)  # a file is told from a preset by its ending or its folder
     if not isinstance(given, (str, PathLike)):

@@ -6,13 +6,14 @@ client could lean on.
 """
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 # The functions of one row have the same parameters; each row has others.
 
 from __future__ import annotations
 
 import heapq
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from json import dumps, loads
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Alternative: TypeAlias = Callable[..., Any] | Mapping[str, Any] | str | int | None
+Step: TypeAlias = Literal["validate", "content", "encode", "wire", "event"]
 ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -37,7 +39,7 @@ ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
 class Gap:
     """One thing that the interface does not show."""
 
-    step: Literal["validate", "content", "encode", "wire", "event"]  # the step of the pipeline that asks
+    step: Step  # the step of the pipeline that asks
     name: str
     quoted: str  # the section that leaves it open, and what the interface says or does not say
     lesson: str  # what a client must not assume, in words that follow "Do not assume"
@@ -57,11 +59,8 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-_validation: Final = partial(Gap, "validate")
-_content: Final = partial(Gap, "content")
-_encoding: Final = partial(Gap, "encode")
-_wire: Final = partial(Gap, "wire")
-_event: Final = partial(Gap, "event")
+# The rows of a step by name: the fields of a gap from ``quoted`` on.
+_Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
 # What is accepted. A parameter's gap gets the invalid text and the parameter's schema. It returns a value to use
@@ -83,94 +82,80 @@ def _ignored(_text: str, rules: Mapping[str, Any]) -> object:
 
 _IS_REFUSED: Final = {"reject": True, "ignore": False}
 
-_ACCEPTED: Final = (
-    _validation(
-        "invalid_limit",
+_ACCEPTED: Final[_Rows] = {
+    "invalid_limit": (
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or that it is accepted",
         {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
     ),
-    _validation(
-        "invalid_status_filter",
+    "invalid_status_filter": (
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or that it gives an empty list",
         {"reject": _refuse, "empty": lambda text, _: text or "no-such-status", "ignore": _ignored},
     ),
-    _validation(
-        "unknown_query",
+    "unknown_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "that a query parameter of another name has an effect, or that it has none",
         _IS_REFUSED,
     ),
-    _validation(
-        "repeated_query",
+    "repeated_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
         {"reject": _refuse, "first": lambda texts: texts[0], "last": lambda texts: texts[-1]},
     ),
-    _validation(
-        "unknown_body_field",
+    "unknown_body_field": (
         "§4.2: 400: the request body contains invalid values; it is not shown whether a further field is one.",
         "that a further field is accepted, or that it is kept",
         _IS_REFUSED,
     ),
-    _validation(
-        "null_status",
+    "null_status": (
         "§2: status is PetStatus and not required; the interface does not say whether null means leaving it out.",
         "that null is as good as leaving status out",
         {"reject": True, "as_omitted": False},
     ),
-    _validation(
-        "integral_float",
+    "integral_float": (
         "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is one.",
         "that a number with a fraction or an exponent passes for an integer",
         {"reject": True, "accept": False},
     ),
-    _validation(
-        "duplicate_member",
-        "§2: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
+    "duplicate_member": (
+        "§1: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
         "which of two members of one name counts",
         {"reject": True, "last": False},
     ),
-    _validation(
-        "name_rule",
+    "name_rule": (
         "§2: Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
         {"any": None, "non_empty": {"minLength": 1}, "max_255": {"maxLength": 255}},  # keywords of JSON Schema
-        field="name",
+        "name",
     ),
-    _validation(
-        "category_rule",
+    "category_rule": (
         "§2: Fields of the category record: not shown; nor are the identifiers that exist.",
         "that any category id is accepted",
         {"any": None, "positive": {"exclusiveMinimum": 0}},
-        field="categoryId",
+        "categoryId",
     ),
-    _validation(
-        "malformed_pet_id",
+    "malformed_pet_id": (
         "§4.3: petId is an int64; the response to other text in its place is not shown.",
         "whether the response to an identifier that is no int64 is 404 or 400",
         {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
     ),
-    _validation(
-        "media_type",
+    "media_type": (
         "§4.2: Request body (required, application/json); the response to another media type is not shown.",
         "that a wrong or missing Content-Type is overlooked",
         {"unsupported_415": "unsupported_media_type", "bad_request": "wrong_media_type", "accept": None},
     ),
-    _validation(
-        "body_limit",
+    "body_limit": (
         "§8: Size limits of request bodies: not shown.",
         "that a body of any size is read",
         {"one_mebibyte": 1024 * 1024, "none": None},
     ),
-    _validation(
-        "unknown_route",
+    "unknown_route": (
         "§4.4: A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "the response to a path that the interface does not show",
         {"not_found": "unknown_path", "not_implemented": "unknown_path_501"},
     ),
-)
+}
 
 
 # What a response says. An order gets the ids of a list in ascending order, how many to return, the animals, and draws.
@@ -199,16 +184,14 @@ def _with_more_fields(body: bytes) -> bytes:
     return encode_json({**value, "tags": [], "_meta": {"revision": 1}, **value})
 
 
-_SAID: Final = (
-    _content(
-        "status_when_omitted",
+_SAID: Final[_Rows] = {
+    "status_when_omitted": (
         "§3: The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or which one, when the client sent none",
         {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
-        field="status",
+        "status",
     ),
-    _content(
-        "list_order",
+    "list_order": (
         "§4.1: Pagination controls beyond limit: not shown; nor is the order of the list.",
         "that a list has an order, or that the same animals come first each time",
         {
@@ -219,14 +202,12 @@ _SAID: Final = (
             "arbitrary": lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
         },
     ),
-    _content(
-        "page_fill",
-        "§4.1: limit is the maximum number of animals to return; a page may hold fewer although more animals match.",
+    "page_fill": (
+        "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
         "that a list shorter than limit holds every animal that matches",
         {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one if any matches
     ),
-    _content(
-        "id_assignment",
+    "id_assignment": (
         "§2: id is an int64, unique, assigned by the service on creation; how is not shown.",
         "that ids grow, follow one another, or fit into a double",
         {
@@ -236,8 +217,7 @@ _SAID: Final = (
             "beyond_2_53": lambda last, _draws: max(last, 2**53) + 1,
         },
     ),
-    _content(
-        "error_codes",
+    "error_codes": (
         "§7: The set of possible values of code: not shown.",
         "any value of code: the interface promises only the HTTP status",
         {
@@ -246,19 +226,17 @@ _SAID: Final = (
             "numeric_strings": lambda _standard, status: f"{status}01",  # as many services number them
         },
     ),
-    _content(
-        "extra_response_fields",
+    "extra_response_fields": (
         "§2: Pet and Error list their fields; the interface does not say that no further ones will come.",
         "that a response has no further fields",
         {"none": _unchanged, "present": _with_more_fields},
     ),
-    _content(
-        "after_removal",
+    "after_removal": (
         "§4.3: getPet's scheduled removal date is 5 December 2030; the response from then on is not shown.",
         "how getPet responds after its removal date, or that it does",
         {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
     ),
-)
+}
 
 
 # How a response looks.
@@ -323,9 +301,8 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
     )
 
 
-_LOOKS: Final = (
-    _encoding(
-        "json_style",
+_LOOKS: Final[_Rows] = {
+    "json_style": (
         "§1: Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
         {
@@ -335,8 +312,7 @@ _LOOKS: Final = (
             "shuffled_members": lambda body: encode_json(_shuffled(loads(body))),
         },
     ),
-    _encoding(
-        "paging_headers",
+    "paging_headers": (
         "§4.1: Any paging metadata in the response: not shown.",
         "that a list says how many more animals there are",
         {
@@ -346,43 +322,39 @@ _LOOKS: Final = (
             "total_count": lambda page: (("X-Total-Count", str(page.total)),),
         },
     ),
-    _encoding(
-        "location_header",
+    "location_header": (
         "§4.2: 201: body is the created Pet; headers are not shown.",
         "that the response has a created animal's address (it would lead to the removed getPet)",
         {"absent": None, "present": _location},
     ),
-    _encoding(
-        "deprecation_headers",
+    "deprecation_headers": (
         "§9: Deprecation is signalled per operation; how is not shown.",
         "that headers signal the deprecation",
         {"present": _deprecation_fields, "absent": lambda _: ()},
     ),
-    _encoding(
-        "content_type",
+    "content_type": (
         "§1: Bodies are application/json; the interface does not say whether a charset stands behind it.",
         "the exact text of Content-Type",
         {"plain": "application/json", "with_charset": "application/json; charset=utf-8"},
     ),
-    _wire(
-        "answer_framing",
+}
+_ON_THE_WIRE: Final[_Rows] = {
+    "answer_framing": (
         "§1: The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
         "that Content-Length is there",
         {"content_length": False, "chunked": True},
     ),
-    _wire(
-        "header_names",
+    "header_names": (
         "§1: The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
         "the case of header names",
         {"canonical": False, "lower_case": True},
     ),
-    _wire(
-        "connection",
+    "connection": (
         "§1: The service is an HTTP API: a server may close a connection after any response (RFC 9112 §9.6).",
         "that a connection stays open",
         {"kept": False, "closed_after_answer": True},
     ),
-)
+}
 
 
 # What happens without the client's doing.
@@ -390,9 +362,8 @@ _LOOKS: Final = (
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
 
-_EVENTS: Final = (
-    _event(
-        "rate_limit",
+_EVENTS: Final[_Rows] = {
+    "rate_limit": (
         "§8: Rate limits: not shown.",
         "that the service never refuses requests for their number",
         {
@@ -401,26 +372,38 @@ _EVENTS: Final = (
             "retry_after_date": lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
         },
     ),
-    _event(
-        "key_rotation",
+    "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked will work again",
         {"never": None, "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION},
     ),
-    _event(
-        "visibility",
+    "visibility": (
         "§4: The interface does not say whether a created animal is in lists and gets at once.",
         "that a client can read a created animal at once",
         {"immediate": 0, "delayed": 1},
     ),
-)
+}
 
-_ROWS: Final = (*_ACCEPTED, *_SAID, *_LOOKS, *_EVENTS)
-GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _ROWS})
+_STEPS: Mapping[Step, _Rows] = {
+    "validate": _ACCEPTED,
+    "content": _SAID,
+    "encode": _LOOKS,
+    "wire": _ON_THE_WIRE,
+    "event": _EVENTS,
+}
+
+
+def _gaps() -> Iterator[Gap]:
+    for step, rows in _STEPS.items():
+        for name, row in rows.items():
+            yield Gap(step, name, *row)
+
+
+GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _gaps()})
 # The gaps that restrict the values of a field: they would refuse what a test means to send.
-RULES: Final = tuple(gap for gap in _ROWS if gap.step == "validate" and gap.field)
+RULES: Final = tuple(gap for gap in GAPS.values() if gap.step == "validate" and gap.field)
 # The gaps that exploration and strategies vary unasked. Events need handling of their own.
-VARIED: Final = tuple(gap.name for gap in _ROWS if gap.step != "event" and gap not in RULES)
+VARIED: Final = tuple(name for name, gap in GAPS.items() if gap.step != "event" and gap not in RULES)
 
 
 def _chosen(choices: str) -> Mapping[str, str]:

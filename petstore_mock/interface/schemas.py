@@ -10,18 +10,18 @@ before the judge is asked. The schemas write the bounds of ``int64`` out, since 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from functools import cache, partial
-from itertools import islice
+from itertools import groupby, islice
 from json import dumps, loads
+from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import nearest
-from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.common.values import is_integer
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
@@ -85,6 +85,17 @@ def parameters(operation: Operation) -> Mapping[str, Schema]:
     return properties(operation.parameters_schema)
 
 
+def arguments(operation: Operation) -> Mapping[str, Schema]:
+    """Return the schemas of the arguments of a call: the operation's parameters, and the members of its body."""
+    return {**parameters(operation), **(properties(operation.body) if operation.body else {})}
+
+
+def required_arguments(operation: Operation) -> list[str]:
+    """Return the names of the arguments that every call has."""
+    parts = [schema(part).get("required", ()) for part in (operation.parameters_schema, operation.body) if part]
+    return [name for name in arguments(operation) if any(name in part for part in parts)]
+
+
 # The judge
 
 
@@ -96,40 +107,38 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
     found = Violations()
     # A client can add unknown members without end: they take the room that the others leave.
     for error in sorted(errors, key=lambda error: error.validator == "additionalProperties"):
-        if error.validator == "type" or tuple(error.absolute_path) not in mistyped:
-            _add(found, error, path_of(error.absolute_path, location))
+        path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
+        if rule == "required":
+            missing = [f"{path}.{name}" for name in error.validator_value if name not in value]
+            found.fill(missing, lambda path: Violation(path, "required", "is required and missing"))
+        elif rule == "additionalProperties":
+            _add_unknown(found, path, value, error.schema.get("properties", {}))
+        elif rule == "type" or tuple(error.absolute_path) not in mistyped:
+            found.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=value))
     found.sort(key=lambda violation: (violation.path, violation.rule))
     return found
 
 
-def _add(found: Violations, error: Any, path: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
-    rule, value = error.validator, error.instance
-    if rule == "required":
-        missing = [f"{path}.{name}" for name in error.validator_value if name not in value]
-        found.fill(missing, lambda path: Violation(path, rule, "is required and missing"))
-    elif rule == "additionalProperties":
-        known = error.schema.get("properties", {})
-        words = partial(no_such_name, known=known, kind="field here", given=value)
-        unknown = [name for name in value if name not in known]
-        found.fill(unknown, lambda name: Violation(path_of([name], path), rule, words(name), value[name]))
-    else:
-        words_of_rule = _words(rule, error.validator_value, error)
-        found.fill([path], lambda path: Violation(path, rule, words_of_rule, value))
+def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: Schema) -> None:
+    def violation(name: str) -> Violation:
+        words = no_such_name(name, known, "field here", given=value)
+        return Violation(path_of([name], path), "additionalProperties", words, value[name])
+
+    found.fill([name for name in value if name not in known], violation)
 
 
-def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
-    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
-    if error.validator not in {"anyOf", "oneOf"} or not error.context:
+def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
+    """Yield an error, or those of the form that was meant: its type and most rules fit, and it knows the names."""
+    forms = [list(form) for _, form in groupby(error.context, key=lambda one: one.schema_path[0])]
+    if not forms:
         yield error
         return
-    forms: dict[int, list[Any]] = {}
-    for one in error.context:
-        forms.setdefault(one.schema_path[0], []).append(one)
 
-    def distance(form: list[Any]) -> tuple[bool, int]:
-        return any(one.validator == "type" and not one.path for one in form), len(form)
+    def distance(form: list[Any]) -> tuple[bool, int, bool]:
+        own = {one.validator for one in form if not one.path}
+        return "type" in own, len(form), "additionalProperties" in own
 
-    for one in min(forms.values(), key=distance):
+    for one in min(forms, key=distance):
         yield from _told(one)
 
 
@@ -146,19 +155,21 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def _words(rule: str, wanted: Any, error: Any) -> str:  # noqa: ANN401  # the value of any keyword
+def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
     """Return what a keyword demands of a value, in words that follow its path."""
-    if rule not in {"type", "enum"}:
-        return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
-    values = error.schema.get("enum", ())
+    wanted, values = error.validator_value, error.schema.get("enum", ())
     allowed = ", ".join(one if isinstance(one, str) else dumps(one) for one in values)
     if rule == "enum":
         meant = nearest(error.instance, map(str, values)) if isinstance(error.instance, str) else None
         return f"must be one of {allowed}{f' (did you mean {meant}?)' if meant else ''}"
-    kinds = [wanted] if isinstance(wanted, str) else wanted
-    articles = {"integer": "an ", "array": "an ", "object": "an ", "null": ""}
-    words = " or ".join(f"{articles.get(kind, 'a ')}{kind}" for kind in kinds)
-    return f"must be {words}{f', one of {allowed}' if allowed else ''}"
+    if rule == "type":
+        kinds = " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
+        return f"must be {kinds}{f', one of {allowed}' if allowed else ''}"
+    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
+
+
+def _with_article(kind: str) -> str:
+    return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
 
 
 _loading: Final = RLock()
@@ -202,73 +213,36 @@ def preload_judge() -> None:
 
 # The quick check
 
-
-@cache
-def is_valid(name: str) -> Check:
-    """Return the quick check of the schema ``name``."""
-    return quick(schema(name))
-
-
 _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
 
 
+@cache
+def is_valid(name: str) -> Check:
+    """Return a function that is true only for values that the schema allows; of others, ask the judge."""
+    return quick(schema(name))
+
+
 def quick(rules: Schema) -> Check:
-    """Return a function that is true only for values that a schema allows; of others, ask the judge."""
-    make, followed = _QUICK.get(str(rules.get("type")), (_no_check, ""))
-    return make(rules) if rules.keys() - _ANNOTATIONS <= {*followed.split()} else _ask
+    kind, keywords = rules.get("type"), rules.keys() - _ANNOTATIONS
+    if kind == "integer" and keywords <= {"minimum", "maximum"}:
+        least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
+        return lambda value: type(value) is int and least <= value <= most
+    if kind == "string" and keywords <= {"enum"}:
+        allowed = rules.get("enum")
+        return lambda value: type(value) is str and (allowed is None or value in allowed)
+    if kind == "array" and keywords <= {"items", "maxItems"}:
+        accepts, longest = quick(rules.get("items", {})), rules.get("maxItems", inf)
+        return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
+    if kind == "object" and keywords <= {"properties", "required", "additionalProperties"}:
+        members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
+        return partial(_is_object, frozenset(rules.get("required", ())), members)
+    return lambda _: False
 
 
-def _ask(_: object) -> bool:
-    return False
-
-
-def _no_check(_: Schema) -> Check:
-    return _ask
-
-
-def _integer(rules: Schema) -> Check:
-    least, most = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def _number(rules: Schema) -> Check:
-    least, most = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
-    above, below = rules.get("exclusiveMinimum", -math.inf), rules.get("exclusiveMaximum", math.inf)
-    return lambda value: is_number(value) and least <= value <= most and above < value < below
-
-
-def _string(rules: Schema) -> Check:
-    if "enum" in rules:
-        allowed = frozenset(rules["enum"])
-        return lambda value: type(value) is str and value in allowed
-    return lambda value: type(value) is str
-
-
-def _array(rules: Schema) -> Check:
-    accepts, most = quick(rules.get("items", {})), rules.get("maxItems", math.inf)
-    return lambda value: type(value) is list and len(value) <= most and all(map(accepts, value))
-
-
-def _object(rules: Schema) -> Check:
-    required = frozenset(rules.get("required", ()))
-    members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
-
-    def accepts(value: Any) -> bool:  # noqa: ANN401
-        if type(value) is not dict or not value.keys() >= required:
+def _is_object(required: frozenset[str], members: Mapping[str, Check], value: Any) -> bool:  # noqa: ANN401
+    if type(value) is not dict or not value.keys() >= required:
+        return False
+    for name, member in value.items():  # noqa: SIM110  # all() of a generator takes half as long again
+        if name not in members or not members[name](member):
             return False
-        for name, member in value.items():  # noqa: SIM110  # all() of a generator takes half as long again
-            if not members.get(name, _ask)(member):
-                return False
-        return True
-
-    return accepts
-
-
-# By type: the maker of the check, and the keywords that it follows.
-_QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], str]]] = {
-    "integer": (_integer, "minimum maximum"),
-    "number": (_number, "minimum maximum exclusiveMinimum exclusiveMaximum"),
-    "string": (_string, "enum"),
-    "array": (_array, "items maxItems"),
-    "object": (_object, "properties required additionalProperties"),
-}
+    return True

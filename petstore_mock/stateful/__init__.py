@@ -16,27 +16,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks import (
-    Check,
-    Kind,
-    PetClient,
-    UnknownErrorError,
-    classify_exception,
-    read_pet,
-)
+from petstore_mock.checks import Check, UnknownErrorError, classify_exception, read_pet
 from petstore_mock.checks.adapting import checked_methods
 from petstore_mock.checks.results import READ_IT
-from petstore_mock.checks.together import at_once
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment, time_zone
-from petstore_mock.stateful.example import spoil
-from petstore_mock.stateful.exposure import CheckReport
+from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment
 from petstore_mock.stateful.report import ClientBugError
-from petstore_mock.stateful.run import Options, Run
+from petstore_mock.stateful.run import CheckReport, Options, Run
 from petstore_mock.stateful.search import Search, machine_settings
 
 if TYPE_CHECKING:
@@ -45,24 +35,12 @@ if TYPE_CHECKING:
     from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.checks import Kind
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
 
-__all__ = [
-    "CheckReport",
-    "ClientBugError",
-    "Kind",
-    "PetClient",
-    "UnknownErrorError",
-    "at_once",
-    "check_client",
-    "classify_exception",
-    "environment",
-    "read_pet",
-    "spoil",
-    "time_zone",
-]
+__all__ = ["CheckReport", "ClientBugError", "check_client", "environment"]
 __dir__ = __all__.copy  # what editors and consoles complete
 
 _EXAMPLES: Final = 200
@@ -134,16 +112,13 @@ def check_client(
         PetStoreMockError: an argument can't be right, or ``make_client`` returns no client.
     """
     __tracebackhide__ = True
-    require(callable(make_client), "make_client to be a function of a PetStoreMock", make_client=make_client)
-    require(classify is None or callable(classify), "classify to be a function of an exception", classify=classify)
-    require(callable(read_pet), "read_pet to be a function of a result", read_pet=read_pet)
+    for function in (make_client, classify or classify_exception, read_pet, *steps):
+        require(callable(function), "functions as make_client, classify, read_pet and steps", function=function)
     for name, seconds in (("patience", patience), ("max_seconds", max_seconds), ("longest_wait", longest_wait)):
         holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")
         require(holds, f"{name} to be seconds, more than 0", **{name: seconds})
     is_count = max_examples is None or (is_integer(max_examples) and max_examples > 0)
     require(is_count, "max_examples to be a whole number of at least 1", max_examples=max_examples)
-    for step in steps:
-        require(callable(step), "steps to be functions of a client and its mock", step=step)
     for one in checks:
         require(isinstance(one, Check), "checks as petstore_mock.checks.check makes them", check=one)
     options = Options(

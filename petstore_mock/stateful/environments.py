@@ -20,45 +20,28 @@ if TYPE_CHECKING:
 
 # Each with the reason why a client fails in it.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
-    "ipv6": (
-        "It happens only where the service has an IPv6 address: there brackets stand around the host, and colons in it "
-        "(RFC 3986 §3.2.2)."
-    ),
-    "locale": (
-        "It happens only in a locale with other names of days and another decimal point than English: requests and "
-        "responses do not depend on the locale of the process (RFC 9110 §5.6.7)."
-    ),
-    "netrc": (
-        "It happens only where a netrc file has an entry for the host of the service: libraries that trust the "
-        "environment (trust_env) put it in the place of an Authorization among the headers, or raise."
-    ),
-    "proxies": (
-        "It happens only where HTTP_PROXY names a proxy, which is out of order, and NO_PROXY excepts the host of the "
-        "service: a client that heeds the one has to heed the other."
-    ),
-    "time_zone": "It happens only in another time zone than UTC, in which all dates of HTTP are (RFC 9110 §5.6.7).",
+    "ipv6": "It happens only at an IPv6 address: it has colons, and brackets around it (RFC 3986 §3.2.2).",
+    "locale": "It happens only in another locale than English: HTTP does not depend on it (RFC 9110 §5.6.7).",
+    "netrc": "It happens only with a netrc entry for the host: with trust_env, libraries send it instead of the key.",
+    "proxies": "It happens only where HTTP_PROXY names a proxy, and NO_PROXY excepts the host of the service.",
+    "time_zone": "It happens only in another time zone than UTC, which dates of HTTP are in (RFC 9110 §5.6.7).",
 }
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
-ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
-BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
-_LANGUAGES: Final = ("de_DE", "es_ES", "fr_FR", "it_IT", "nl_NL", "pl_PL", "pt_BR", "ru_RU", "sv_SE", "tr_TR")
+_ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
+_LOCALES: Final = ("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8", "de-DE")
 _NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port of the discard service
 
 
+@cache
 def is_there(name: str) -> bool:
     """Whether this machine has what an environment needs: addresses of IPv6, or another locale."""
-    return _has_ipv6() if name == "ipv6" else name != "locale" or bool(_other_locale())
-
-
-@cache
-def _has_ipv6() -> bool:
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind((IPV6_HOST, 0))
-    except OSError:
-        return False
-    return True
+    with suppress(OSError):
+        if name == "ipv6":
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind((IPV6_HOST, 0))
+        return name != "locale" or bool(_other_locale())
+    return False
 
 
 @cache
@@ -66,58 +49,43 @@ def _other_locale() -> str:
     """Return the name of an installed locale with other names of days and a decimal comma; "" for none."""
     before = locale.setlocale(locale.LC_ALL)
     try:
-        for name in (*(f"{language}.UTF-8" for language in _LANGUAGES), *_LANGUAGES, "de-DE"):
+        for name in _LOCALES:
             with suppress(locale.Error):
                 locale.setlocale(locale.LC_ALL, name)
-                if locale.localeconv()["decimal_point"] == "," and time.strftime("%a", time.gmtime(0)) != "Thu":
-                    return name
+                return name
     finally:
         locale.setlocale(locale.LC_ALL, before)
     return ""
 
 
 @contextmanager
-def environment(*names: str) -> Generator[None]:
-    """Put the process into environments within a block.
+def environment(name: str) -> Generator[None]:
+    """Put the process into an environment within a block.
 
     Args:
-        names: ``"proxies"``, where HTTP_PROXY names a proxy that is out of order; ``"netrc"``, where NETRC names a file
-            with an entry for 127.0.0.1; ``"locale"``, an installed locale other than English.
+        name: ``"proxies"``, where HTTP_PROXY names a proxy that is out of order; ``"netrc"``, where NETRC names a file
+            with an entry for 127.0.0.1; ``"locale"``, an installed locale other than English; ``"time_zone"``, another
+            zone than UTC, where the system has zones; ``"ipv6"``, for which a mock with ``host="::1"`` is enough.
 
     Raises:
         PetStoreMockError: there is no such environment, or no such locale.
     """
     with ExitStack() as stack:
-        for name in names:
-            if one_of(name, BLOCKS, "environment") == "proxies":
-                variables = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
-                values = dict.fromkeys([*variables, *map(str.upper, variables)], _NO_PROXY_HERE)
-                stack.enter_context(patch.dict(os.environ, values))
-            elif name == "netrc":
-                path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
-                path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
-                path.chmod(0o600)
-                stack.enter_context(patch.dict(os.environ, NETRC=str(path)))
-            else:
-                found = _other_locale() or refuse("expected an installed locale other than English; got none")
-                stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
-                locale.setlocale(locale.LC_ALL, found)
-        yield
-
-
-@contextmanager
-def time_zone(name: str | None) -> Generator[None]:
-    """Put the process into another time zone within a block; it stays in its own where the system can't.
-
-    Args:
-        name: the zone, in the form of the variable ``TZ``; None for the zone as it is.
-    """
-    if name is None or not hasattr(time, "tzset"):
-        yield
-        return
-    try:
-        with patch.dict(os.environ, TZ=name):
+        if one_of(name, ENVIRONMENTS, "environment") == "proxies":
+            variables = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
+            values = dict.fromkeys([*variables, *map(str.upper, variables)], _NO_PROXY_HERE)
+            stack.enter_context(patch.dict(os.environ, values))
+        elif name == "netrc":
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
+            path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
+            path.chmod(0o600)
+            stack.enter_context(patch.dict(os.environ, NETRC=str(path)))
+        elif name == "locale":
+            found = _other_locale() or refuse("expected an installed locale other than English; got none")
+            stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
+            locale.setlocale(locale.LC_ALL, found)
+        elif name == "time_zone" and hasattr(time, "tzset"):
+            stack.callback(time.tzset)  # after TZ is what it was
+            stack.enter_context(patch.dict(os.environ, TZ=_ANOTHER_ZONE))
             time.tzset()
-            yield
-    finally:
-        time.tzset()
+        yield

@@ -7,36 +7,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
-from petstore_mock.checks.wording import without_keys
+from petstore_mock.checks.reading import without_keys
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
-from petstore_mock.stateful.environments import ANOTHER_ZONE, BLOCKS, ENVIRONMENTS, IPV6_HOST
+from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from petstore_mock.stateful.example import Example
     from petstore_mock.stateful.run import Options
-    from petstore_mock.strategies.scenario import Scenario
+    from petstore_mock.strategies.scenarios import Scenario
 
 _INDENT: Final = "    "
 _REQUESTS: Final = 15  # that are shown
+_WIDTH: Final = 100  # of a line of the test, where it can be broken
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
-_ODD_KEY_MATTERS: Final = (
-    "It happens only with a key of all characters that a key may have: letters of both cases, digits and -._~+/, with "
-    "= at its end (RFC 6750 §2.1)."
-)
-_CLOCKS_MATTER: Final = (
-    "It happens only where the clocks of service and client differ: dates in responses, Date among them, are by the "
-    "clock of the service (RFC 9110 §6.6.1)."
-)
+_ODD_KEY_MATTERS: Final = "It happens only with a key of all characters that RFC 6750 §2.1 allows."
 NOT_ALWAYS: Final = (
-    "It did not come again when its steps were repeated: the client keeps something from one client to the next (a "
-    "cache or a session of its class or module), or the machine was too busy for its timeouts."
+    "It did not come again in a new run: the client keeps something in its class or module, or the machine was too "
+    "busy for its timeouts."
 )
 NOT_EACH_TIME: Final = (
-    "It may not come again each time: the operating system decides too which of two calls goes on first. Run the test "
-    "a few times."
+    "It may not come again each time, since the system decides too which call goes on first: run the test a few times."
 )
 
 
@@ -54,9 +47,7 @@ class ClientBugError(AssertionError):
 
     __module__ = "petstore_mock.stateful"  # where people find it
 
-    def __init__(
-        self, sentence: str, test: str, wire: str, raised: str, scenario: Scenario, *, waited: bool = False
-    ) -> None:
+    def __init__(self, sentence: str, test: str, wire: str, raised: str, scenario: Scenario, *, waited: bool) -> None:
         where = f"\n\nIn the client:\n\n{raised}" if raised else ""
         super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")
         self.sentence, self.test, self.wire, self.raised = sentence, test, wire, raised
@@ -73,11 +64,11 @@ def explain(example: Example) -> ClientBugError | None:
     if example.found is None:
         return None
     scenario = replace(example.scenario, steps=example.scenario.steps[: example.taken])
-    keys = [petstore.api_key for petstore in example.worlds.values()]
+    keys = [world.petstore.api_key for world in example.worlds.values()]
     sentence = "\n".join([without_keys(str(example.found), keys), *_reasons(scenario)])
-    texts = {name: journal_text(list(petstore.journal)[-_REQUESTS:]) for name, petstore in example.worlds.items()}
+    texts = {name: journal_text([*world.petstore.journal][-_REQUESTS:]) for name, world in example.worlds.items()}
     wire = "\n\n".join(f"{name}:\n{text}" if len(texts) > 1 else text for name, text in texts.items())
-    raised = without_keys(example.stack, keys)
+    raised = without_keys(example.raised, keys)
     return ClientBugError(sentence, _source(example), wire, raised, scenario, waited=example.waited)
 
 
@@ -85,16 +76,16 @@ def _reasons(scenario: Scenario) -> list[str]:
     """Return what the bug depends on: shrinking could not take it away."""
     reasons: list[str] = []
     differences = scenario.behaviour.differences()
-    for name, value in differences.items() if len(differences) == 1 else ():
-        gap = GAPS[name]
-        reasons.append(
-            f"It happens only with {name}={value!r}: the client assumes what the interface leaves open "
-            f"(§{gap.section}: {gap.sentence.rstrip('.')}). A client must not assume {gap.lesson}."
-        )
-    if len(differences) > 1:
+    if differences:
         listed = ", ".join(f"{name}={value!r}" for name, value in differences.items())
-        reasons.append(f"It happens only with {listed}: the client assumes what the interface leaves open.")
-    reasons += [_ODD_KEY_MATTERS] * scenario.odd_key + [_CLOCKS_MATTER] * bool(scenario.hours_ahead)
+        gaps = [GAPS[name] for name in differences]
+        what = "; ".join(f"§{gap.section}: {gap.sentence.rstrip('.')}" for gap in gaps)
+        lessons = "; nor ".join(gap.lesson for gap in gaps)
+        reasons.append(
+            f"It happens only with {listed}: the client assumes what the interface leaves open ({what}). "
+            f"A client must not assume {lessons}."
+        )
+    reasons += [_ODD_KEY_MATTERS] * scenario.odd_key
     return [*reasons, *([] if scenario.environment is None else [ENVIRONMENTS[scenario.environment]])]
 
 
@@ -103,51 +94,51 @@ def _reasons(scenario: Scenario) -> list[str]:
 
 def _source(example: Example) -> str:
     """Return a test that does the same with watched clients."""
-    scenario, options, used = example.scenario, example.run.options, example.used
-    tls = {"tls": True} if options.tls else {}
-    world = {"behaviour": scenario.behaviour} if scenario.behaviour.differences() else {}
-    key = {"api_key": _ODD_KEY} if scenario.odd_key else {}
-    host = {"host": IPV6_HOST} if scenario.environment == "ipv6" else {}
-    opened = [f"time_zone({ANOTHER_ZONE!r})"] if scenario.environment == "time_zone" else []
-    opened += [f"environment({scenario.environment!r})"] if scenario.environment in BLOCKS else []
-    opened.append(f"PetStoreMock({_keywords({**host, **tls, **key, **world})}) as petstore")
-    opened += [f"PetStoreMock({_keywords(tls)}) as elsewhere"] if "elsewhere" in used else []
-    opened += [f"petstore.fresh({_keywords(world)}) as other"] if "other" in used else []
-    clients = {"client": "petstore", **({"other_client": "other"} if "other" in used else {})}
-    hours = scenario.hours_ahead
-    body = [f"{name}.clock.advance(hours={hours})" for name in clients.values() if hours]
-    given = _given(example)
-    body += _with([f"checks.watched(make_client, {name}{given}) as {client}" for client, name in clients.items()])
-    faulty = [name for name in clients.values() if any(f"{name}.inject(" in line for line in example.lines)]
-    lines = [*example.lines, *(f"{name}.cancel_faults()" for name in faulty)]  # none of them need fire
-    body += [_INDENT + line for line in lines or ["pass"]]
-    test = [*_with(opened), *(_INDENT + line for line in body)]
+    scenario, options, lines, worlds = example.scenario, example.run.options, example.lines, example.worlds
+    tls, host = options.tls or None, IPV6_HOST if scenario.environment == "ipv6" else None
+    behaviour = scenario.behaviour if scenario.behaviour.differences() else None
+    key = _ODD_KEY if scenario.odd_key else None
+    is_led = any("elsewhere.url" in line for line in lines)
+    opened = [] if scenario.environment in {None, "ipv6"} else [f"environment({scenario.environment!r})"]
+    opened.append(f"PetStoreMock({_keywords(host=host, tls=tls, api_key=key, behaviour=behaviour)}) as petstore")
+    opened += [f"PetStoreMock({_keywords(tls=tls)}) as elsewhere"] if is_led else []
+    opened += [f"petstore.fresh({_keywords(behaviour=behaviour)}) as other"] if "other" in worlds else []
+    given = _given(example, is_led=is_led)
+    clients = [f"checks.watched(make_client, {name}, {given}) as {world.client}" for name, world in worlds.items()]
+    # None of the faults need fire.
+    ends = [f"{name}.cancel_faults()" for name in worlds if any(line.startswith(f"{name}.inject(") for line in lines)]
+    body = [*lines, *(end for end in ends if lines[-1:] != [end])]
+    test = [
+        *_with(opened),
+        *(_INDENT + line for line in _with(clients)),
+        *(_INDENT * 2 + line for line in body or ["pass"]),
+    ]
     code = "\n".join(["def test_client() -> None:", *(_INDENT + line for line in test)])
     return f"{_imports(code, options)}\n\n\n{code}\n"
 
 
-def _keywords(given: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())
+def _keywords(**given: object) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
 
 
-def _given(example: Example) -> str:
+def _given(example: Example, *, is_led: bool) -> str:
     """Return the further arguments of ``checks.watched``."""
     options = example.run.options
     given = ["quiet=True"]
     given += ["methods=methods"] if options.methods else []
     given += ["classify=classify"] if options.classify is not classify_exception else []
     given += ["read_pet=read_pet"] if options.read_pet is not read_pet else []
-    if options.checks:
-        given.append(f"checks=[*checks.CHECKS.values(), {', '.join(one.name for one in options.checks)}]")
-    given += ["others=[elsewhere]"] if "elsewhere" in example.used else []
+    own = ", ".join(one.name for one in options.checks)
+    given += [f"checks=[*checks.CHECKS.values(), {own}]"] if own else []
+    given += ["others=[elsewhere]"] if is_led else []
     given += [f"patience={options.patience!r}"] if example.waited else []
     given += [f"longest_wait={options.longest_wait!r}"] if options.longest_wait is not None else []
-    return f", {', '.join(given)}"
+    return ", ".join(given)
 
 
 def _with(managers: Sequence[str]) -> list[str]:
     line = f"with {', '.join(managers)}:"
-    return [line] if len(line) <= 100 else ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
+    return [line] if len(line) <= _WIDTH else ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
 
 
 def _imports(code: str, options: Options) -> str:
@@ -155,14 +146,11 @@ def _imports(code: str, options: Options) -> str:
         return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
 
     lines = [f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'checks', 'faults']))}"]
-    ours = used(["environment", "spoil", "time_zone"])
-    lines += [f"from petstore_mock.stateful import {', '.join(ours)}"] if ours else []
+    lines += ["from petstore_mock.stateful import environment"] * len(used(["environment"]))
     objects: dict[str, object] = {
-        "make_client": options.make_client,
-        "classify": options.classify,
-        "read_pet": options.read_pet,
+        name: getattr(options, name) for name in ("make_client", "classify", "read_pet", "methods")
     }
-    objects |= {"methods": options.methods, **options.steps, **{one.name: one.look for one in options.checks}}
+    objects |= {**options.steps, **{one.name: one.look for one in options.checks}}
     return "\n".join([*lines, "", *(_import(name, objects[name]) for name in used(objects))])
 
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS
-from petstore_mock.checks.attending import Limits, client_threads
+from petstore_mock.checks.calling import Limits, client_threads
 from petstore_mock.checks.process import settled
+from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import IPV6_HOST
-from petstore_mock.stateful.exposure import CheckReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.checks import Check, Kind
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
+    from petstore_mock.interface.behaviour import Behaviour
+    from petstore_mock.journal.exchange import Exchange
 
 _BY_ITSELF: Final = 0.3  # seconds within which a thread that sends by itself is likely to do so
 
@@ -45,6 +49,72 @@ class Options:
     checks: Sequence[Check]  # of the test's own
     steps: Mapping[str, Callable[[Any, Any], object]]
     arguments: Mapping[str, SearchStrategy[Any]]
+
+
+@dataclass
+class CheckReport:
+    """What a run of the machine has shown to a client, so that "no bug found" means something.
+
+    Attributes:
+        examples: how many examples there were, the failing one included and shrinking left out.
+        calls: how many calls the client made in them.
+        seconds: how long they took.
+        waited: how many of these went by with the faults that take real time, all of them side by side.
+        answers: how often requests of an operation were responded to with a status, or how the response was lost
+            (``"reset"``).
+        gaps: in how many examples a gap differed from its default, by gap and alternative.
+        faults: how often a fault of a kind met a request.
+        left_out: the operations that the client has no method for.
+    """
+
+    examples: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+    answers: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in OPERATIONS})
+    gaps: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
+    faults: Counter[str] = field(default_factory=Counter[str])
+    left_out: list[str] = field(default_factory=list[str])
+
+    def begin_example(self, behaviour: Behaviour) -> None:
+        """Count an example."""
+        self.examples += 1
+        for name, value in behaviour.differences().items():
+            self.gaps.setdefault(name, Counter())[value] += 1
+
+    def count(self, exchanges: Iterable[Exchange]) -> None:
+        """Count requests."""
+        for exchange in exchanges:
+            if exchange.operation in self.answers:
+                self.answers[exchange.operation][str(exchange.status or exchange.result)] += 1
+            if exchange.fault is not None:
+                self.faults[exchange.fault.kind] += 1
+
+    @property
+    def never_shown(self) -> dict[str, list[str]]:
+        """The alternatives of gaps that no example had, by gap."""
+        shown = {name: {gap.default, *self.gaps.get(name, ())} for name, gap in GAPS.items()}
+        missing = {name: gap.alternatives.keys() - shown[name] for name, gap in GAPS.items()}
+        return {name: sorted(alternatives) for name, alternatives in missing.items() if alternatives}
+
+    def __str__(self) -> str:
+        waited = f", {self.waited:.1f} of them waiting" if self.waited else ""
+        shown = [f"{name}={value} {count}" for name, counts in self.gaps.items() for value, count in counts.items()]
+        never = [f"{name}={'/'.join(alternatives)}" for name, alternatives in self.never_shown.items()]
+        lines = {
+            **{name: _counted(counts) for name, counts in self.answers.items()},
+            "gaps": ", ".join(shown) or "none differed",
+            "gaps never shown": ", ".join(never),
+            "faults": _counted(self.faults) or "none",
+            "left out, because the client has no method for them": ", ".join(self.left_out),
+        }
+        text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
+        text += [f"{title}: {line}" for title, line in lines.items() if line]
+        return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in text)
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{value} {count:,}" for value, count in counts.most_common())
 
 
 class Run(ExitStack):

@@ -4,39 +4,51 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
-from hypothesis import HealthCheck, Phase, given
+from hypothesis import HealthCheck, Phase, find
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
+from hypothesis.errors import NoSuchExample
 
-from petstore_mock.checks.attending import Player
+from petstore_mock import faults as kinds
+from petstore_mock.checks.calling import Player
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.stateful import plan
+from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example
-from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
-from petstore_mock.stateful.run import Run
-from petstore_mock.strategies.plans import is_quick
-from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
-from petstore_mock.strategies.scenarios import Blocks, scenarios
+from petstore_mock.stateful.run import CheckReport, Run
+from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, PlannedFault, is_quick
+from petstore_mock.strategies.scenarios import PLACES, Act, Ask, Blocks, Scenario, Together, scenarios, two_pets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
-_DIGEST: Final = "_hypothesis_internal_add_digest"
+    from petstore_mock.stateful.run import Options
+    from petstore_mock.strategies.scenarios import Block, Step
+
+# Longer than any call may take, for clients that say how long that is.
+_LONG: Final = (
+    kinds.rate_limited(86_400),
+    kinds.respond(503, headers={"Retry-After": "1000000000"}),
+    kinds.rate_limited("2999-12-31"),
+    kinds.rate_limited(10**12),  # more than a clock can hold
+)
+_NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
+_FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
+_ROUNDS: Final = 4  # of calls, so that a key of the gap key_rotation is retired within them
+_SEVERAL: Final = Act("seed_many", {"count": 3})
+_MANY: Final = Act("seed_many", {"count": 25})  # more than a page
+_LIMITED: Final = 7  # calls, so that the fifth request is refused
+
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
 _TIMES: Final = 3  # that two calls at once must fail while they are made simpler, ...
 _AGAIN: Final = 8  # ... and at the end
-
-
-class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by where they are raised: here that is one line
-    """An example failed."""
 
 
 class _TimeIsOver(SkipTest):
@@ -62,8 +74,6 @@ class Search:
             self._run.report = report
             report.seconds = round(monotonic() - self._began, 3)
 
-    # Playing
-
     def _bug(self, scenario: Scenario) -> ClientBugError | None:
         """Play a scenario; one with two calls at once must fail each time once it is known to fail."""
         bug = None
@@ -79,14 +89,12 @@ class Search:
     # Directed scenarios
 
     def _directed(self) -> ClientBugError | None:
-        run, chosen = self._run, self._chosen
-        blocks = Blocks(run.operations)
-        if chosen.tls and (bug := self._of_tls(blocks)) is not None:
-            return bug
+        blocks, chosen = Blocks(self._run.operations), self._chosen
         return (
-            self._first(plan.known(blocks, chosen))
-            or self._waiting(plan.waits(blocks, chosen))
-            or self._first(plan.shown_once(blocks, chosen))
+            (self._of_tls(blocks) if chosen.tls else None)
+            or self._first(_known(blocks, chosen))
+            or self._waiting(_waits(blocks, chosen))
+            or self._first(_shown_once(blocks, chosen))
         )
 
     def _first(self, directed: Iterable[Scenario]) -> ClientBugError | None:
@@ -103,7 +111,7 @@ class Search:
                 "expected make_client to make a client that trusts the mock, by petstore.tls.client_context() or "
                 f"petstore.tls.ca_path; got {trusting.sentence}"
             )
-        return self._first(plan.flawed(blocks))
+        return self._first(_flawed(blocks))
 
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the scenarios that take real time side by side; what fails counts once it fails alone."""
@@ -122,42 +130,33 @@ class Search:
     # Drawn scenarios
 
     def _drawn(self, settings: Settings) -> ClientBugError | None:
-        run, chosen = self._run, self._chosen
+        chosen, make = self._chosen, self._chosen.make_client
         drawn = scenarios(
-            operations=run.operations,
+            operations=self._run.operations,
             vary=[name for name in chosen.vary if name != "rate_limit"],
             faults=None if chosen.faults is None else [one for one in chosen.faults if is_quick(one)],
             arguments=chosen.arguments,
             concurrent=chosen.concurrent,
-            steps=tuple(run.options.steps),
+            steps=tuple(chosen.steps),
         )
-
-        def example(scenario: Scenario) -> None:
-            self._show(scenario)
-
-        make = run.options.make_client
-        maker = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
-        setattr(example, _DIGEST, maker.encode())
-        with suppress(_TimeIsOver, _Failed):
-            settings(given(drawn)(example))()
+        # The database keeps what failed by the client.
+        key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
+        with suppress(_TimeIsOver, NoSuchExample):
+            find(drawn, self._fails, settings=settings, database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
-    def _show(self, scenario: Scenario) -> None:
+    def _fails(self, scenario: Scenario) -> bool:
         """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
         name = repr(scenario)
-        if not self._failing and self._is_over():
-            raise _TimeIsOver("max_seconds")
-        if self._deadline is not None and monotonic() > self._deadline:
-            raise _TimeIsOver("shrinking")  # Hypothesis would go on for minutes
-        if name not in self._failing:
-            bug = self._bug(scenario)
-            if bug is not None:
-                self._failing[name] = bug
+        if self._is_over() if self._deadline is None else monotonic() > self._deadline:
+            raise _TimeIsOver("max_seconds, or shrinking, which Hypothesis would go on with for minutes")
+        bug = None if name in self._failing else self._bug(scenario)
+        if bug is not None:
+            self._failing[name] = bug
         if self._failing and self._deadline is None:
             self._deadline, self._times = monotonic() + _LONGEST_SHRINKING, _TIMES
             self._run.report = CheckReport()  # shrinking does not count
-        if name in self._failing:
-            raise _Failed
+        return name in self._failing
 
     # Afterwards
 
@@ -165,17 +164,13 @@ class Search:
         """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
         deadline, tried, found = monotonic() + _LONGEST_REDUCING, [bug.scenario], bug
         self._run.report, self._times = CheckReport(), _TIMES
-        again = True
-        while again:
-            again = False
-            for simpler in _simpler(found.scenario):
-                if monotonic() > deadline or simpler in tried:
-                    continue
+        left = _simpler(bug.scenario)
+        while (simpler := next(left, None)) is not None and monotonic() < deadline:
+            if simpler not in tried:
                 tried.append(simpler)
                 other = self._bug(simpler)
                 if other is not None:
-                    found, again = other, True
-                    break
+                    found, left = other, _simpler(other.scenario)
         return self._repeated(found)
 
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
@@ -184,13 +179,77 @@ class Search:
         if _has_races(scenario) and not bug.waited:
             always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
             return bug if always else bug.with_words(NOT_EACH_TIME)
-        twice = (Act("seed"), *scenario.steps, Switch(), *scenario.steps)  # for what a class remembers
+        twice = (Act("seed"), *scenario.steps, Act("switch"), *scenario.steps)  # for what a class remembers
         return self._anew(scenario) or self._anew(replace(scenario, steps=twice)) or bug.with_words(NOT_ALWAYS)
 
     def _anew(self, scenario: Scenario) -> ClientBugError | None:
         with Run(self._run.options) as other:
             other.limits = self._run.limits
             return explain(Example(other, scenario).play())
+
+
+# The directed scenarios
+
+
+def _flat(blocks: Iterable[Block]) -> list[Step]:
+    return [step for block in blocks for step in block]
+
+
+def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield the scenarios with each argument, each animal, and each thing that happens behind the client's back."""
+    values: list[Block] = [(ask,) for ask in blocks.plain] if options.arguments else [*blocks.values()]
+    for kind in (values, *blocks.others()):
+        yield Scenario(steps=(_SEVERAL, *_flat(kind)))
+
+
+def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield a scenario for each fault that takes real time, operation and commit point; and for the rate limit."""
+    is_long = options.longest_wait is not None
+    own = (*SLOW_FAULTS, *(_LONG if is_long else ()))
+    chosen = own if options.faults is None else [fault for fault in options.faults if not is_quick(fault)]
+    for fault, ask in blocks.meetings(chosen):
+        yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
+    limits = list(GAPS["rate_limit"].alternatives)[1:] if "rate_limit" in options.vary else []
+    clocks = [(), *((Act("clock.advance", {"hours": hours}),) for hours in (1, -1) if is_long)]
+    for limit, clock, ask in product(limits, clocks, blocks.plain):
+        behaviour = Behaviour().replace({"rate_limit": limit})
+        yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
+
+
+def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    """Yield scenarios for each environment, each quick fault, each alternative of a gap, and each two calls at once."""
+    is_own = options.faults is None
+    quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
+    asks = [step for step in _flat(blocks.values()) if isinstance(step, Ask)]
+    numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
+    steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
+    for name in options.environments:
+        if is_there(name) and not (name == "ipv6" and options.tls):
+            dated = name == "time_zone" and is_own
+            limit = {"rate_limit": "retry_after_date"} if dated else {}
+            met = blocks.meetings(_NO_WAITS) if dated else ()
+            yield Scenario(Behaviour().replace(limit), (*steps, *numbers, *_flat(met)), environment=name)
+    lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # the client is closed without a connection
+    yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
+    # A client that looks for a lost animal may not find it.
+    steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
+    for name in options.vary:
+        for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
+            yield Scenario(Behaviour().replace({name: alternative}), steps)
+    # The first call is held before each of its lines in turn.
+    places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
+    for first, second in blocks.pairs() if options.concurrent else ():
+        yield Scenario(steps=(*two_pets(), *blocks.plain, *(Together(first, second, *held) for held in places)))
+
+
+def _flawed(blocks: Blocks) -> Iterator[Scenario]:
+    """Yield a scenario for each flaw of a TLS handshake."""
+    for flaw in _FLAWS:
+        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
+
+
+# Simpler ones
 
 
 def _size(bug: ClientBugError) -> tuple[int, int, int]:
@@ -205,12 +264,8 @@ def _has_races(scenario: Scenario) -> bool:
 def _simpler(scenario: Scenario) -> Iterator[Scenario]:
     yield replace(scenario, odd_key=False)
     yield replace(scenario, environment=None)
-    yield replace(scenario, hours_ahead=0)
     for name in scenario.behaviour.differences():
         yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
-    if _has_races(scenario):
-        *before, last = scenario.steps
-        yield replace(scenario, steps=(*(step for step in before if not isinstance(step, Together)), last))
     size = len(scenario.steps) // 2
     while size:
         for start in range(0, len(scenario.steps), size):

@@ -29,25 +29,9 @@ from petstore_mock.strategies.animals import (
     pets,
 )
 from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
-from petstore_mock.strategies.scenario import Scenario
-from petstore_mock.strategies.scenarios import scenarios
+from petstore_mock.strategies.scenarios import Scenario, scenarios
 
-__all__ = [
-    "InvalidListQuery",
-    "InvalidNewPet",
-    "PlannedFault",
-    "Scenario",
-    "behaviours",
-    "category_ids",
-    "fault_plans",
-    "faults",
-    "invalid_list_queries",
-    "invalid_new_pets",
-    "list_queries",
-    "names",
-    "new_pets",
-    "pet_statuses",
-    "pets",
-    "scenarios",
-]
+__all__ = ["InvalidListQuery", "InvalidNewPet", "PlannedFault", "Scenario", "behaviours", "category_ids", "fault_plans"]
+__all__ += ["faults", "invalid_list_queries", "invalid_new_pets", "list_queries", "names", "new_pets", "pet_statuses"]
+__all__ += ["pets", "scenarios"]
 __dir__ = __all__.copy  # what editors and consoles complete

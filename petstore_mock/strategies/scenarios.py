@@ -1,24 +1,28 @@
-"""Draws scenarios: calls with arguments from the schemas, other actors, faults, behaviours.
+"""Scenarios: what a client does and meets, as values that are whole before anything runs, and how they are drawn.
 
-A scenario is a list of blocks, such as "another actor removes an animal, and the client looks for it". Simple blocks
-and values come first everywhere, so that Hypothesis shrinks towards them.
+A scenario is JSON too. It is drawn as a list of blocks, such as "another actor removes an animal, and the client looks
+for it". Simple blocks and values come first everywhere, so that Hypothesis shrinks towards them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from functools import cache
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
-from petstore_mock.interface import schemas
+from petstore_mock.common.guards import is_object
+from petstore_mock.faults.fault import Fault, coerce
+from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.schemas import arguments as schemas_of
+from petstore_mock.interface.schemas import properties, required_arguments, schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
 from petstore_mock.strategies.plans import QUICK_FAULTS, PlannedFault, behaviours, planned, planned_faults
-from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Switch, Together
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
@@ -26,9 +30,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.faults import Fault
-
-    Block = tuple[Step, ...]
+    Block = tuple["Step", ...]
 
 # Two that begin at odd and even places: one has a character across any boundary of blocks.
 _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
@@ -36,28 +38,105 @@ _MANY: Final = (3, 25, 101)
 PLACES: Final = 60  # lines of the client's own before which a call is held
 # Where redirections lead: another service, the same, a path of it, no place. "{own}" stands for the path of the call.
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
-_REDIRECTIONS: Final = [
-    kinds.respond(status, headers={"Location": location} if location else {})
-    for location, status in product(_LOCATIONS, (307, 302, 301, 303, 308))
-]
-_CIRCLE: Final = kinds.respond(307, headers={"Location": "{petstore}{own}"})
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
 
 
-def argument_schemas(row: Operation) -> dict[str, Any]:
-    """Return the schema of each argument of an operation, by the interface's names."""
-    return {**schemas.parameters(row), **(schemas.properties(row.body) if row.body else {})}
+@dataclass(frozen=True)
+class Pick:
+    """The id of an animal that is chosen when the scenario runs: one that is there or was removed, 0 the newest."""
+
+    which: Literal["known", "vanished"] = "known"
+    index: int = 0
 
 
-def required_arguments(row: Operation) -> list[str]:
-    """Return the names of the arguments that every call has."""
-    parts = [schemas.schema(part).get("required", ()) for part in (row.parameters_schema, row.body) if part]
-    return [name for name in argument_schemas(row) if name in chain(*parts)]
+@dataclass(frozen=True)
+class Ask:
+    """A call of the client. Its arguments have the interface's names; an id may be a :class:`Pick`."""
+
+    operation: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # noqa: B008  # it is frozen
+@dataclass(frozen=True)
+class Act:
+    """Something that another actor or the service does: a method of the mock with its arguments, by name.
+
+    ``pet`` is a :class:`Pick`. There are three more kinds: ``spoil``, the caller changes the latest result; ``switch``,
+    the scenario goes on with the other of two clients, which has a world and a key of its own; ``own``, a step of
+    ``check_client(steps=[...])``, by its name.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Together:
+    """Two calls at once: each is held before a line of the client's own code, the second perhaps nowhere."""
+
+    first: Ask
+    second: Ask
+    hold: int = 1
+    then: int | None = None
+
+
+Step = Ask | Act | PlannedFault | Together
+_KINDS: Final[Mapping[str, Any]] = {one.__name__.lower(): one for one in (Ask, Act, PlannedFault, Together, Pick)}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happens in one example.
+
+    Attributes:
+        behaviour: what the service does where the interface shows nothing.
+        steps: what happens, in order.
+        environment: what is particular about the process: ``ipv6``, ``locale``, ``netrc``, ``proxies``, ``time_zone``.
+        odd_key: whether the keys have characters of every kind that RFC 6750 allows.
+    """
+
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    steps: tuple[Step, ...] = ()
+    environment: str | None = None
+    odd_key: bool = True
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as a JSON value."""
+        return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of a JSON value; the reverse of :meth:`to_data`."""
+        steps = tuple(_value(step) for step in data["steps"])
+        given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
+        return Scenario(**given)
+
+
+def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
+    if isinstance(value, Fault):
+        return value.to_data()
+    if is_object(value):
+        return {name: _data(member) for name, member in value.items()}
+    if type(value) not in _KINDS.values():
+        return value
+    return {type(value).__name__.lower(): {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
+
+
+def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
+    if not is_object(data):
+        return data
+    given: dict[str, Any] = {name: coerce(one) if name == "fault" else _value(one) for name, one in data.items()}
+    kind = next(iter(given), "")
+    return _KINDS[kind](**given[kind]) if kind in _KINDS else given
+
+
+# How they are drawn
+
+
+@cache
+def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # it is frozen
     """Return the plainest call of an operation."""
-    given = {name: samples(argument_schemas(row)[name])[0] for name in required_arguments(row)}
+    given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
     return Ask(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
 
 
@@ -74,62 +153,58 @@ class Blocks:
     """
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
-        every = {name: list(argument_schemas(row)) for name, row in OPERATIONS.items()}
+        every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
         self._taken = every if operations is None else operations
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
         self.plain = [plain_ask(row) for row in self.rows]
-        self.looks, self.gone = self._looks(Pick()), self._looks(Pick("vanished"))
-        self.remove = Act("remove", {"pet": Pick()})
+        looking = [row for row in self.rows if not row.commits]
+        self.looks = [plain_ask(row) for row in looking]  # the calls that may show an animal
+        gone = [plain_ask(row, Pick("vanished")) for row in looking]
+        self.removal: Block = (Act("remove", {"pet": Pick()}), *gone)
 
-    def _looks(self, pick: Pick) -> tuple[Ask, ...]:
-        """Return the calls that may show an animal."""
-        return tuple(plain_ask(row, pick) for row in self.rows if not row.commits)
-
-    def values(self) -> list[tuple[Ask]]:
+    def values(self) -> list[Block]:
         """Return plain calls, and calls in which each argument has each of its sample values."""
-        arguments = [(ask, name) for ask in self.plain for name in self._taken[ask.operation]]
         odd = [
             replace(ask, arguments={**ask.arguments, name: value})
-            for ask, name in arguments
-            for value in samples(argument_schemas(OPERATIONS[ask.operation])[name])
+            for ask in self.plain
+            for name in self._taken[ask.operation]
+            for value in samples(schemas_of(OPERATIONS[ask.operation])[name])
         ]
         return [(ask,) for ask in (*self.plain, *odd)]
 
-    def seeds(self) -> list[Block]:
-        """Return the blocks in which another actor adds an animal."""
-        return [(Act("seed", pet), *self.looks) for pet in _sample_pets()]
-
-    def updates(self) -> list[Block]:
-        """Return the blocks in which another actor changes an animal."""
-        changes = [Act("update", {"pet": Pick(), **change}) for change in _sample_changes()]
-        return [(*self.looks, change, *self.looks) for change in changes]
-
     def others(self) -> list[list[Block]]:
-        """Return the blocks in which something else happens behind the client's back, by kind."""
-        removals = [OPERATIONS[ask.operation].removed_at for ask in self.plain]
-        days = [(at + timedelta(days=1)).date().isoformat() for at in removals if at is not None]
-        text = next(name for name, schema in _settable().items() if schema.get("type") == "string")
+        """Return the blocks in which something happens behind the client's back, by kind."""
+        looks, plain = self.looks, self.plain
+        days = [row.removed_at + timedelta(days=1) for row in self.rows if row.removed_at is not None]
+        text = next(name for name, part in _settable().items() if part.get("type") == "string")
+        changes = [Act("update", {"pet": Pick(), **change}) for change in _sample_changes()]
         return [
-            [(Act("seed_many", {"count": count}), *self.looks) for count in _MANY],
-            [(*self.looks, self.remove, *self.gone)],
-            [(look, Act("spoil"), look) for look in (*self.looks, *self.plain)],
-            [(ask, ask) for ask in self.plain],
-            [(Switch(), ask) for ask in self.plain],
-            [(Act("close_connections"), ask) for ask in self.plain],
-            [(Act("revoke_key"), ask) for ask in self.plain],
-            [(Act("travel_to", {"at": day}), *self.plain) for day in days],
-            [(Act("seed", {text: long}), *self.looks, self.remove) for long in _LONG],
+            [(Act("seed", pet), *looks) for pet in _sample_pets()],
+            [(*looks, change, *looks) for change in changes],
+            [(Act("seed_many", {"count": count}), *looks) for count in _MANY],
+            [(*looks, *self.removal)],
+            [(ask, Act("spoil"), ask) for ask in (*looks, *plain)],
+            [(ask, ask) for ask in plain],
+            [(Act("switch"), ask) for ask in plain],
+            [(Act("close_connections"), ask) for ask in plain],
+            [(Act("revoke_key"), ask) for ask in plain],
+            [(Act("clock.travel_to", {"at": day.date().isoformat()}), *plain) for day in days],
+            [(Act("seed", {text: long}), *looks, *self.removal) for long in _LONG],
         ]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Ask]]:
         """Return the blocks in which a call meets a fault."""
         return [met(one) for one in planned(faults, self.rows)]
 
-    def redirections(self) -> list[tuple[PlannedFault, Ask]]:
+    def redirections(self) -> list[Block]:
         """Return the blocks in which a call is redirected, also in circles."""
-        found = [PlannedFault(fault=fault, on=row.name) for fault, row in product(_REDIRECTIONS, self.rows)]
-        circles = [PlannedFault(fault=_CIRCLE, on=row.name, times=_ROUNDS) for row in self.rows]
-        return [met(one) for one in (*found, *circles)]
+        led = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
+        found: list[Block] = []
+        for (status, place, times), row in product([*led, (307, "{petstore}{own}", _ROUNDS)], self.rows):
+            fault = kinds.respond(status, headers={"Location": place} if place else {})
+            # Without the last step, it would lead another call astray.
+            found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
+        return found
 
     def pairs(self) -> list[tuple[Ask, Ask]]:
         """Return pairs of calls that can be told apart."""
@@ -137,27 +212,29 @@ class Blocks:
 
     def asks(self, row: Operation) -> SearchStrategy[Ask]:
         """Draw calls of an operation."""
-        arguments: dict[str, SearchStrategy[Any]] = {}
-        for name in self._taken[row.name]:
-            schema, path = argument_schemas(row)[name], row.path_parameter
-            ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
-            is_id = path is not None and path.name == name
-            arguments[name] = st.sampled_from([*ids, *samples(schema)]) if is_id else values(schema)
+        ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
+        arguments = {name: values(schemas_of(row)[name]) for name in self._taken[row.name]}
+        if row.path_parameter is not None:
+            name = row.path_parameter.name
+            arguments[name] = st.sampled_from([*ids, *samples(schemas_of(row)[name])])
         required = {name: arguments.pop(name) for name in required_arguments(row)}
-        return st.fixed_dictionaries(required, optional=arguments).map(lambda drawn: Ask(row.name, drawn))
+        return _asks(row, st.fixed_dictionaries(required, optional=arguments))
+
+
+def _asks(row: Operation, arguments: SearchStrategy[Any]) -> SearchStrategy[Ask]:
+    return arguments.map(lambda drawn: Ask(row.name, drawn))
 
 
 def _settable() -> dict[str, Any]:
     """Return the schemas of the fields that an animal is added with."""
-    return {name: part for name, part in schemas.properties("Pet").items() if not FIELDS[name].assigned}
+    return {name: part for name, part in properties("Pet").items() if not FIELDS[name].assigned}
 
 
 def _sample_pets() -> list[dict[str, Any]]:
     """Return animals that another actor adds, by fields; the id stands only in odd ones."""
-    required = schemas.schema("Pet")["required"]
-    plain = {name: samples(part)[0] for name, part in _settable().items() if name in required}
+    plain = {name: samples(part)[0] for name, part in _settable().items() if name in schema("Pet")["required"]}
     found = [plain]
-    for name, part in schemas.properties("Pet").items():
+    for name, part in properties("Pet").items():
         odd = [value for value in samples(part) if not FIELDS[name].assigned or abs(value) > 10**6 or value == 0]
         found += [{**plain, name: value} for value in odd]
     return found
@@ -168,7 +245,7 @@ def _sample_changes() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, part in _settable().items():
         found += [{name: value} for value in samples(part)[1:3]]
-        found += [{name: None}] * (name not in schemas.schema("Pet")["required"])
+        found += [{name: None}] * (name not in schema("Pet")["required"])
     return found
 
 
@@ -179,15 +256,15 @@ def two_pets() -> list[Act]:
 
 def _told_apart(row: Operation, which: int) -> Ask:
     given = dict(plain_ask(row, Pick("known", which)).arguments)
-    for name, schema in argument_schemas(row).items():
-        is_filter = name not in given and "enum" in schema and row.effect == "lists"
-        if is_filter or (name in given and schema.get("type") == "string"):
-            given[name] = _nth(schema, which)
+    for name, part in schemas_of(row).items():
+        is_filter = name not in given and "enum" in part and row.effect == "lists"
+        if is_filter or (name in given and part.get("type") == "string"):
+            given[name] = _nth(part, which)
     return Ask(row.name, given)
 
 
-def _nth(schema: Mapping[str, Any], which: int) -> Any:  # noqa: ANN401  # a value of any type
-    return samples(schema)[-which if "enum" in schema else which]
+def _nth(part: Mapping[str, Any], which: int) -> Any:  # noqa: ANN401  # a value of any type
+    return samples(part)[-which if "enum" in part else which]
 
 
 def scenarios(
@@ -211,26 +288,20 @@ def scenarios(
     """
     found, given = Blocks(operations), arguments or {}
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
-    asks = [found.asks(row) if row.name not in given else _asks_with(row, given[row.name]) for row in found.rows]
+    asks = [_asks(row, given[row.name]) if row.name in given else found.asks(row) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
     drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the first is the simplest: nothing is left to draw
     drawn += [st.tuples(st.one_of(*asks))] * 6
-    kinds: list[Sequence[Block]] = [found.seeds(), found.updates(), *found.others()]
-    if faults is None:
-        kinds.append(found.redirections())
-    drawn += [st.sampled_from(kind) for kind in kinds if kind]
+    drawn += [st.sampled_from(kind) for kind in found.others() if kind]
+    drawn += [st.sampled_from(found.redirections())] if faults is None else []
     own = QUICK_FAULTS if faults is None else faults
     drawn += [planned_faults(own, found.rows).map(met)] * 4 if own else []
-    drawn += [st.just((Own(name),)) for name in steps] * 4
+    drawn += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)
     nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
     flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
     return st.builds(Scenario, behaviours(vary=chosen), flat)
-
-
-def _asks_with(row: Operation, arguments: SearchStrategy[Any]) -> SearchStrategy[Ask]:
-    return arguments.map(lambda drawn: Ask(row.name, drawn))
 
 
 def _together(pairs: Sequence[tuple[Ask, Ask]]) -> SearchStrategy[Block]:

@@ -9,10 +9,9 @@ from ssl import SSLError
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real import Event, perf_counter
-from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.framing import frame
+from petstore_mock.http.handler import Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
-from petstore_mock.http.response import PLAIN, Response
+from petstore_mock.http.response import PLAIN, Response, frame
 from petstore_mock.transport.delivery import BlockingCall, Waiting, reset_on_close
 from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of

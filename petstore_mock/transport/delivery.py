@@ -10,15 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from petstore_mock.common.real import Event, Thread
-from petstore_mock.http.deferred import Deferred
-from petstore_mock.http.framing import frame
-from petstore_mock.http.response import Response
+from petstore_mock.http.handler import Deferred
+from petstore_mock.http.response import Response, frame
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from petstore_mock.http.deferred import Blocking
+    from petstore_mock.http.handler import Blocking
     from petstore_mock.transport.reading import Head
 
     Failed = Callable[[BaseException], Response]  # returns the response to a bug in the fake

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays, refuse
-from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
 from petstore_mock.transport.reading import RequestError, check_head

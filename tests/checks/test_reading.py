@@ -45,7 +45,7 @@ REX = {"id": 1, "name": "Rex", "categoryId": 2, "status": "sold"}
     [
         REX,
         {**REX, "further": True},
-        {"petId": 1, "name": "Rex", "category_id": 2, "status": Status.SOLD},
+        {"pet_id": 1, "name": "Rex", "category_id": 2, "status": Status.SOLD},
         Row(1, "Rex", 2, Status.SOLD),
         SimpleNamespace(id=1, name="Rex", categoryId=2, status="sold", further=None),
     ],
@@ -130,7 +130,7 @@ def refused(make_client: Any, **options: Any) -> str:  # noqa: ANN401
 
 def test_a_client_without_a_method_is_refused() -> None:
     assert "with list_pets, create_pet and get_pet" in refused(lambda _: object())
-    assert "make an instance of it" in refused(lambda _: HttpClientPets)
+    assert "make an instance" in refused(lambda _: HttpClientPets)
 
 
 def test_a_method_without_a_required_argument_is_refused() -> None:

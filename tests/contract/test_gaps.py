@@ -1,4 +1,7 @@
-"""Each alternative of each gap: what it changes, and what it leaves as it is."""
+"""Each alternative of each gap: what it changes, and what it leaves as it is.
+
+The defaults are shown by the other modules of this folder.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,12 @@ MANY = "9" * 5000
 
 # The response to a query of 120 animals and one without a status: how many animals, or the status of an error.
 QUERIES: dict[Gap, dict[str, int]] = {
-    ("invalid_limit", "reject"): dict.fromkeys(("limit=0", "limit=101", "limit=-5", "limit=", f"limit={MANY}"), 400),
     ("invalid_limit", "clamp"): {
         **dict.fromkeys(("limit=0", "limit=-5", "limit=-0", f"limit=-{MANY}"), 1),
         **dict.fromkeys(("limit=101", f"limit={'9' * 30}", f"limit={MANY}"), 100),
         **dict.fromkeys(("limit=ten", "limit=", "limit=1.0", "limit=+5", "limit=0&status=lost"), 400),
     },
     ("invalid_limit", "ignore"): dict.fromkeys(("limit=0", "limit=101", "limit=ten", "limit=", f"limit={MANY}"), 20),
-    ("invalid_status_filter", "reject"): dict.fromkeys(("status=lost", "status=", "status=SOLD"), 400),
     ("invalid_status_filter", "empty"): {
         **dict.fromkeys(("status=lost", "status=", "status=SOLD", "status=None"), 0),
         "status=sold&limit=3": 3,
@@ -39,9 +40,7 @@ QUERIES: dict[Gap, dict[str, int]] = {
     ("invalid_status_filter", "ignore"): dict.fromkeys(
         ("status=lost&limit=100", "status=&limit=100", "status=SOLD&limit=100"), 100
     ),
-    ("unknown_query", "reject"): {"offset=1": 400},
     ("unknown_query", "ignore"): {"offset=1&limit=2&petId=1": 2, "offset=%": 400},
-    ("repeated_query", "reject"): {"limit=1&limit=1": 400},
     ("repeated_query", "first"): {
         "limit=1&limit=2&limit=3": 1,
         "limit=0&limit=2": 400,
@@ -52,19 +51,9 @@ QUERIES: dict[Gap, dict[str, int]] = {
         "limit=2&limit=0": 400,
         "status=available&status=sold&limit=100": 30,
     },
-    ("page_fill", "full"): {"limit=1": 1, "limit=2": 2, "limit=5": 5, "limit=100": 100},
     ("page_fill", "short"): {"limit=1": 1, "limit=2": 1, "limit=5": 3, "limit=100": 50},
 }
-NEARLY_ONE = "1." + "0" * 500 + "1"
-INTEGRAL = {
-    "1.0": 1,
-    "1e2": 100,
-    "100e-2": 1,
-    "-0.0": 0,
-    "0e99999999999999999999": 0,
-    "1." + "0" * 5000: 1,
-    NEARLY_ONE: 1,
-}
+INTEGRAL = {"1.0": 1, "1e2": 100, "100e-2": 1, "-0.0": 0, "0e99999999999999999999": 0, f"1.{'0' * 500}1": 1}
 
 
 def with_category(text: str) -> str:
@@ -75,29 +64,21 @@ def with_category(text: str) -> str:
 CREATED: dict[str, Any] = {}
 NAME, CATEGORY = "body.name", "body.categoryId"
 BODIES: dict[Gap, dict[str, Any]] = {
-    ("unknown_body_field", "reject"): {'{"name":"a","categoryId":1,"id":5}': [("body.id", "additionalProperties")]},
     ("unknown_body_field", "ignore"): {
         '{"name":"a","categoryId":1,"id":77,"tag":[1,{"x":null}]}': {"id": 1, "name": "a", "categoryId": 1},
         '{"name":1,"categoryId":1,"tag":1}': [(NAME, "type")],
     },
-    ("null_status", "reject"): {'{"name":"a","categoryId":1,"status":null}': [("body.status", "type")]},
     ("null_status", "as_omitted"): {
         '{"name":"a","categoryId":1,"status":null}': {"id": 1, "name": "a", "categoryId": 1},
         '{"name":null,"categoryId":1}': [(NAME, "type")],
     },
-    ("integral_float", "reject"): {'{"name":"a","categoryId":1.0}': [(CATEGORY, "type")]},
     ("integral_float", "accept"): {
         **{with_category(text): {"categoryId": number} for text, number in INTEGRAL.items()},
         **{with_category(text): [(CATEGORY, "type")] for text in ("1.5", "1e-5", "9007199254740993.0", "1e400")},
     },
-    ("duplicate_member", "reject"): {'{"name":"a","name":"b","categoryId":1}': [(NAME, "uniqueMembers")]},
     ("duplicate_member", "last"): {
         '{"name":1,"name":"b","categoryId":1}': {"name": "b"},
         '{"name":"b","name":1,"categoryId":1}': [(NAME, "type")],
-    },
-    ("name_rule", "any"): {
-        '{"name":"","categoryId":1}': CREATED,
-        f'{{"name":"{"x" * 10_000}","categoryId":1}}': CREATED,
     },
     ("name_rule", "non_empty"): {
         '{"name":"","categoryId":1}': [(NAME, "minLength")],
@@ -108,7 +89,6 @@ BODIES: dict[Gap, dict[str, Any]] = {
         f'{{"name":"{chr(0x1F415) * 255}","categoryId":1}}': CREATED,
         '{"name":"","categoryId":1}': CREATED,
     },
-    ("category_rule", "any"): {'{"name":"a","categoryId":0}': CREATED, '{"name":"a","categoryId":-1}': CREATED},
     ("category_rule", "positive"): {
         '{"name":"a","categoryId":0}': [(CATEGORY, "exclusiveMinimum")],
         '{"name":"a","categoryId":-1}': [(CATEGORY, "exclusiveMinimum")],
@@ -116,7 +96,6 @@ BODIES: dict[Gap, dict[str, Any]] = {
         '{"name":"a","categoryId":false}': [(CATEGORY, "type")],
         '{"name":5,"categoryId":0}': [(NAME, "type"), (CATEGORY, "exclusiveMinimum")],
     },
-    ("status_when_omitted", "absent"): {'{"name":"a","categoryId":1}': {"id": 1, "name": "a", "categoryId": 1}},
     **{
         ("status_when_omitted", status): {
             '{"name":"a","categoryId":1}': {"status": status},
@@ -130,18 +109,15 @@ BODIES: dict[Gap, dict[str, Any]] = {
 LIST, ABSENT, PET, POST = "GET /v1/pets?limit=2", "GET /v1/pets/99", "GET /v1/pets/1", "POST /v1/pets"
 GONE = {"Deprecation": "@1764892800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT"}
 RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
-    ("unknown_query", "reject"): {"GET /v1/pets/1?x=1": (400, {}), "POST /v1/pets?limit=5": (400, {})},
     ("unknown_query", "ignore"): {"GET /v1/pets/1?x=1": (200, {}), "POST /v1/pets?limit=0": (201, {})},
-    ("malformed_pet_id", "not_found"): dict.fromkeys(("GET /v1/pets/x", "GET /v1/pets/1.0"), (404, {})),
     ("malformed_pet_id", "bad_request"): {
         **dict.fromkeys(("GET /v1/pets/x", "GET /v1/pets/1.0", f"GET /v1/pets/{MANY}"), (400, {})),
         ABSENT: (404, {}),
     },
     **{
         ("media_type", name): dict.fromkeys((f"{POST} text/plain", f"{POST} -"), (status, {}))
-        for name, status in {"unsupported_415": 415, "bad_request": 400, "accept": 201}.items()
+        for name, status in {"bad_request": 400, "accept": 201}.items()
     },
-    ("unknown_route", "not_found"): {"GET /v1/store/orders": (404, {}), "GET /nowhere": (404, {})},
     ("unknown_route", "not_implemented"): {
         **dict.fromkeys(("GET /v1/store/orders", "GET /v1/pets/", "GET /nowhere"), (501, {})),
         ABSENT: (404, {}),
@@ -188,7 +164,7 @@ ON_THE_WIRE: dict[Gap, Check] = {}
 
 
 def alternative(gap: str, name: str, checks: dict[Gap, Check] = CHECKS) -> Callable[[Check], Check]:
-    """Register the check of an alternative: its client's fake behaves so, and by default otherwise."""
+    """Register the check of an alternative."""
 
     def register(check: Check) -> Check:
         assert (gap, name) not in checks
@@ -198,17 +174,13 @@ def alternative(gap: str, name: str, checks: dict[Gap, Check] = CHECKS) -> Calla
     return register
 
 
-def test_every_alternative_is_checked_and_its_default_first() -> None:
+def test_every_alternative_but_the_default_is_checked() -> None:
     command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
     gaps = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["gaps"]
-    known = [(gap["name"], name) for gap in gaps for name in gap["alternatives"]]
-    checked = [*QUERIES, *BODIES, *RESPONSES, *CHECKS, *ON_THE_WIRE]
-    assert set(known) == set(checked)
-    defaults: dict[str, str] = {}
-    for gap, name in checked:
-        defaults.setdefault(gap, name)
-    assert {gap["name"]: gap["default"] for gap in gaps} == defaults
-    assert Behaviour().replace(defaults) == Behaviour()
+    others = {(gap["name"], name) for gap in gaps for name in gap["alternatives"] if name != gap["default"]}
+    checked = {*QUERIES, *BODIES, *RESPONSES, *CHECKS, *ON_THE_WIRE}
+    assert others - checked == set()
+    assert dict(Behaviour()) == {gap["name"]: gap["alternatives"][0] for gap in gaps}
 
 
 @pytest.mark.parametrize(("gap", "name"), QUERIES)
@@ -265,28 +237,16 @@ def listed(client: Client, query: str = "?limit=100") -> list[int]:
     return [pet["id"] for pet in client.list(query).json()]
 
 
-@alternative("body_limit", "one_mebibyte")
-def _(client: Client) -> None:
-    assert client.post(REX.ljust(1024 * 1024)).status == 201
-    assert client.post(REX.ljust(1024 * 1024 + 1)).status == 413
-
-
 @alternative("body_limit", "none")
 def _(client: Client) -> None:
     assert client.post(REX.ljust(2 * 1024 * 1024)).status == 201
 
 
-def orders(ids: list[int]) -> Check:
-    def check(client: Client) -> None:
-        client.petstore.seed_many([{"id": number, "status": "sold"} for number in (5, -3, 9, 1)])
-        assert listed(client) == listed(client, "?status=sold") == ids
-        assert listed(client, "?limit=2") == ids[:2]
-
-    return check
-
-
-alternative("list_order", "id_ascending")(orders([-3, 1, 5, 9]))
-alternative("list_order", "id_descending")(orders([9, 5, 1, -3]))
+@alternative("list_order", "id_descending")
+def _(client: Client) -> None:
+    client.petstore.seed_many([{"id": number, "status": "sold"} for number in (5, -3, 9, 1)])
+    assert listed(client) == listed(client, "?status=sold") == [9, 5, 1, -3]
+    assert listed(client, "?limit=2") == [9, 5]
 
 
 @alternative("list_order", "by_name")
@@ -372,7 +332,6 @@ def has_codes(codes: list[str]) -> Check:
 
 
 for _name, _codes in {
-    "standard": ["invalid_body", "unauthorized", "not_found", "method_not_allowed"],
     "terse": ["BAD", "AUTH", "NONE", "ERR"],
     "numeric_strings": ["40001", "40101", "40401", "40501"],
 }.items():
@@ -382,11 +341,6 @@ for _name, _codes in {
 def test_a_terse_code_of_a_rate_limit(client: Client) -> None:
     client.petstore.configure(error_codes="terse", rate_limit="retry_after_seconds")
     assert [client.list() for _ in range(5)][4].json()["code"] == "SLOW"
-
-
-@alternative("extra_response_fields", "none")
-def _(client: Client) -> None:
-    assert set(client.created(name="a", categoryId=1)) == {"id", "name", "categoryId"}
 
 
 @alternative("extra_response_fields", "present")
@@ -411,7 +365,7 @@ def after_removal(status: int) -> Check:
     return check
 
 
-for _name, _expected in {"gone": 410, "not_found": 404, "still_served": 200}.items():
+for _name, _expected in {"not_found": 404, "still_served": 200}.items():
     alternative("after_removal", _name)(after_removal(_expected))
 
 
@@ -427,16 +381,10 @@ def bodies(client: Client) -> list[bytes]:
     return [created.body, listed.body, client.get(1).body, client.get(2).body]
 
 
-def written(**options: Any) -> Check:  # noqa: ANN401  # those of json.dumps
-    def check(client: Client) -> None:
-        for body in bodies(client):
-            assert body == json.dumps(json.loads(body), ensure_ascii=False, **options).encode()
-
-    return check
-
-
-alternative("json_style", "compact")(written(separators=(",", ":")))
-alternative("json_style", "pretty")(written(indent=2))
+@alternative("json_style", "pretty")
+def _(client: Client) -> None:
+    for body in bodies(client):
+        assert body == json.dumps(json.loads(body), ensure_ascii=False, indent=2).encode()
 
 
 @alternative("json_style", "ascii")
@@ -468,45 +416,28 @@ def test_next_page_is_named_where_a_short_page_leaves_animals_out(client: Client
 # The wire
 
 
-def framed(length: bool) -> Check:
-    def check(client: Client) -> None:
-        for response in (client.list(), client.post(REX), client.get(9)):
-            assert response.header("Content-Length") == (str(len(response.body)) if length else None)
-            assert response.header("Transfer-Encoding") == (None if length else "chunked")
-        assert client.send("OPTIONS", "/v1/pets").status == 204
-
-    return check
+def framed(client: Client) -> None:
+    for response in (client.list(), client.post(REX), client.get(9)):
+        assert response.header("Content-Length") is None
+        assert response.header("Transfer-Encoding") == "chunked"
+    assert client.send("OPTIONS", "/v1/pets").status == 204
 
 
-def named(write: Callable[[str], str]) -> Check:
-    def check(client: Client) -> None:
-        for response in (
-            client.list(),
-            client.get(9),
-            client.send("GET", "/v1/pets"),
-            client.send("OPTIONS", "/v1/pets"),
-        ):
-            names = {name for name, _ in response.fields}
-            assert write("Date") in names
-            assert names == {write(name) for name in names}
-
-    return check
+def in_lower_case(client: Client) -> None:
+    for response in (client.list(), client.get(9), client.send("GET", "/v1/pets"), client.send("OPTIONS", "/v1/pets")):
+        names = {name for name, _ in response.fields}
+        assert "date" in names
+        assert names == {name.lower() for name in names}
 
 
-def keeps(connection: str | None, count: int) -> Check:
-    def check(client: Client) -> None:
-        assert [client.list().header("Connection") for _ in range(2)] == [connection] * 2
-        assert len({entry.connection for entry in client.petstore.journal}) == count
-
-    return check
+def closes(client: Client) -> None:
+    assert [client.list().header("Connection") for _ in range(2)] == ["close"] * 2
+    assert len({entry.connection for entry in client.petstore.journal}) == 2
 
 
-alternative("answer_framing", "content_length", ON_THE_WIRE)(framed(length=True))
-alternative("answer_framing", "chunked", ON_THE_WIRE)(framed(length=False))
-alternative("header_names", "canonical", ON_THE_WIRE)(named(str))
-alternative("header_names", "lower_case", ON_THE_WIRE)(named(str.lower))
-alternative("connection", "kept", ON_THE_WIRE)(keeps(None, 1))
-alternative("connection", "closed_after_answer", ON_THE_WIRE)(keeps("close", 2))
+alternative("answer_framing", "chunked", ON_THE_WIRE)(framed)
+alternative("header_names", "lower_case", ON_THE_WIRE)(in_lower_case)
+alternative("connection", "closed_after_answer", ON_THE_WIRE)(closes)
 
 
 # Events
@@ -537,25 +468,14 @@ def _(client: Client) -> None:
     assert 0 < parsedate_to_datetime(retry_after).timestamp() - client.petstore.clock.now() <= 2
 
 
-@alternative("key_rotation", "never")
-def _(client: Client) -> None:
-    assert {client.list().status for _ in range(15)} == {200}
-
-
 @alternative("key_rotation", "mid_session")
 def _(client: Client) -> None:
     assert [client.list().status for _ in range(12)] == [200] * 10 + [401] * 2
-    assert client.refusal == "revoked_key"
+    assert (client.refusal, client.petstore.journal.violations) == ("rotated_key", []), "the client can't know it"
     second = client.petstore.issue_key()
     assert {client.status(key=second) for _ in range(15)} == {200}, "only the key that was used first rotates"
     client.petstore.configure(Behaviour())
-    assert client.list().status == 401, "it stays revoked"
-
-
-@alternative("visibility", "immediate")
-def _(client: Client) -> None:
-    pet = client.created(name="a", categoryId=1)
-    assert (client.get(pet["id"]).status, client.list().json()) == (200, [pet])
+    assert (client.list().status, client.refusal) == (401, "rotated_key"), "it stays invalid"
 
 
 @alternative("visibility", "delayed")

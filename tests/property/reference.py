@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import h11
 
-from tests.property.judge import decode
 from tests.wire.raw import Received, parse_head
 
 if TYPE_CHECKING:
@@ -133,6 +132,17 @@ def _has_odd_target(request: Verdict) -> bool:
         return False
     absolute = re.match(rb"(?i)https?://([^/?:][^/?]*)", target.encode())
     return absolute is None or _HOST.fullmatch(absolute[1]) is None
+
+
+def decode(text: str) -> str | None:
+    """Decode percent-encoded UTF-8 (RFC 3986 §2.1), or return None."""
+    if not text.isascii() or re.search("%(?![0-9A-Fa-f]{2})", text):
+        return None
+    raw = re.sub("%(..)", lambda match: chr(int(match[1], 16)), text).encode("latin-1")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def _repeats_its_length(request: Verdict) -> bool:

@@ -117,26 +117,3 @@ def keeps_alive(verdict: Verdict) -> bool:
     if verdict.method == "CONNECT" or b"close" in options:
         return False
     return verdict.version == "1.1" or b"keep-alive" in options
-
-
-PIECES: Final = st.sampled_from(
-    [
-        *(b"GET / HTTP/1.1\r\n", b"POST /p HTTP/1.1\r\n", b"HEAD / HTTP/1.0\r\n", b"OPTIONS * HTTP/1.1\r\n", b"\0"),
-        *(b"Host: x\r\n", b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n"),
-        *(b"Connection: close\r\n", b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"\r\n", b"abc", b"3\r\nabc\r\n"),
-        *(b"0\r\n\r\n", b"\n", b" "),
-    ]
-)
-
-
-@given(sent=st.lists(PIECES | st.binary(max_size=20), max_size=25), cuts=CUTS)
-def test_how_tcp_cuts_the_bytes_changes_no_request(petstore: PetStoreMock, sent: list[bytes], cuts: list[int]) -> None:
-    seen = []
-    for parts in ([b"".join(sent)], pieces(b"".join(sent), cuts)):
-        petstore.reset()
-        received = talk(petstore, parts)
-        assert received == b"" or received.startswith(b"HTTP/1.1 ")
-        served = [one for one in petstore.journal if not is_http_refusal(one)]
-        seen.append([(one.method, one.target, one.fields, one.body, one.status) for one in served])
-    petstore.verify()
-    assert seen[0] == seen[1]

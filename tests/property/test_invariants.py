@@ -168,13 +168,6 @@ def test_what_never_varies_holds_for_every_behaviour(
     Model(Client(PetStoreMock(behaviour=behaviour, seed=seed), "wsgi")).play(steps)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=15)
-@given(behaviour=BEHAVIOURS, steps=STEPS)
-def test_what_never_varies_holds_on_the_wire(behaviour: Behaviour, steps: list[tuple[str, Any]]) -> None:
-    with PetStoreMock(behaviour=behaviour) as petstore, Client(petstore) as client:
-        Model(client).play(steps)
-
-
 # Any request at all
 
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE", "QUERY", "get"])

@@ -146,32 +146,6 @@ def test_each_rule_edge_kind_and_alternative_is_drawn(
     assert missed(strategy, wanted) == list(never)
 
 
-@pytest.mark.parametrize(
-    ("drawn", "words"),
-    [
-        (strategies.invalid_new_pets().filter(lambda drawn: drawn.rule == "enum"), "InvalidNewPet("),
-        (strategies.invalid_list_queries().filter(lambda drawn: drawn.rule == "enum"), "InvalidListQuery("),
-        (strategies.faults().filter(lambda drawn: drawn.kind == "hang"), "faults.hang()"),
-        (strategies.faults().filter(lambda drawn: drawn.kind == "respond"), "faults.respond(502, "),
-    ],
-)
-def test_failing_example_shows_code_that_makes_it(drawn: SearchStrategy[Any], words: str) -> None:
-    failed: list[object] = []
-
-    @settings(database=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-    @given(value=drawn)
-    def fail(value: object) -> None:
-        failed.append(value)
-        raise AssertionError
-
-    with pytest.raises(AssertionError) as raised:
-        fail()
-    shown = raised.value.__notes__[0].partition("value=")[2].rpartition(",")[0]
-    assert shown.startswith(words)
-    names = {"InvalidNewPet": strategies.InvalidNewPet, "InvalidListQuery": strategies.InvalidListQuery}
-    assert eval(shown, {"faults": faults, **names}) == failed[-1]  # what Hypothesis printed
-
-
 @pytest.mark.parametrize(("vary", "words"), [("list_order", "vary='list_order'"), (["list_ordr"], "'list_order'")])
 def test_wrong_argument_is_reported_when_drawn(vary: Any, words: str) -> None:  # noqa: ANN401
     strategy = strategies.behaviours(vary=vary)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pytest
 from hypothesis import settings
 
-from petstore_mock.stateful import ClientBugError, UnknownErrorError, check_client
+from petstore_mock.checks import UnknownErrorError
+from petstore_mock.stateful import ClientBugError, check_client
 from tests.clients import sharing, slips, surroundings
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING

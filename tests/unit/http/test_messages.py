@@ -6,7 +6,7 @@ import pytest
 
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import bearer_key, key_fault
-from petstore_mock.http.deferred import Pending
+from petstore_mock.http.handler import Pending
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head
 

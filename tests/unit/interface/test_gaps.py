@@ -6,9 +6,7 @@ import copy
 import json
 import pickle
 import re
-from random import Random
 from typing import TYPE_CHECKING, Any
-from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -18,7 +16,6 @@ from petstore_mock import Behaviour, PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour, gap_register, policies
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
-from petstore_mock.interface.schemas import parameters
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 from tools.static_types import TARGET, static_types
 
@@ -29,10 +26,6 @@ BEHAVIOURS = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from([*gap.alternatives]) for name, gap in GAPS.items()}
 )
 PET = b'{"id":1,"name":"Re\xc5\xbe"}'
-
-
-def chosen(gap: str, alternative: str) -> Any:  # noqa: ANN401  # a value or a function
-    return getattr(policies(as_behaviour({gap: alternative})), gap)
 
 
 def test_static_types_are_those_of_the_register() -> None:
@@ -82,20 +75,16 @@ def test_toml_is_read_back(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('\n# a\nlist_ordr = "by_name"\n', r"line 3.*'list_ordr' \(did you mean 'list_order'\?\)"),
-        (
-            'json_style = "compact"\nlist_order = "by_nam"',
-            r"line 2: expected a list_order, .* \(did you mean 'by_name'\?\)",
-        ),
-        ("\nlist_order = 5", "line 2.*got 5"),
-        ('\n\npreset = "hostil"', "line 3.*'hostile'"),
-        ('\n\n[judge]\nname_rule = "any"', "line 3.*'judge'"),
+        ('\n# a\nlist_ordr = "by_name"\n', r"'list_ordr' \(did you mean 'list_order'\?\)"),
+        ('list_order = "by_nam"', r"expected a list_order, .* \(did you mean 'by_name'\?\)"),
+        ("list_order = 5", "got 5"),
+        ('preset = "hostil"', "'hostile'"),
+        ('[judge]\nname_rule = "any"', "'judge'"),
         ('list_order = "by_name"\nlist_order = "by_name"\n', "line 2"),
-        ("\nlist_order = by_name", "line 2"),
     ],
-    ids=range(7),
+    ids=range(6),
 )
-def test_wrong_toml_is_refused_by_file_line_and_key(tmp_path: Path, text: str, words: str) -> None:
+def test_wrong_toml_is_refused_by_file_and_key(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "b.toml").write_text(text, encoding="utf-8")
     with pytest.raises(PetStoreMockError, match=f"b.toml.*{words}"):
         Behaviour.from_toml(tmp_path / "b.toml")
@@ -129,34 +118,3 @@ def test_behaviour_does_not_change() -> None:
     assert as_behaviour(None) is not None
     assert as_behaviour("strict") == Behaviour()
     assert {*PRESETS} == {"strict", "lenient", "helpful", "hostile"}
-
-
-def test_invalid_parameters() -> None:
-    limit, status = parameters(OPERATIONS["listPets"]).values()
-    texts = ("0", f"-{'9' * 500}", "101", "9" * 500, "1.0")
-    for name, values in {"reject": [None] * 5, "clamp": [1, 1, 100, 100, None], "ignore": [20] * 5}.items():
-        assert [chosen("invalid_limit", name)(text, limit) for text in texts] == values
-    for name, value in {"reject": None, "empty": "lost", "ignore": ""}.items():
-        assert chosen("invalid_status_filter", name)("lost", status) == value
-
-
-def test_orders_return_a_page() -> None:
-    class Animals:
-        def document(self, pet_id: int) -> dict[str, Any]:
-            return {"name": "bdac"[pet_id - 1]}
-
-    pages = {"id_ascending": [1, 2], "id_descending": [4, 3], "by_name": [3, 1], "arbitrary_stable": [2, 3]}
-    for name in GAPS["list_order"].alternatives:
-        order = chosen("list_order", name)
-        assert list(order([1, 2, 3, 4], 2, Animals(), Random)) == pages.get(name, ANY)
-        assert sorted(order([1, 2, 3, 4], 9, Animals(), Random)) == [1, 2, 3, 4]
-        assert list(order([1, 2, 3, 4], 0, Animals(), Random)) == []
-
-
-@given(st.integers(0, 2**62), st.integers())
-def test_assigned_ids_are_int64(last: int, seed: int) -> None:
-    for name, assign in GAPS["id_assignment"].alternatives.items():
-        assert callable(assign)
-        assigned = assign(last, lambda: Random(seed))
-        assert 0 < assigned < 2**63
-        assert assigned > last or name == "random_int64"

@@ -1,0 +1,225 @@
+"""Calls in threads of their own: one that never ends is left behind, and two are made at once.
+
+Two threads that just run meet where a bug shows once in a thousand times. Here a call is held before a line of the
+client's own code, so that both meet in the same way each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import sys
+import threading
+from concurrent.futures import Future, wait
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.checks.adapting import OWN_THREADS, PLAYER_THREAD
+from petstore_mock.checks.check import Call, Observation, Outcome, attempt
+from petstore_mock.checks.reading import LIBRARIES
+from petstore_mock.checks.requests import asks_for, seconds_told
+from petstore_mock.common.real import monotonic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
+
+    from petstore_mock.checks.adapting import AdaptedClient
+    from petstore_mock.checks.reading import Kind
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.journal.journal import Journal
+
+_TICK: Final = 0.02  # seconds between two looks
+_LONGEST_TICK: Final = 0.1  # seconds; more passed while the machine slept, and the client with it
+_RUNAWAY: Final = 200  # requests of one call, redirections that it follows included
+_INTERRUPTS: Final = 50
+
+_LOOK: Final = 0.001  # seconds between two looks at the other of two calls
+_STANDS: Final = 3  # looks at the same place after which it waits for something of the held call, such as a lock
+_LONGEST: Final = 0.5  # seconds
+_WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules that wait for a response
+
+
+@dataclass
+class Limits:
+    """How long a call may wait."""
+
+    patience: float = 2.0  # for a response that never comes
+    longest_wait: float | None = None  # that the client grants a Retry-After
+    standstill: float = 15.0  # without a request, and without a response that is due: no client pauses for as long
+    sends_by_itself: bool = False  # whether the client is known to send requests that no call asked for
+
+    def after(self, last: Exchange | None) -> float:
+        """Return the seconds from which on a client that has sent ``last`` stands still."""
+        longest, told = self.longest_wait, None if last is None else seconds_told(last)
+        if longest is None or told is None or max(told) <= longest:
+            return max(self.standstill, 1.5 * self.patience)
+        return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)  # dates have whole seconds
+
+
+def client_threads() -> int:
+    """Return how many threads run that are not the package's own."""
+    return sum(thread.name not in OWN_THREADS for thread in threading.enumerate())
+
+
+class RunawayError(BaseException):
+    """Raised inside a call that sends requests without an end; no ``except Exception`` stops it."""
+
+
+class Player:
+    """A thread that does one thing after the other for another one, which can't wait for ever."""
+
+    def __init__(self) -> None:
+        self.is_lost = False  # in a call that never ended
+        self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
+        self._thread.start()
+
+    @property
+    def ident(self) -> int:
+        """The number of the thread."""
+        return self._thread.ident or 0
+
+    def play(self, work: Callable[[], Any]) -> Future[Any]:
+        """Begin to do ``work`` and return the future of its result."""
+        future: Future[Any] = Future()
+        self._work.put((work, future))
+        return future
+
+    def end(self) -> None:
+        """End the thread once it is done."""
+        self._work.put(None)
+
+    def attend(
+        self, work: Callable[[], Outcome], journal: Journal, limits: Limits, *, handshake: bool = False
+    ) -> Outcome:
+        """Return the outcome of ``work``, a call of a client; one that does not end is left behind."""
+        future, began, before = self.play(work), monotonic(), len(journal)
+        looked, sent, waited = began, 0, 0.0
+        while not future.done():
+            wait([future], timeout=_TICK)
+            tick, looked = min(monotonic() - looked, _LONGEST_TICK), monotonic()
+            requests = len(journal) - before
+            last = journal.last if requests else None
+            hangs = handshake if last is None else last.outcome == "hang"
+            is_due = last is not None and last.in_flight and not hangs
+            waited, sent = 0.0 if is_due or requests != sent else waited + tick, requests
+            runs_away = requests > _RUNAWAY
+            if future.done() or not (runs_away or waited >= (limits.patience if hangs else limits.after(last))):
+                continue
+            self.is_lost = True
+            if runs_away:
+                self._interrupt(future)
+            self.end()
+            return Outcome(seconds=looked - began, ended="hung" if hangs and not runs_away else "stood still")
+        outcome: Outcome = future.result()
+        return outcome
+
+    def _interrupt(self, future: Future[Any]) -> None:
+        """End the Python code that it runs."""
+        for _ in range(_INTERRUPTS):
+            if not future.done():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+                wait([future], timeout=_TICK)
+
+    def _run(self) -> None:
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may come late
+            asyncio.set_event_loop(loop)  # for clients that ask for it
+            while (todo := self._work.get()) is not None:
+                _fill(*todo)
+                del todo  # it holds the result
+
+
+def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001  # for the thread that waits
+        future.set_exception(error)
+    del future  # the error's traceback holds this frame
+
+
+# Two calls at once
+
+
+def at_once(
+    client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Callable[[BaseException], Kind]
+) -> list[Outcome]:
+    """Make two calls of a client at once and return their outcomes.
+
+    The first call is held before line ``hold`` of the client's own code until the second is done, or is held before
+    line ``then`` in its turn. Tasks of an ``async`` client are held nowhere.
+    """
+    if all(map(client.is_async, calls)):
+        return [attempt(task.result, classify) for task in client.gather(calls)]
+    first, second = _Hold(hold), _Hold(then)
+    first.other, first.until = second, second.begun
+    second.other, second.until = first, first.ended
+    players, futures = (Player(), Player()), list[Future[Any]]()
+    for player, one, call in zip(players, (first, second), calls, strict=True):
+        futures.append(player.play(partial(one.run, partial(client.call, call))))
+        player.end()
+        first.begun.wait()
+    wait(futures)
+    return [attempt(future.result, classify) for future in futures]
+
+
+def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
+    """Yield what each of two calls did: its own requests, and those that neither asked for."""
+    for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
+        own = [one for one in both.exchanges if asks_for(call, one)]
+        either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
+        shared = both.shared or len(own) < len(either)
+        yield replace(both, exchanges=either, call=call, outcome=outcome, meanwhile=other, shared=shared)
+
+
+class _Hold:
+    """Holds one of two calls, once, before the line at ``place``; None for nowhere."""
+
+    other: _Hold
+    until: threading.Event
+
+    def __init__(self, place: int | None) -> None:
+        self._place, self._reached, self._thread = place, 0, 0
+        self.begun, self.ended = threading.Event(), threading.Event()
+
+    def run(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
+        """Make the call, in this thread."""
+        former, self._thread = sys.gettrace(), threading.get_ident()
+        if self._place is not None:
+            sys.settrace(self._trace)
+        try:
+            return call()
+        finally:
+            sys.settrace(former)
+            self._thread = 0
+            self.ended.set()
+            self.begun.set()
+
+    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys.settrace has it
+        module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # which a library has made
+        return self._line if own else None
+
+    def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
+        if event == "line":
+            self._reached += 1
+            if self._reached == self._place:
+                sys.settrace(None)
+                self._wait()
+        return self._line
+
+    def _wait(self) -> None:
+        """Wait until the other call has got on, or waits for something of this one, such as a lock."""
+        self.begun.set()
+        seen, looks, deadline = None, 0, monotonic() + _LONGEST
+        while not self.until.wait(_LOOK) and monotonic() < deadline and looks < _STANDS:
+            frame = sys._current_frames().get(self.other._thread)  # noqa: SLF001  # of the same class
+            if frame is None or frame.f_globals.get("__name__") in _WAITS_FOR_BYTES:
+                looks = 0
+                continue
+            place = (id(frame), frame.f_lasti)
+            looks, seen = (looks + 1 if place == seen else 0), place
