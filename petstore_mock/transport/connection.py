@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Handler
 
 # Timeouts in seconds: for a whole head, the next piece of a body, an idle client, and the client's close after ours.
-_HEAD_LIMIT: Final = 10.0
-_BODY_LIMIT: Final = 10.0
-_IDLE_LIMIT: Final = 75.0
-_LINGER_LIMIT: Final = 2.0
+_HEAD_TIMEOUT: Final = 10.0
+_BODY_TIMEOUT: Final = 10.0
+_IDLE_TIMEOUT: Final = 75.0
+_LINGER_TIMEOUT: Final = 2.0
 _READ_SIZE: Final = 64 * 1024  # bytes of one read
 _INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held or the client does not read
 _KNOWN: Final = 4096  # requests in the cache
@@ -288,14 +288,14 @@ class Connection(asyncio.Protocol):
         if self._held is not None:
             self._waited = 0.0
         elif self._incoming:
-            self._time_out(_BODY_LIMIT, "no further byte of the body arrived")
+            self._time_out(_BODY_TIMEOUT, "no further byte of the body arrived")
         elif self._reader.in_head and self._is_ready():
-            self._time_out(_HEAD_LIMIT, "no complete head arrived")
+            self._time_out(_HEAD_TIMEOUT, "no complete head arrived")
         else:
             unsent = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
                 self._unsent, self._waited = unsent, 0.0
-            if self._waited > (_LINGER_LIMIT if self._draining and not unsent else _IDLE_LIMIT):
+            if self._waited > (_LINGER_TIMEOUT if self._draining and not unsent else _IDLE_TIMEOUT):
                 self.transport.abort()
 
     def _time_out(self, limit: float, words: str) -> None:
