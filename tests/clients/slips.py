@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import logging
 import signal
 import socket
 import sys
+import threading
+import time
 import urllib.parse
 import warnings
 from functools import partial
@@ -171,6 +174,39 @@ class EndsItsTasks(AsyncPets):
         await super().aclose()
 
 
+class ReadsInTheBackground(HttpClientPets):
+    """Correct: a thread reads the animals again after a call has returned, and ends before the close returns."""
+
+    pause: ClassVar[float] = 0.01
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.url = url
+        self.threads: list[threading.Thread] = []
+
+    def get_pet(self, pet_id: int) -> Json:
+        pet = super().get_pet(pet_id)
+        self.threads.append(threading.Thread(target=self.read_all, daemon=True))
+        self.threads[-1].start()
+        return pet
+
+    def read_all(self) -> None:
+        time.sleep(self.pause)
+        with contextlib.closing(HttpClientPets(self.url, self.key)) as other, contextlib.suppress(Exception):
+            other.ask("GET", "/pets?limit=5")
+
+    def close(self) -> None:
+        for thread in self.threads:
+            thread.join()
+        super().close()
+
+
+class ReadsMuchLater(ReadsInTheBackground):
+    """Correct: its thread sends the request during a later call."""
+
+    pause = 0.1
+
+
 class SaysEnough(HttpClientPets):
     """Correct: prints, logs and warns, with the end of its key alone."""
 
@@ -190,5 +226,5 @@ EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pe
 
 
 PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # what they change is everybody's
-CORRECT = (EndsItsTasks, SaysEnough)
+CORRECT = (EndsItsTasks, SaysEnough, ReadsInTheBackground, ReadsMuchLater)
 SLIPS = clients_of(globals(), *PROGRAM, *CORRECT)
