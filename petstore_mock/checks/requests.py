@@ -179,7 +179,7 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     return is_alike and isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 
 
-@check(section="by the meaning of §4.2", words="the first createPet may have succeeded; POST is not idempotent")
+@check(section="by the meaning of §4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
 def no_repeated_create(seen: Observation) -> str | None:
     # A journal does not show which requests belong to one call. So the same body counts as a repetition only if the
     # first response was lost or was not a success.

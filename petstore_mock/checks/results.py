@@ -33,7 +33,7 @@ READ_IT: Final = " (raise it from the library's error, or pass classify= with a 
 
 @check(
     section="by the meaning of §4",
-    words="every call sends a request",
+    words="every call sends a request, as animals change",
     needs=("outcome",),
 )
 def every_call_asks(seen: Observation) -> str | Broken | None:
