@@ -59,7 +59,11 @@ def key_not_in_output(seen: Observation) -> str | None:
     return None
 
 
-@check(section="RFC 9112 §9.4", words="a client limits the number of its open connections", needs=("process",))
+@check(
+    section="by the meaning of RFC 9112 §9.4",
+    words="a client closes the connections that it does not need",
+    needs=("process",),
+)
 def connections_are_closed(seen: Observation) -> str | None:
     count = (seen.process or Process()).connections
     return f"left {counted(count, 'connection')} open" if count else None

@@ -126,7 +126,7 @@ def _commits(exchange: Exchange) -> bool:
 def _unasked(exchange: Exchange) -> Broken:
     row = OPERATIONS[exchange.operation or ""]
     words = f"{row.name}: {row.summary}"
-    return Broken(f"sent {exchange.request_line}, which its caller did not ask for", row.section, words)
+    return Broken(f"sent {exchange.request_line}, which no caller requested", row.section, words)
 
 
 def _difference(call: Call, exchange: Exchange) -> Broken | None:
@@ -142,8 +142,9 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         wanted, sent = call.arguments.get(parameter.name), exchange.query.get(parameter.name)
         fits = [wanted] if wanted is not None else [None, schemas.parameters(row)[parameter.name].get("default")]
         if sent not in [None if value is None else str(value) for value in fits]:
-            words = f"sent {exchange.request_line} with {_shown(parameter.name, sent, wanted)}"
-            return Broken(words, row.section, parameter.sentence.text)
+            name = parameter.name
+            how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
+            return Broken(f"sent {exchange.request_line} {how}", row.section, parameter.sentence.text)
     # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
     is_unread = not exchange.body and exchange.condition is not None
     if call.body is None or exchange.cut_request or is_unread:
@@ -163,12 +164,17 @@ def _wrong_members(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  #
     if not is_object(sent):
         return f"the body {shortened(sent)}"
     pairs = {name: (sent.get(name), wanted.get(name)) for name in {**wanted, **sent}}  # None: the member is absent
-    return ", ".join(_shown(name, *pair) for name, pair in pairs.items() if not same(*pair))
+    wrong = {
+        name: [None if one is None else shortened(one) for one in pair]
+        for name, pair in pairs.items()
+        if not same(*pair)
+    }
+    return ", ".join(_shown(name, *pair) for name, pair in wrong.items())
 
 
 def _shown(name: str, sent: object, wanted: object) -> str:
-    found = f"no {name}" if sent is None else f"{name}={shortened(sent)}"
-    return f"{found}, which was not given" if wanted is None else f"{found} instead of {shortened(wanted)}"
+    found = f"no {name}" if sent is None else f"{name}={sent}"
+    return f"{found}, which was not given" if wanted is None else f"{found} instead of {wanted}"
 
 
 def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
@@ -200,7 +206,7 @@ def came(exchange: Exchange) -> str:
 
 
 @check(section="8", words=f"rate limits are not shown; this check allows {MOST_REQUESTS} requests in a call")
-def retries_are_bounded(seen: Observation) -> str | None:
+def retries_are_bounded(seen: Observation) -> str | Broken | None:
     if seen.shared:
         return None
     followed = sum(one.status in REDIRECTS for one in seen.exchanges)
@@ -209,7 +215,8 @@ def retries_are_bounded(seen: Observation) -> str | None:
     refused = Counter((one.method, one.target, one.body, one.status) for one in seen.exchanges if _is_refused(one))
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS:
-            return f"sent {method} {target[:80]} {count} times and received {status} each time"
+            sentence = f"sent {method} {target[:80]} {count} times and received {status} each time"
+            return Broken(sentence, "by the meaning of §7", "the service rejects the same request again")
     return None
 
 

@@ -26,14 +26,14 @@ _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
-_ERROR: Final = ("by the meaning of §7", "every status but that of the success means a failure")
+_ERROR: Final = ("by the meaning of §7", "an error response makes the call fail with its HTTP status")
 _UNKNOWN: Final = "neither a status nor a lost response"
 READ_IT: Final = " (raise it from the library's error, or pass classify= with a function that reads it)"
 
 
 @check(
     section="by the meaning of §4",
-    words="every call sends a request, as animals change",
+    words="every call sends a request, since other clients may change the animals",
     needs=("outcome",),
 )
 def every_call_asks(seen: Observation) -> str | Broken | None:
@@ -49,7 +49,9 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
     sentence = f"sent no request and {outcome}"
     if outcome.error is None or isinstance(outcome.kind, int):
         return None if _is_told_to_wait(outcome.kind, seen.earlier) else sentence
-    words = "the client must send what the interface allows; it may also use a connection that waits for a response"
+    words = "the interface allows this call"
+    if outcome.kind in _LOST:
+        words += "; perhaps the connection of the client still waits for an earlier response"
     return None if _is_own_rule(call, outcome) else Broken(sentence, f"by the meaning of §{call.row.section}", words)
 
 
@@ -74,7 +76,7 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
 
 @check(
     section="by the meaning of §1",
-    words="a client has a timeout",
+    words="a client has a timeout, so a service that hangs can't hang the client",
     needs=("outcome",),
 )
 def call_ends(seen: Observation) -> str | Broken | None:
@@ -206,7 +208,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
 
 @check(
     section="by the meaning of §4",
-    words="only a valid success is a result",
+    words="only a success of the operation with a valid body is a result",
     needs=("outcome",),
 )
 def no_result_from_broken_response(seen: Observation) -> str | None:
@@ -273,7 +275,7 @@ def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:
     items: Sequence[Any] = value if is_array(wanted) else [value]
     sent: Sequence[Any] = wanted if is_array(wanted) else [wanted]
     if len(items) != len(sent):
-        return f"returned {counted(len(items), 'animal')}, and the service sent {len(sent)}"
+        return f"returned {counted(len(items), 'animal')} although the service sent {len(sent)}"
     by_id = {animal["id"]: animal for animal in sent}
     for item in items:
         pet = pet_of(item, seen.read_pet)
@@ -296,8 +298,11 @@ def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
     if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
         at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
         found, right, where = found[at:], right[at:], f" from character {at} on"
-    words = f"is {shortened(found)} ({type(found).__name__}){where}; the service sent {shortened(right)}"
-    return Broken(f"returned an animal whose {name} {words}", sentence.section, sentence.text)
+    shown = (
+        f"without {name}" if found is None else f"whose {name} is {shortened(found)} ({type(found).__name__}){where}"
+    )
+    sent = f"no {name}" if right is None else shortened(right)
+    return Broken(f"returned an animal {shown}; the service sent {sent}", sentence.section, sentence.text)
 
 
 @check(section="by the meaning of §4", words="the result of a call belongs to the caller", needs=("outcome",))
@@ -308,7 +313,7 @@ def results_stay(seen: Observation) -> str | None:
 
 @check(
     section="by the meaning of §1",
-    words="a client can be closed at any time",
+    words="a client can be closed after a failure, and before its first call",
     needs=("outcome",),
 )
 def close_succeeds(seen: Observation) -> str | None:
