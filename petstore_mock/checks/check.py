@@ -12,7 +12,7 @@ from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

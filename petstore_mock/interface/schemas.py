@@ -128,13 +128,17 @@ def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: 
 
 
 def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
-    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
+    """Yield an error, or those of the form that was meant: its type and most rules fit, and it knows the names."""
     forms = [list(form) for _, form in groupby(error.context, key=lambda one: one.schema_path[0])]
     if not forms:
         yield error
         return
-    meant = min(forms, key=lambda form: (any(one.validator == "type" and not one.path for one in form), len(form)))
-    for one in meant:
+
+    def distance(form: list[Any]) -> tuple[bool, int, bool]:
+        own = {one.validator for one in form if not one.path}
+        return "type" in own, len(form), "additionalProperties" in own
+
+    for one in min(forms, key=distance):
         yield from _told(one)
 
 
@@ -215,10 +219,10 @@ _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "defa
 @cache
 def is_valid(name: str) -> Check:
     """Return a function that is true only for values that the schema allows; of others, ask the judge."""
-    return _quick(schema(name))
+    return quick(schema(name))
 
 
-def _quick(rules: Schema) -> Check:
+def quick(rules: Schema) -> Check:
     kind, keywords = rules.get("type"), rules.keys() - _ANNOTATIONS
     if kind == "integer" and keywords <= {"minimum", "maximum"}:
         least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
@@ -227,10 +231,10 @@ def _quick(rules: Schema) -> Check:
         allowed = rules.get("enum")
         return lambda value: type(value) is str and (allowed is None or value in allowed)
     if kind == "array" and keywords <= {"items", "maxItems"}:
-        accepts, longest = _quick(rules.get("items", {})), rules.get("maxItems", inf)
+        accepts, longest = quick(rules.get("items", {})), rules.get("maxItems", inf)
         return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
     if kind == "object" and keywords <= {"properties", "required", "additionalProperties"}:
-        members = {name: _quick(member) for name, member in rules.get("properties", {}).items()}
+        members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
         return partial(_is_object, frozenset(rules.get("required", ())), members)
     return lambda _: False
 

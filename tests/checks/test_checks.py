@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -190,7 +192,7 @@ def test_you_can_add_a_check() -> None:
     assert one_request.name == "one_request"
     with PetStoreMock() as petstore:
         watched = watch(maker_of(stories.RetriesAtOnce), petstore, checks=[one_request])
-        with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(§8: our clients"):
+        with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(by the meaning of §8: our clients"):
             meets(503, "listPets")(petstore, watched)
         watched.close()
     with pytest.raises(PetStoreMockError, match="did you mean 'outcome'"):
@@ -212,6 +214,12 @@ def test_a_key_sent_to_another_service_is_found() -> None:
             with pytest.raises(AssertionError, match=words):
                 checks.key_only_to_its_service(seen)
         checks.key_only_to_its_service(checks.Observation(borrowed, call, keys=[other.api_key]))
+        other.reset()
+        with contextlib.closing(http.client.HTTPConnection(urlsplit(other.url).netloc)) as connection:
+            connection.request("GET", "/__petstore/health")
+            connection.getresponse()
+        probed = checks.Observation([], call, foreign=list(other.journal), keys=[petstore.api_key])
+        checks.key_only_to_its_service(probed)  # another program looks for its own service at this port
         other.reset()
 
 

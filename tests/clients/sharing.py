@@ -175,7 +175,7 @@ class BodyBuiltInPlace(OneAtATime):
 
 
 class BufferShared(OneAtATime):
-    """Reads all answers into one buffer."""
+    """Reads all responses into one buffer."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

@@ -53,16 +53,7 @@ QUERIES: dict[Gap, dict[str, int]] = {
     },
     ("page_fill", "short"): {"limit=1": 1, "limit=2": 1, "limit=5": 3, "limit=100": 50},
 }
-NEARLY_ONE = "1." + "0" * 500 + "1"
-INTEGRAL = {
-    "1.0": 1,
-    "1e2": 100,
-    "100e-2": 1,
-    "-0.0": 0,
-    "0e99999999999999999999": 0,
-    "1." + "0" * 5000: 1,
-    NEARLY_ONE: 1,
-}
+INTEGRAL = {"1.0": 1, "1e2": 100, "100e-2": 1, "-0.0": 0, "0e99999999999999999999": 0, f"1.{'0' * 500}1": 1}
 
 
 def with_category(text: str) -> str:
@@ -374,7 +365,7 @@ def after_removal(status: int) -> Check:
     return check
 
 
-for _name, _expected in {"gone": 410, "not_found": 404, "still_served": 200}.items():
+for _name, _expected in {"not_found": 404, "still_served": 200}.items():
     alternative("after_removal", _name)(after_removal(_expected))
 
 
@@ -480,11 +471,11 @@ def _(client: Client) -> None:
 @alternative("key_rotation", "mid_session")
 def _(client: Client) -> None:
     assert [client.list().status for _ in range(12)] == [200] * 10 + [401] * 2
-    assert client.refusal == "revoked_key"
+    assert (client.refusal, client.petstore.journal.violations) == ("rotated_key", []), "the client can't know it"
     second = client.petstore.issue_key()
     assert {client.status(key=second) for _ in range(15)} == {200}, "only the key that was used first rotates"
     client.petstore.configure(Behaviour())
-    assert client.list().status == 401, "it stays revoked"
+    assert (client.list().status, client.refusal) == (401, "rotated_key"), "it stays invalid"
 
 
 @alternative("visibility", "delayed")

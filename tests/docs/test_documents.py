@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -21,7 +22,8 @@ import yaml
 from petstore_mock import PetStoreMock
 from tests.live.stub import COMMAND, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
-from tools.documents import charts
+from tests.sentences import PASSAGES, Passage
+from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
 from tools.documents.tables import door_document
@@ -52,6 +54,7 @@ RUN_BY = {
     **dict.fromkeys(("python", "sh", "toml", "json", "dockerfile", "yaml"), "this module"),
     **dict.fromkeys(("typescript", "java", "go"), "test_languages"),
     **dict.fromkeys(("nginx", "haproxy"), "tests.live.test_scale_out"),
+    "js": "tests.peers.test_openapi_tools",
     "text": "nothing",
 }
 # Whether a test of the documents works, few examples show.
@@ -132,8 +135,8 @@ def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
 
 
 @each(block for block in PYTHON if block.is_session_wide)
-def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
-    assert_passes(tmp_path, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
+def test_block_that_sets_the_session_up_passes_alone(folder: Path, block: Block) -> None:
+    assert_passes(folder, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
 
 
 @each(block for block in PYTHON if not block.has_tests and not block.file_name)
@@ -189,13 +192,13 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
             script = run(ROOT, sys.executable, "-m", *inner.strip("$()").replace("-", "_", 1).split())
             assert script.stdout
             assert run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
-        case ["petstore-mock", command, *options]:
+        case ["petstore-mock", command, *options] | ["uvx", "--from", ".", "petstore-mock", command, *options]:
             assert_exist(options, *COMMAND, command)
         case ["pip", "install", *wanted]:
             for name in wanted:
-                found = re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", name)
+                found = re.fullmatch(r"(\.|[\w-]+)(?:\[(\w+)\])?", name)
                 assert found
-                assert found[1] == PROJECT["name"]
+                assert found[1] in {".", PROJECT["name"]}
                 assert found[2] is None or found[2] in PROJECT["optional-dependencies"]
         case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the port of a door beside TLS
             with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as running:
@@ -283,6 +286,25 @@ def test_script_with_faults_exits_as_the_program_and_the_fake_say(
     assert "Traceback" not in result.stderr
 
 
+def test_script_with_faults_runs_twice_at_once(folder: Path) -> None:
+    command = [sys.executable, "with_faults.py", sys.executable, "-c", PASSING]
+    runs = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [(run.communicate(timeout=60)[1], run.returncode) for run in runs] == [(b"", 0)] * 2
+
+
+@POSIX_SHELL
+@pytest.mark.parametrize("number", ["SIGHUP", "SIGINT", "SIGTERM"])
+def test_a_signal_ends_the_script_with_faults_and_its_tests(folder: Path, number: str) -> None:
+    command = [sys.executable, "with_faults.py", "sh", "-c", "sleep 0.5; echo $$; exec sleep 60"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        tests = int(process.stdout.readline())
+        process.send_signal(getattr(signal, number))
+        assert process.wait(10) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(tests, 0)
+
+
 # The documents themselves
 
 
@@ -321,6 +343,22 @@ def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
         petstore.cancel_faults()
 
 
+INTERFACE = (ROOT / "docs" / "reference" / "interface.md").read_text(encoding="utf-8").replace("`", "")
+INTERFACE_ROWS = {
+    "; ".join(cell.strip() for cell in line.strip("| ").split("|"))
+    for line in INTERFACE.splitlines()
+    if line.startswith("|")
+}
+
+
+@pytest.mark.parametrize("passage", PASSAGES, ids=[f"{at}-{one.section}" for at, one in enumerate(PASSAGES)])
+def test_the_page_of_the_interface_has_each_sentence(passage: Passage) -> None:
+    """Some sentences of the table begin with the heading, or with the name of the schema."""
+    text, page = passage.text, " ".join(INTERFACE.split()).lower()
+    is_row = bool({text, text.partition("; ")[2]} & INTERFACE_ROWS)
+    assert is_row or all(part.lower() in page for part in text.split(": ", 1))
+
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[getattr(pytest.mark, part.mark)] if part.mark else ()) for name, part in PARTS.items()],
@@ -343,14 +381,17 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
-def test_every_link_of_the_readme_leads_to_a_page_of_the_site() -> None:
-    """A package index shows the README as well: there, a relative link leads nowhere."""
-    site = PROJECT["urls"]["Documentation"]
-    pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    pictures = {f"_images/{one.name}" for one in (ROOT / "docs" / "pictures").iterdir()}  # where Sphinx puts them
+def test_every_link_of_the_readme_leads_to_a_file_or_to_a_report() -> None:
+    """Until there is a release, people read the README in a checkout."""
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert links
     for link in links:
-        page = link.removeprefix(f"{site}/").rstrip("/")
-        assert link.startswith(f"{site}/"), link
-        assert page in pages | pictures or f"{page}/index" in pages, link
+        is_report = re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+/issues/\d+", link)  # a bug of another project
+        assert is_report or (ROOT / link).is_file(), link
+
+
+@pytest.mark.parametrize("page", corpus.PAGES)
+def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
+    """What the machine says of each is measured by a program that takes tens of minutes."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ..", generated(corpus.page_of(page), "corpus"), re.MULTILINE)
+    assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]

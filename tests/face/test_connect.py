@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -74,23 +75,34 @@ def test_a_name_is_made_if_it_is_not_there_and_left_as_it_is(stub: PetStoreMock,
     assert worlds(stub) == ["default", "mine"]
 
 
-NO_ADDRESSES = [
+NO_ADDRESSES: list[Any] = [
     *("", "127.0.0.1:8080", "ftp://127.0.0.1", None, 8080, "http://", "http://127.0.0.1:99999", "http://[::1"),
     b"http://a",
 ]
 
 
-@pytest.mark.parametrize("url", NO_ADDRESSES, ids=repr)
-def test_an_address_that_is_none_is_refused(url: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetStoreMockError, match="address"):
-        connect(url)
-
-
-def test_a_name_that_no_world_can_have_is_refused(stub: PetStoreMock) -> None:
+def test_an_address_or_a_name_that_can_t_be_is_refused(stub: PetStoreMock) -> None:
+    for url in NO_ADDRESSES:
+        with pytest.raises(PetStoreMockError, match="address"):
+            connect(url)
     names: list[Any] = ["..", "a/b", "", "x" * 101, 7]
     for url, name in (*((stub.url, name) for name in names), (f"{stub.url.removesuffix('/v1')}/w/one/v1", "two")):
         with pytest.raises(PetStoreMockError):
             connect(url, world=name)
+
+
+@pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_it_gives_is_not_copied_and_its_entries_are(
+    stub: PetStoreMock, through: Callable[[object], object]
+) -> None:
+    with connect(stub.url) as petstore, Client(petstore) as client:
+        client.list()
+        assert through(petstore.journal.last)
+        with petstore.inject(503) as handle:
+            for found in (petstore, petstore.journal, petstore.clock, handle, petstore.expect_violation()):
+                with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
+                    through(found)
+            assert client.status() == 503
 
 
 def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
