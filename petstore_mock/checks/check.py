@@ -174,8 +174,8 @@ class Broken(NamedTuple):
     """A broken rule whose section and words depend on the case."""
 
     sentence: str  #: what the client did, without a subject and without a full stop
-    section: str  #: the section of the interface (``4.2``), an RFC, or ``by the meaning of §4.2`` for an inference
-    words: str  #: what that section says
+    section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
+    words: str  #: the words of that section, or an inference from it
 
 
 Look = Callable[[Observation], str | Broken | None]
@@ -190,8 +190,8 @@ class Check:
     """
 
     name: str  #: the name of the function
-    section: str  #: the section of the interface (``4.2``), an RFC, or ``by the meaning of §4.2`` for an inference
-    words: str  #: what that section says
+    section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
+    words: str  #: the words of that section, or an inference from it
     needs: frozenset[Need]  #: the facts that it reads: ``journal``, ``outcome``, ``process``
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
@@ -201,7 +201,8 @@ class Check:
         if found is None:
             return None
         sentence, section, words = found if isinstance(found, Broken) else (found, self.section, self.words)
-        return f"{seen.subject} {sentence} ({'§' if section[0].isdigit() else ''}{section}: {words})."
+        rule = ": ".join(filter(None, (source(section, words), words)))
+        return f"{seen.subject} {sentence} ({rule})."
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
@@ -224,8 +225,8 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     The function returns the client's mistake in words that follow the call (``"sent two requests"``), or None.
 
     Args:
-        section: the section of the interface (``"4.2"``), an RFC, or ``"by the meaning of §4.2"`` for an inference.
-        words: what that section says.
+        section: the section of the interface, such as ``"4.2"``, or an RFC; empty if neither has the rule.
+        words: the words of that section, or an inference from it, which reports mark with "by the meaning of".
         needs: the facts that the function reads besides the call: ``"journal"`` (the requests), ``"outcome"`` (the
             result or the exception), ``"process"`` (output, connections, threads, settings). The check runs only where
             these facts are known.

@@ -33,7 +33,7 @@ _PAUSE: Final = 0.002  # seconds between two looks
 _WAITS_FOR_WORK: Final = frozenset({"concurrent.futures.thread", "queue"})  # modules in which idle threads wait
 
 
-@check(section="by the meaning of §5", words="exceptions end up in logs, so their text has no key", needs=("outcome",))
+@check(section="5", words="exceptions end up in logs, so their text has no key", needs=("outcome",))
 def key_not_in_errors(seen: Observation) -> str | None:
     link = None if seen.outcome is None else seen.outcome.error
     for _ in range(10):
@@ -49,7 +49,7 @@ def key_not_in_errors(seen: Observation) -> str | None:
     return None
 
 
-@check(section="by the meaning of §5", words="every reader of a log could use the key in it", needs=("process",))
+@check(section="5", words="every reader of a log could use the key in it", needs=("process",))
 def key_not_in_output(seen: Observation) -> str | None:
     process = seen.process or Process()
     for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
@@ -60,7 +60,7 @@ def key_not_in_output(seen: Observation) -> str | None:
 
 
 @check(
-    section="by the meaning of RFC 9112 §9.4",
+    section="RFC 9112 §9.4",
     words="a client closes the connections that it does not need",
     needs=("process",),
 )
@@ -69,13 +69,13 @@ def connections_are_closed(seen: Observation) -> str | None:
     return f"left {counted(count, 'connection')} open" if count else None
 
 
-@check(section="by the meaning of §1", words="a closed client ends its threads and tasks", needs=("process",))
+@check(section="", words="a closed client ends its threads and tasks", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
     left = (seen.process or Process()).left
     return f"left {', '.join(left[:3])} running" if left else None
 
 
-@check(section="by the meaning of §1", words="a client does not change settings of the program", needs=("process",))
+@check(section="", words="a client does not change settings of the program", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None

@@ -55,7 +55,7 @@ def key_only_to_its_service(seen: Observation) -> str | None:
     return None
 
 
-@check(section="by the meaning of §4", words="a client sends only requests that the interface allows")
+@check(section="4", words="a client sends only requests that the interface allows")
 def requests_are_valid(seen: Observation) -> Broken | None:
     for place, one in enumerate(seen.exchanges):
         broken = _wrong_field(one, seen.url)
@@ -87,7 +87,7 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
-    """Whether the scenario causes the violation: expected, a removed operation, a gap, a redirection without a key."""
+    """Whether the scenario causes the violation: expected, a revoked key, a removed operation, a gap, a redirection."""
     exchange, call = seen.exchanges[place], seen.call
     name = "" if exchange.condition is None else exchange.condition.name
     is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS
@@ -97,7 +97,7 @@ def _is_excused(seen: Observation, place: int) -> bool:
     return exchange.expected or is_redirected or is_own or is_removed or name == "revoked_key"
 
 
-@check(section="by the meaning of §4", words="a call sends the request of its caller, and changes nothing else")
+@check(section="4", words="a call sends the request of its caller, and changes nothing else")
 def requests_are_asked_for(seen: Observation) -> Broken | None:
     if seen.call is None:
         made = [one for one in seen.exchanges if _commits(one) and seen.doing != "the client"]
@@ -185,7 +185,7 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     return is_alike and isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 
 
-@check(section="by the meaning of §4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
+@check(section="4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
 def no_repeated_create(seen: Observation) -> str | None:
     # A journal does not show which requests belong to one call. So the same body counts as a repetition only if the
     # first response was lost or was not a success.
@@ -216,7 +216,7 @@ def retries_are_bounded(seen: Observation) -> str | Broken | None:
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS:
             sentence = f"sent {method} {target[:80]} {count} times and received {status} each time"
-            return Broken(sentence, "by the meaning of §7", "the service rejects the same request again")
+            return Broken(sentence, "7", "the service rejects the same request again")
     return None
 
 

@@ -26,13 +26,13 @@ _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
-_ERROR: Final = ("by the meaning of §7", "an error response makes the call fail with its HTTP status")
+_ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
 _UNKNOWN: Final = "neither a status nor a lost response"
 READ_IT: Final = " (raise it from the library's error, or pass classify= with a function that reads it)"
 
 
 @check(
-    section="by the meaning of §4",
+    section="4",
     words="every call sends a request, since other clients may change the animals",
     needs=("outcome",),
 )
@@ -52,7 +52,7 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
     words = "the interface allows this call"
     if outcome.kind in _LOST:
         words += "; perhaps the connection of the client still waits for an earlier response"
-    return None if _is_own_rule(call, outcome) else Broken(sentence, f"by the meaning of §{call.row.section}", words)
+    return None if _is_own_rule(call, outcome) else Broken(sentence, call.row.section, words)
 
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
@@ -75,7 +75,7 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
 
 
 @check(
-    section="by the meaning of §1",
+    section="",
     words="a client has a timeout, so a service that hangs can't hang the client",
     needs=("outcome",),
 )
@@ -90,7 +90,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
     if seen.meanwhile is not None:
         words = "each call waits for a lock of the other: acquire locks in the same order everywhere"
     after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
-    return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "by the meaning of §1", words)
+    return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "", words)
 
 
 class _Allowed(NamedTuple):
@@ -190,7 +190,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found
     kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # the status did arrive
     words = "after a lost response, a client does not know whether the operation was executed"
-    return _Allowed(kinds, fault.row.sentence, f"by the meaning of §{row.section}", words)
+    return _Allowed(kinds, fault.row.sentence, row.section, words)
 
 
 def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
@@ -207,7 +207,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
 
 
 @check(
-    section="by the meaning of §4",
+    section="4",
     words="only a success of the operation with a valid body is a result",
     needs=("outcome",),
 )
@@ -241,7 +241,7 @@ def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN4
     return names_of_members or all(is_integer(one) and str(one) not in body for one in ids)
 
 
-@check(section="by the meaning of §2", words="a call returns the animals of its response", needs=("outcome",))
+@check(section="2", words="a call returns the animals of its response", needs=("outcome",))
 def result_is_the_response(seen: Observation) -> str | Broken | None:
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
@@ -254,7 +254,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
         found = [_misread(seen, outcome.value, one) for one in wanted]
     except Exception as error:  # noqa: BLE001  # an object of the client's own raises
         words = "a result can be read without an error; if yours can, pass read_pet= with a function that reads it"
-        section = f"by the meaning of §{call.row.section}"
+        section = call.row.section
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)
     return None if None in found else next(iter(found), None)
 
@@ -305,14 +305,14 @@ def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
     return Broken(f"returned an animal {shown}; the service sent {sent}", sentence.section, sentence.text)
 
 
-@check(section="by the meaning of §4", words="the result of a call belongs to the caller", needs=("outcome",))
+@check(section="4", words="the result of a call belongs to the caller", needs=("outcome",))
 def results_stay(seen: Observation) -> str | None:
     changed = next((one for one in seen.earlier_results if copied(one.value, seen.read_pet) != one.copy), None)
     return None if changed is None else f"changed the result of {changed.call}"
 
 
 @check(
-    section="by the meaning of §1",
+    section="",
     words="a client can be closed after a failure, and before its first call",
     needs=("outcome",),
 )

@@ -131,7 +131,7 @@ class Example:
             if scenario.environment is None:  # an error of the test, not of the client in an environment
                 raise
             outcome = Outcome(error=error)
-            sentence = f"make_client {outcome} (by the meaning of §1: the base address may be any valid URL)."
+            sentence = f"make_client {outcome} (the base address may be any valid URL)."
             raise Found(sentence, outcome) from None
         watched.limits = run.limits
         for one in self._clients:

@@ -1,4 +1,4 @@
-"""Correct clients of the pet store service on four HTTP libraries."""
+"""Correct clients of the pet store service on five HTTP libraries."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class HttpxPets:
 
 
 class HttpcorePets:
-    """On httpcore, whose errors its callers get as they are."""
+    """A client on httpcore that raises the errors of httpcore."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url

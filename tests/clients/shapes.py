@@ -186,11 +186,11 @@ class AsyncGenerates(AsyncPets):
 
 
 class ProtocolError(Exception):
-    """The service sent what is no HTTP."""
+    """The service sent bytes that are not HTTP."""
 
 
 class StreamsPets(AsyncPets):
-    """On asyncio's streams, a connection for each request. Errors of the streams reach its callers as they are."""
+    """A client on asyncio's streams with a connection for each request. Callers get the errors of the streams."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.parts = urlsplit(petstore.url)
@@ -238,7 +238,7 @@ class StreamsPets(AsyncPets):
             raise ProtocolError(repr(line)) from None
 
     async def aclose(self) -> None:
-        """Nothing is kept."""
+        """Do nothing, since no connection is kept."""
 
 
 class AiohttpBlock:
