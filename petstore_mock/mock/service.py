@@ -13,7 +13,7 @@ from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import World
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response
-from petstore_mock.interface.schemas import preload_judge
+from petstore_mock.interface.schemas import preload_validator
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
@@ -83,7 +83,7 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.server.is_alive:
             self.server.start()
-            Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
+            Thread(target=preload_validator, name="petstore-mock-judge", daemon=True).start()
         no_proxy.exempt(self, self.server.host)
 
     def stop(self) -> None:

@@ -112,6 +112,6 @@ def test_jsonschema_is_imported_by_the_first_refusal_alone() -> None:
     code = (
         "import sys; from petstore_mock.interface import schemas, gaps, mutants, openapi\n"
         "assert schemas.is_valid('NewPet')({'name': 'Rex', 'categoryId': 1}); assert 'jsonschema' not in sys.modules\n"
-        "schemas.preload_judge(); assert 'jsonschema' in sys.modules"
+        "schemas.preload_validator(); assert 'jsonschema' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
