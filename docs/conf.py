@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from docutils import nodes
 from sphinx.ext.napoleon import GoogleDocstring
+from sphinx.util import logging
 
 from petstore_mock import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sphinx.application import Sphinx
 
 project: Final = "petstore_mock"
@@ -32,6 +37,7 @@ myst_heading_anchors: Final = 3  # so that a link may name a heading
 html_theme: Final = "furo"
 html_title: Final = f"petstore_mock {release}"
 html_show_sphinx: Final = False
+smartquotes: Final = False  # messages are shown as programs print them
 html_static_path: Final = ["_static"]
 html_css_files: Final = ["site.css"]
 
@@ -88,8 +94,95 @@ def _show_signature(
     return signature, result and re.sub(r"[\w.~]*\bHandle\b", handle, result)
 
 
-def setup(app: Sphinx) -> None:
-    """Have the first word and the last, before and after napoleon, whose priority is 500."""
+# Links
+
+_LOG: Final = logging.getLogger(__name__)
+_SITE: Final = "https://petstore-mock.readthedocs.io/en/stable/"
+_INTERFACE: Final = "reference/interface"
+# A section of an RFC stays text.
+_SECTION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(\d(?:\.\d)?)(?![\d.]*\d)")
+_NO_LINKS: Final = (nodes.literal_block, nodes.reference, nodes.title, nodes.image, nodes.literal, nodes.raw)
+
+
+def _sections(app: Sphinx) -> dict[str, str]:
+    """Return the anchor of each section of the interface by its number."""
+    found = app.env.get_doctree(_INTERFACE).findall(nodes.section)
+    numbers = {one: re.match(r"\d(\.\d)?", one.next_node(nodes.title).astext()) for one in found}
+    return {number[0]: one["ids"][0] for one, number in numbers.items() if number}
+
+
+def _link_sections(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link each § to its section of the interface, in pages and in docstrings."""
+    anchors, builder = _sections(app), app.builder
+    for text in list(doctree.findall(nodes.Text)):
+        if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
+            continue
+        parts: list[nodes.Node] = []
+        end = 0
+        for found in _SECTION.finditer(text):
+            if found[1] and found[1] not in anchors:
+                _LOG.warning("the interface has no section %s", found[0], location=page)
+            elif found[1]:
+                address = f"{builder.get_relative_uri(page, _INTERFACE)}#{anchors[found[1]]}"
+                parts += [nodes.Text(text[end : found.start()]), nodes.reference("", found[0], refuri=address)]
+                end = found.end()
+        text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+
+def _parents(node: nodes.Node) -> Iterator[nodes.Node]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _stay_on_the_site(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make links to the published site, such as those of the README, links within this build of it."""
+    for link in doctree.findall(nodes.reference):
+        if link.get("refuri", "").startswith(_SITE):
+            name, _, anchor = link["refuri"].removeprefix(_SITE).partition("#")
+            target = name.rstrip("/")
+            target = target if target in app.env.all_docs else f"{target}/index".lstrip("/")
+            if target not in app.env.all_docs:
+                _LOG.warning("the site has no page %s", link["refuri"], location=page)
+            link["refuri"] = app.builder.get_relative_uri(page, target) + (f"#{anchor}" if anchor else "")
+            link["internal"] = True
+
+
+# llms.txt
+
+
+def _write_llms(app: Sphinx, error: Exception | None) -> None:
+    """Write an index of the pages for language models: the title and the first sentence of each."""
+    if error is not None or app.builder.format != "html":
+        return
+    lines = ["# petstore_mock", "", f"> {_first_sentence(app, 'index')}", ""]
+    for group in ("tutorial", "how-to", "reference", "explanation"):
+        lines += [f"## {app.env.titles[f'{group}/index'].astext()}", ""]
+        for page in _pages_under(app.env.toctree_includes, f"{group}/index"):
+            address = _SITE + page.removesuffix("index").rstrip("/") + "/"
+            lines.append(f"- [{app.env.titles[page].astext()}]({address}): {_first_sentence(app, page)}")
+        lines.append("")
+    Path(app.outdir, "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _pages_under(includes: dict[str, list[str]], page: str) -> Iterator[str]:
+    for one in includes.get(page, []):
+        yield one
+        yield from _pages_under(includes, one)
+
+
+def _first_sentence(app: Sphinx, page: str) -> str:
+    paragraphs = (one.astext() for one in app.env.get_doctree(page).findall(nodes.paragraph))
+    text = " ".join(next((one for one in paragraphs if one.strip()), "").split())
+    return re.split(r"(?<=[.:])\s(?=[A-Z`])", text)[0]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the hooks. Those of autodoc come before and after napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
     app.connect("autodoc-process-signature", _show_signature)
+    app.connect("doctree-resolved", _link_sections)
+    app.connect("doctree-resolved", _stay_on_the_site)
+    app.connect("build-finished", _write_llms)
+    return {"parallel_read_safe": True}

@@ -1,7 +1,7 @@
 """Every sentence of the interface, and where it is held: by clauses, by gaps, or by nothing that can be asked.
 
-The interface's text is not part of this project: this table is its copy, row by row. A test holds the clauses and the
-gap register complete against it, and the documents say how many rows there are of each kind.
+The text is ``docs/reference/interface.md``, and a test compares the two. Another test holds the clauses and the gap
+register complete against this table. The documents say how many rows there are of each kind.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PASSAGES: Final = (
         "",
         "This document covers the whole interface of the pet store service: the animal catalogue, its "
         "authentication, errors, limits and versioning.",
-        why="it is about the document, not about what a service answers",
+        why="it is about the document, not about a response",
     ),
     # §1
     Passage(
@@ -122,7 +122,7 @@ PASSAGES: Final = (
         "3",
         "available; The animal is available",
         "2-status-available",
-        why="whether it can be bought is nothing that the service answers",
+        why="no response shows whether somebody can buy it",
     ),
     Passage("3", "pending; Named state only", "2-status-pending"),
     Passage("3", "sold; Named state only", "2-status-sold"),
@@ -262,7 +262,7 @@ PASSAGES: Final = (
     Passage("8", "Rate limits: not shown.", gaps="rate_limit"),
     Passage("8", "Size limits of request bodies: not shown.", gaps="body_limit"),
     # §9
-    Passage("9", "The interface version is 1.0.0.", why="no answer carries it"),
+    Passage("9", "The interface version is 1.0.0.", why="no response carries it"),
     Passage("9", "The base address carries the path segment /v1.", "1-base-address"),
     Passage("9", "Deprecation is signalled per operation.", gaps="deprecation_headers"),
     Passage(

@@ -21,6 +21,7 @@ INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 
 # Each has a module of its name with DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
 COMMANDS: Final = {
+    "demo": "show a famous bug of clients, and how the fake finds it",
     "serve": "respond to requests on a port until Ctrl-C",
     "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",
     "gaps": "print what the interface leaves open, and the alternatives",

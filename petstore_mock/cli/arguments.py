@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.refusing import nearest, one_of, refuse, require
 from petstore_mock.common.values import text_of, variable_of
-from petstore_mock.core.host import Host
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
-from petstore_mock.core.world import World
+from petstore_mock.core.world import Host, World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import BASE_PATH

@@ -54,7 +54,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     token, door = _open_door(options, service)
     if not options["quiet"]:
         words = "arrived after the end of the world"
-        service.host.watch(lambda _, __, exchange: None if exchange is None else log.note(exchange))
+        service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
         service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
     ended = _ended_by_signal()
     gc.set_threshold(_COLLECTED)
@@ -134,7 +134,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     elif options["control"]:
         token = made_up = secrets.token_urlsafe(24)
     hosts = tuple(check_host(host) for host in options["allowed_host"])
-    cors_of(options["allowed_origin"])  # the same rules for what an origin is
+    cors_of("allowed_origin", options["allowed_origin"])  # the same rules for what an origin is
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
     is_local = options["host"] == "localhost" or is_loopback(options["host"])
     is_open = not options["no_control"] and (token is not None or is_local)

@@ -216,10 +216,10 @@ _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "defa
 @cache
 def is_valid(name: str) -> Check:
     """Return a quick check: True means valid, and False means that ``violations`` must decide."""
-    return _quick(schema(name))
+    return quick(schema(name))
 
 
-def _quick(rules: Schema) -> Check:
+def quick(rules: Schema) -> Check:
     kind, keywords = rules.get("type"), rules.keys() - _ANNOTATIONS
     if kind == "integer" and keywords <= {"minimum", "maximum"}:
         least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
@@ -228,10 +228,10 @@ def _quick(rules: Schema) -> Check:
         allowed = rules.get("enum")
         return lambda value: type(value) is str and (allowed is None or value in allowed)
     if kind == "array" and keywords <= {"items", "maxItems"}:
-        accepts, longest = _quick(rules.get("items", {})), rules.get("maxItems", inf)
+        accepts, longest = quick(rules.get("items", {})), rules.get("maxItems", inf)
         return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
     if kind == "object" and keywords <= {"properties", "required", "additionalProperties"}:
-        members = {name: _quick(member) for name, member in rules.get("properties", {}).items()}
+        members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
         return partial(_is_object, frozenset(rules.get("required", ())), members)
     return lambda _: False
 

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
 from petstore_mock.common.refusing import require
-from petstore_mock.core.host import Host
-from petstore_mock.core.pipeline import tell_browser
+from petstore_mock.core.cors import Cors
 from petstore_mock.core.registry import Worlds
-from petstore_mock.core.world import World
+from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response
 from petstore_mock.interface.schemas import preload_validator
-from petstore_mock.journal.exchange import Exchange
-from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
@@ -46,11 +43,10 @@ class Service:
         *,
         keys: tuple[str, ...] = (),
         certificates: ServerTls | None = None,
-        **worlds: Any,  # noqa: ANN401  # those of Worlds
+        **shared: Any,  # noqa: ANN401  # by the worlds: options of Host
     ) -> None:
-        self.host = Host(listener["cors"], tls=listener["tls"])
-        self.worlds = Worlds(self.host, **worlds)
-        self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
+        self.host = Host(listener["cors"] or Cors(), tls=listener["tls"], **shared)
+        self.worlds = Worlds(World(self.host, world, keys=keys))
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
@@ -118,28 +114,27 @@ class Service:
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
         """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
-        stubs, cors = self._stubs, self.host.cors
+        stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
-        if cors is not None and cors.permits_preflight(request):
+        if self.host.cors.preflight(request) is not None:
             return None
-        world, _ = self.worlds.world_of(request)
+        world = self.worlds.world_of(request)
         return None if world.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
         """Journal a request that an expectation meets, and return what responds to it."""
-        world, _ = self.worlds.world_of(request)
+        world = self.worlds.world_of(request)
         with world.lock:
-            exchange = Exchange(world.journal.total + 1, world.owner, request, world.time.begin_request())
+            exchange = world.begin(request)
             exchange.by_expectation = True
             world.journal.add(exchange)
 
         def run() -> Response:
             head, body = respond()
             with world.lock:
-                world.time.begin_request()
                 response = exchange.response = Response(head, body, world.time.date)
-                tell_browser(world, request, response)
+                self.host.cors.tell(response, request)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response

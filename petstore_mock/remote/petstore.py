@@ -91,7 +91,7 @@ class RemoteHandle(FaultHandle):
     def is_unfired(self) -> bool:
         return bool(self.refresh()["why_not"]) and not self.over
 
-    def why_not(self, refused: int = 0) -> str:  # noqa: ARG002  # the door counts
+    def why_not(self) -> str:
         return str(self._told["why_not"])
 
     def cancel(self, *, required: bool = False) -> None:

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Final, TypedDict
 
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.core.host import WorldEvent
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
-from petstore_mock.core.world import World
+from petstore_mock.core.world import World, WorldEvent
 from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
@@ -205,7 +204,7 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
             told: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
             queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **told}))
 
-    worlds.host.watch(add)
+    worlds.host.watchers.append(add)
     try:
         with nullcontext() if only is None else worlds.visiting(only):
             yield b": the events of petstore-mock\n\n"
@@ -219,4 +218,4 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
                 yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
                 is_over = only is not None and data.get("event") == "ended"
     finally:
-        worlds.host.unwatch(add)
+        worlds.host.watchers.remove(add)

@@ -27,7 +27,7 @@ LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(li
 StatusNoneAsText = altered(query=lambda self, limit, status: f"?limit={limit or 20}&status={status}")
 # Passes the limit on only when there is a status as well.
 LimitForgotten = altered(query=lambda self, limit, status: self.plain.query(limit if status else None, status))
-# Asks for one more than the page, to see whether there is another.
+# Asks for one animal more than the limit, to see whether there is another page.
 LimitPastTheMaximum = altered(
     query=lambda self, limit, status: self.plain.query((limit or 20) + 1, status),
     list_pets=lambda self, limit=None, status=None: self.plain.list_pets(limit=limit, status=status)[: limit or 20],
@@ -40,7 +40,7 @@ ParameterMisnamed = altered(
 StatusInUpperCase = altered(
     query=lambda self, limit, status: self.plain.query(limit, status.upper() if status else None)
 )
-# Always names every status, separated by commas, when none is asked for.
+# Sends every status, separated by commas, when the caller asks for none.
 StatusJoined = altered(query=lambda self, limit, status: self.plain.query(limit, status or "available,pending,sold"))
 # Sends ``"status": null`` when it is left out.
 StatusNullInBody = sends(lambda body: {"status": None, **body})
@@ -50,15 +50,15 @@ StatusDefaulted = sends(lambda body: {"status": "available", **body})
 FieldInSnakeCase = sends(snake_case)
 # Sends every value as text, as a form would.
 CategoryAsText = sends(lambda body: {**body, "categoryId": str(body["categoryId"])})
-# Has one type of number, and loses what a float can't hold.
+# Reads every number as a float, and loses digits of large ones.
 CategoryAsFloat = altered(
     encode=lambda self, body: json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
 )
-# Takes category 0 for none.
+# Treats category 0 as missing.
 FalsyCategoryLeftOut = sends(
     lambda body: {field: value for field, value in body.items() if field != "categoryId" or value}
 )
-# Takes an empty name for none.
+# Treats an empty name as missing.
 EmptyNameLeftOut = sends(lambda body: {field: value for field, value in body.items() if value != ""})
 # Tidies names up.
 NameStripped = sends(lambda body: {**body, "name": body["name"].strip()})
@@ -74,7 +74,7 @@ class NameUnescaped(HttpClientPets):
 
 # Encodes as Latin-1.
 NameInLatin1 = altered(encode=lambda self, body: json.dumps(body, ensure_ascii=False).encode("latin-1", "replace"))
-# Cuts names to what its own database column holds.
+# Cuts names to the length of its own database column.
 NameCut = sends(lambda body: {**body, "name": body["name"][:100]})
 
 
@@ -105,7 +105,7 @@ class TrailingSlash(HttpClientPets):
         return self.send(method, f"{base}/{mark}{query}", body)
 
 
-# Takes a negative id for a mistake and sends its absolute value.
+# Treats a negative id as a mistake, and sends its absolute value.
 NegativeIdEscaped = altered(get_pet=lambda self, pet_id: self.plain.get_pet(abs(pet_id)))
 # Writes large ids in scientific notation.
 IdAsFloat = altered(
@@ -124,7 +124,7 @@ KeyInAnotherHeader = altered(headers=lambda self: {**self.plain.headers(), "X-Ap
 
 
 class KeyOnlyForWriting(HttpClientPets):
-    """Takes reading for public."""
+    """Sends no key with GET."""
 
     def send(self, method: str, path: str, body: bytes | None) -> Answer:
         key, self.key = self.key, self.key if method == "POST" else ""
@@ -144,12 +144,12 @@ class CreateIfAbsent(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-# Takes id 0 for none.
+# Treats id 0 as missing.
 ZeroIdRefused = before("get_pet", lambda self, pet_id: None if pet_id else ValueError("an id is needed"))
 
 
 class MissingRemembered(Remembers):
-    """Remembers which animals there are not, for good."""
+    """Remembers for ever that an animal was absent."""
 
     def get_pet(self, pet_id: int) -> Json:
         if pet_id in self.known:
@@ -163,7 +163,7 @@ class MissingRemembered(Remembers):
 
 
 class NameInHeader(HttpClientPets):
-    """Names the animal in a header too, for its traces; a header can't hold every name."""
+    """Puts the name into a header for tracing; a header can't hold every name."""
 
     def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
         self.trace = name
@@ -178,16 +178,16 @@ class NameInHeader(HttpClientPets):
 NameNormalised = sends(lambda body: {**body, "name": unicodedata.normalize("NFC", body["name"])})
 # Names the host alone in Host.
 HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": self.host})
-# Accepts what another interface answers.
+# Sends the Accept header of another interface.
 AcceptsOtherVersion = altered(
     headers=lambda self: {**self.plain.headers(), "Accept": "application/vnd.petstore.v2+xml"}
 )
-# Logs what it sends, the key too, for those who look for bugs.
+# Logs each request for debugging, key included.
 HeadersLogged = before("send", lambda self, *_: logging.getLogger("pets").debug("sending %s", self.headers()))
 
 
 class CreatesAgainAfterLooking(HttpClientPets):
-    """Creates again after a lost answer, unless the first page of a list has such an animal."""
+    """Creates again after a lost response, unless the first page of a list has such an animal."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -200,7 +200,7 @@ class CreatesAgainAfterLooking(HttpClientPets):
 
 # Makes the whole call again when there is a ValueError, which no readable JSON is too.
 CreatesAgainWhenUnreadable = calls_again("create_pet", ValueError)
-# Asks again at once after 503, which tells to wait too.
+# Retries a 503 at once, although it has a Retry-After too.
 RetryAfterOn429Only = asks_again(1, lambda method, status: method == "GET" and status == 503)
 
 
@@ -230,7 +230,7 @@ NegativeIdsMissing = before("get_pet", lambda self, pet_id: ApiError(404) if pet
 
 
 class LengthKept(HttpClientPets):
-    """Merges the headers of each request into those of all that follow, and announces bodies that never come."""
+    """Adds the headers of each request to all later ones, and so announces bodies that it never sends."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

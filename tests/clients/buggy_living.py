@@ -28,9 +28,9 @@ from tests.clients.bugs import (
 )
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets, new_pet
 
-# Asks once more whenever an answer is lost, also to create.
+# Sends any request again when its response is lost, a create as well.
 CreatesAgain = calls_again("ask", FAILURES)
-# Asks once more after any 5xx, also to create.
+# Sends any request again after a 5xx, a create as well.
 CreatesAgainAfterServerError = asks_again(1, lambda method, status: status >= 500)
 
 
@@ -42,14 +42,14 @@ class RetriesEverythingByPolicy(RequestsPets):
         self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None)))
 
 
-# Asks until the service has recovered.
+# Retries without end until the service recovers.
 RetriesWithoutEnd = asks_again(FOR_EVER, lambda method, status: method != "POST" and status >= 500)
-# Takes every 401 for a key that has just been rotated, and asks again.
+# Treats every 401 as a rotated key, and retries.
 RenewsKeyWithoutEnd = asks_again(FOR_EVER, lambda method, status: status == 401)
 
 
 class WaitsForTheAnimal(HttpClientPets):
-    """Asks many times for an animal that may still come."""
+    """Asks many times for an absent animal, in case it appears."""
 
     def get_pet(self, pet_id: int) -> Json:
         for _ in range(20):
@@ -61,7 +61,7 @@ class WaitsForTheAnimal(HttpClientPets):
         raise ApiError(404)
 
 
-# Asks again at once when it is told to wait.
+# Retries at once, although Retry-After tells it to wait.
 DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
 # Expects seconds in Retry-After, where a date may stand.
 RetryAfterAsNumber = before(
@@ -72,7 +72,7 @@ FailureSwallowed = swallows("list_pets", FAILURES, list)
 
 
 class FailureTakenForMissing(HttpClientPets):
-    """Takes whatever goes wrong for an animal that is not there."""
+    """Reports every failure as an absent animal."""
 
     def get_pet(self, pet_id: int) -> Json:
         try:
@@ -82,7 +82,7 @@ class FailureTakenForMissing(HttpClientPets):
 
 
 class LostTakenForDone(HttpClientPets):
-    """Takes a lost answer to createPet for a success, and shows what was sent."""
+    """Treats a lost response to createPet as a success, and returns what it sent."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -92,7 +92,7 @@ class LostTakenForDone(HttpClientPets):
 
 
 class CutBodyAccepted(HttpClientPets):
-    """Takes what has come of an answer for the whole."""
+    """Treats a truncated response as the whole."""
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
         try:
@@ -118,12 +118,12 @@ class NoTimeoutInSession(RequestsPets):
         )
 
 
-# Takes a kept connection for an open one.
+# Expects a kept connection to be open.
 StaleConnection = altered(is_stale=lambda self, connection: False)
 
 
 class LockNotReleased(HttpClientPets):
-    """Takes a lock for each request, and keeps it when that fails."""
+    """Takes a lock for each request, and keeps it if the request fails."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -144,7 +144,7 @@ UnreadError = altered(content=lambda self, response: response.read() if response
 
 
 class BrokenConnectionKept(HttpClientPets):
-    """Goes on with a connection on which an answer is still due."""
+    """Uses a connection again on which a response is still due."""
 
     def send(self, method: str, path: str, body: bytes | None) -> Answer:
         headers = {**self.headers(), **({} if body is None else {"Content-Type": "application/json"})}
@@ -176,7 +176,7 @@ class ListsRemembered(Remembers):
 
 
 class RememberedByTheClass(HttpClientPets):
-    """Shares what it remembers with every other client."""
+    """Shares its cache with all other clients."""
 
     known: ClassVar[dict[str, Any]] = {}
 
@@ -242,7 +242,7 @@ class HeadersShared(HttpClientPets):
 
 # Percent-encodes its key, as if it stood in a query.
 KeyQuoted = altered(headers=lambda self: {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"})
-# Takes the values of headers for the same in either case.
+# Sends its key in lower case.
 KeyLowered = altered(
     headers=lambda self: {name: f"Bearer {value[7:].lower()}" for name, value in self.plain.headers().items()}
 )
@@ -367,7 +367,7 @@ class RedirectedWithKey(HttpClientPets):
 
 
 class KeyKeptOnRedirect(Urllib3Pets):
-    """Tells urllib3 to take Authorization along."""
+    """Lets urllib3 keep Authorization on a redirection to another origin."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -388,7 +388,7 @@ class SessionShared(RequestsPets):
 
 
 class LostLookedFor(HttpClientPets):
-    """Looks where an animal would be whose creation failed, and tells what it found there."""
+    """Looks for the animal whose create failed, and reports that response instead."""
 
     latest = 0
 
@@ -402,7 +402,7 @@ class LostLookedFor(HttpClientPets):
 
 
 class RefreshedInBackground(HttpClientPets):
-    """Asks again for all animals once it has shown some."""
+    """Lists all animals again in the background after each list."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         pets = super().list_pets(limit=limit, status=status)

@@ -55,7 +55,7 @@ class StrictPet:
 
 # Has a class with exactly the fields that it knows.
 StrictFields = reads(lambda pet: asdict(StrictPet(**pet)))
-# Takes fields in the order in which they come.
+# Reads fields by their order.
 FieldsByPosition = reads(lambda pet: dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False)))
 
 
@@ -74,7 +74,7 @@ class JsonByPattern(HttpClientPets):
 TextInLatin1 = altered(
     read=lambda self, answer: json.loads(answer.body.decode("utf-8" if "utf-8" in content_type(answer) else "latin-1"))
 )
-# Reads line by line and joins with blanks, where a name may hold a line separator.
+# Reads line by line and joins with blanks, although a name may have a line separator.
 LinesSplit = altered(read=lambda self, answer: json.loads(" ".join(answer.body.decode().splitlines())))
 # Compares the whole of Content-Type.
 ContentTypeCompared = before(
@@ -94,7 +94,7 @@ class HeaderNamesCompared(HttpClientPets):
 
 # Reads as many bytes as Content-Length says, and it must say.
 LengthTakenForGranted = altered(content=lambda self, response: response.read(int(response.headers["Content-Length"])))
-# Reads once, up to 64 KiB, and takes that for the answer.
+# Reads once, up to 64 KiB, and treats that as the whole response.
 OneReadOnly = altered(content=lambda self, response: response.read()[:65536])
 # Decodes block by block, where a character may lie across two.
 BlocksDecoded = altered(
@@ -127,7 +127,7 @@ ReadBackAfterCreating = altered(create_pet=lambda self, **given: self.get_pet(se
 
 
 class NewestLast(HttpClientPets):
-    """Takes the last of the list for the newest."""
+    """Treats the last animal of the list as the newest."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         super().create_pet(name=name, category_id=category_id, status=status)
@@ -155,7 +155,7 @@ CutHere = altered(list_pets=lambda self, limit=None, status=None: self.plain.lis
 
 
 class TotalTrusted(HttpClientPets):
-    """Asks on until it has as many animals as a header says."""
+    """Sends requests until it has as many animals as a header says."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         pets: list[Any] = []
@@ -179,9 +179,9 @@ class NextPageFollowed(HttpClientPets):
         return pets
 
 
-# Takes 201 for an error.
+# Treats 201 as an error.
 EverySuccessIs200 = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
-# Takes every answer for a success.
+# Treats every response as a success.
 StatusNotLookedAt = altered(checked=lambda self, answer, success: answer)
 
 
@@ -202,7 +202,7 @@ EmptyForUnauthorized = swallows("list_pets", ApiError, list, only=lambda error: 
 
 
 class ErrorCodeTrusted(HttpClientPets):
-    """Tells errors by ``code``, whose values nobody promised."""
+    """Recognises errors by ``code``, whose values the interface does not promise."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status != success:
@@ -216,7 +216,7 @@ class ErrorCodeTrusted(HttpClientPets):
 ErrorBodyTrusted = fails(lambda self, answer: ApiError(json.loads(answer.body)["status"]))
 # Says that something went wrong, and not what.
 ErrorsAreAlike = fails(lambda self, answer: RuntimeError("the pet store failed"))
-# Takes animals of one name for one animal.
+# Treats animals with the same name as one animal.
 Deduplicated = altered(
     list_pets=lambda self, **query: list({pet["name"]: pet for pet in self.plain.list_pets(**query)}.values())
 )
@@ -242,7 +242,7 @@ RetryAfterInThePast = waits(until, statuses={429}, methods={"GET", "POST"})
 
 
 class ErrorHasMessage(HttpClientPets):
-    """Takes every error in JSON for the interface's."""
+    """Expects every JSON error to be an Error of the interface."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == success:
@@ -254,12 +254,12 @@ class ErrorHasMessage(HttpClientPets):
         raise ApiError(answer.status, error["message"].encode())
 
 
-# Takes every error for text in UTF-8.
+# Decodes every error as UTF-8.
 ErrorInUtf8 = fails(lambda self, answer: ApiError(answer.status, answer.body.decode().strip().encode()))
 
 
 class NumberTakenForStatus(HttpClientPets):
-    """Takes an error code that is a number for the HTTP status."""
+    """Reads a numeric error code as the HTTP status."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == success:
@@ -271,7 +271,7 @@ class NumberTakenForStatus(HttpClientPets):
 
 
 class MergedWithStale(Remembers):
-    """Adds each answer to what it knew of the animal, where a status stays that is gone."""
+    """Merges each response into the animal that it knew, so that a removed status stays."""
 
     def get_pet(self, pet_id: int) -> Json:
         self.known[pet_id] = {**self.known.get(pet_id, {}), **super().get_pet(pet_id)}
@@ -301,12 +301,12 @@ class LocationTakenForAbsolute(HttpClientPets):
         return self.send(method, there.path.removeprefix(self.base), body)
 
 
-# Takes names for HTML, and resolves its entities.
+# Resolves HTML entities in names.
 EntitiesUnescaped = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 
 
 class FieldsAsAttributes(HttpClientPets):
-    """Returns mappings that raise AttributeError for what is absent."""
+    """Returns mappings that raise AttributeError for an absent field."""
 
     class Pet(Mapping[str, Any]):
         """An animal whose fields are attributes."""
@@ -328,7 +328,7 @@ class FieldsAsAttributes(HttpClientPets):
 
 
 class AskedWhenRead(HttpClientPets):
-    """Returns a list that asks the service when somebody reads it."""
+    """Returns a list that sends its request only when the caller reads it."""
 
     class Later(Sequence[Any]):
         """A list that is fetched once."""

@@ -135,7 +135,7 @@ class OneConnection(HttpClientPets):
 
 
 class AnswerKept(OneAtATime):
-    """Keeps its latest answer in an attribute, where it reads it."""
+    """Keeps its latest response in an attribute, and reads it there."""
 
     answer: Answer
 
@@ -175,7 +175,7 @@ class BodyBuiltInPlace(OneAtATime):
 
 
 class BufferShared(OneAtATime):
-    """Reads all answers into one buffer."""
+    """Reads all responses into one buffer."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -219,7 +219,7 @@ class LockedHalfway(HttpClientPets):
 
 
 class TwoLocks(OneAtATime):
-    """Takes its two locks in one order to list, and in the other to create."""
+    """Takes its two locks in one order to list, and in the other order to create."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -239,7 +239,7 @@ class TwoLocks(OneAtATime):
 
 
 class FuturesByNumber(OneAtATime):
-    """Numbers its requests to know their answers, and two get one number."""
+    """Numbers its requests to match responses, and gives two of them the same number."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -254,7 +254,7 @@ class FuturesByNumber(OneAtATime):
 
 
 class HeadersOfTheCall(AiohttpBlock):
-    """Sets Content-Type for a call, and takes it away after it: another task has taken its away meanwhile."""
+    """Sets Content-Type for a call and removes it afterwards, while another task needs it."""
 
     counter = itertools.count()
 

@@ -134,7 +134,7 @@ class RefreshTaskGoesOn(AsyncPets):
 
 
 class CancelledAndForgotten(AsyncPets):
-    """Tells its task to end, which takes no notice."""
+    """Cancels its task, which ignores that."""
 
     async def watch(self) -> None:
         while True:
@@ -185,7 +185,7 @@ class SaysEnough(HttpClientPets):
 SilencesWarnings = starts(lambda _: warnings.simplefilter("ignore", ImportWarning))
 # Puts a resolver of its own in the place of everybody's, to get around IPv6.
 ForcesIpv4 = starts(lambda _: vars(socket).update(getaddrinfo=partial(socket.getaddrinfo)))
-# Closes itself when the program is told to end, which the program no longer does.
+# Replaces the program's signal handler to close itself, so that the program does not end.
 EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pets.close()))
 
 

@@ -89,7 +89,7 @@ HostOfItsOwn = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{
 
 
 class ProxyForAll(RequestsPets):
-    """Hands on the proxy of the environment, and does not ask for exceptions (docker/docker-py#1490)."""
+    """Uses the proxy of the environment, and ignores NO_PROXY (docker/docker-py#1490)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

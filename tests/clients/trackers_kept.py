@@ -59,7 +59,7 @@ def local_wait(answer: Answer) -> float | None:
 DatesAreLocal = waits(local_wait, statuses={429})
 # Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170).
 SecondsAlone = waits(lambda answer: min(float(after(answer) or 0), 1.05), statuses={429})
-# Backs off for a moment of its own when it is told to wait (hermetoproject/hermeto#1346).
+# Ignores Retry-After and waits for a moment of its own (hermetoproject/hermeto#1346).
 RetryAfterIgnored = asks_again(1, lambda method, status: method == "GET" and status in {429, 503}, pause=0.02)
 
 
@@ -106,7 +106,7 @@ class NoTimeoutForPost(RequestsPets):
         )
 
 
-# Asks on a connection that the service has closed meanwhile (FMCorz/mdk#262).
+# Sends a request on a connection that the service has closed (FMCorz/mdk#262).
 IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
 # Stores every number as a float (rest-sh/restish#397).
 NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
@@ -120,14 +120,14 @@ class LengthOfText(HttpClientPets):
         return text.encode()[: len(text)]
 
 
-# Returns None for whatever getPet fails with (schema-repo/schema-repo#16).
+# Returns None for every failure of getPet (schema-repo/schema-repo#16).
 NothingFound = swallows("get_pet", Exception, lambda: None)
 # Returns no animals when the list fails (DevoInc/python-sdk#58).
 EmptyForErrors = swallows("list_pets", ApiError, list)
 
 
 class RemembersLists(HttpClientPets):
-    """Keeps answers in a cache that nothing empties (civisanalytics/civis-python#233)."""
+    """Keeps responses in a cache that it never empties (civisanalytics/civis-python#233)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -166,7 +166,7 @@ UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
 # Sets the time limit of every socket of the program (jtriley/pystun#16).
 TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))
-# Retries whatever was refused, with growing pauses (allenai/tutormoments#52).
+# Retries every refused request, with growing pauses (allenai/tutormoments#52).
 PermanentErrorsAgain = asks_again(4, lambda method, status: status >= 400 and status != 429, pause=0.001)
 # Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387).
 BracketsForgotten = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
@@ -197,9 +197,9 @@ class ThreadOutlivesIt(HttpClientPets):
         return self.executor.submit(super().ask, method, path, body).result()
 
 
-# Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14).
+# Sends no limit, and cuts the first page instead (stormpath/stormpath-cli#14).
 FirstPageIsAll = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
-# Filters by status what the limit has left (fstamatelopoulos/cerefox#240).
+# Filters by status after the limit (fstamatelopoulos/cerefox#240).
 FiltersAfterTheLimit = altered(
     list_pets=lambda self, limit=None, status=None: [
         pet for pet in self.plain.list_pets(limit=limit) if status is None or pet.get("status") == status
@@ -216,7 +216,7 @@ class OneObjectForAll(GetsRemembered):
 
 
 class AssertsTheStatus(HttpClientPets):
-    """Asserts that an answer is a success (pydantic/logfire#1856)."""
+    """Asserts that a response is a success (pydantic/logfire#1856)."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         assert answer.status == success, answer.body
@@ -224,7 +224,7 @@ class AssertsTheStatus(HttpClientPets):
 
 
 class ProxyForLoopback(HttpxPets):
-    """Asks the proxy of the environment for whatever is near as well (axios/axios#2667)."""
+    """Sends requests for the local machine to the proxy as well (axios/axios#2667)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -235,7 +235,7 @@ class ProxyForLoopback(HttpxPets):
 
 
 class StatusOfALostConnection(RequestsPets):
-    """Asks a lost connection for its status (denisneuf/python-amazon-ad-api#150)."""
+    """Reads the status of a response that never arrived (denisneuf/python-amazon-ad-api#150)."""
 
     def list_pets(self, **query: Json) -> Json:
         try:
@@ -245,7 +245,7 @@ class StatusOfALostConnection(RequestsPets):
 
 
 class TimeoutInMilliseconds(HttpClientPets):
-    """Gives its time limit in milliseconds to what takes seconds (FirelyTeam/firely-net-common#185)."""
+    """Passes its timeout in milliseconds where seconds are expected (FirelyTeam/firely-net-common#185)."""
 
     timeout = TIMEOUT * 1000
 
@@ -261,7 +261,7 @@ class Secret:
     value: str
 
 
-# Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808).
+# Wraps its key in a dataclass, and shows it in an error (deepset-ai/haystack#11808).
 SecretInItsError = before(
     "checked",
     lambda self, answer, success: (
@@ -316,7 +316,7 @@ class LoopOfYesterday:
         asyncio.run(self.http.aclose())
 
 
-# Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19).
+# Does not wait at all if Retry-After exceeds its own limit (kieranklaassen/compound-cli#19).
 LongWaitsForgotten = waits(
     lambda answer: float(after(answer)) if after(answer).isdecimal() and float(after(answer)) < 0.5 else 0.01,
     times=5,

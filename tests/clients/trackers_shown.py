@@ -80,9 +80,9 @@ class RetriesEveryMethod(AsyncPets):
         return await super().ask(method, path, success, **given)
 
 
-# Returns None, whatever fails in a POST (currents-dev/currents-mcp#163).
+# Logs every failure of a POST, and returns None (currents-dev/currents-mcp#163).
 NothingForLost = swallows("create_pet", Exception, lambda: None)
-# Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12).
+# Returns None for a 204 of any operation (taskcluster/taskcluster-client.py#12).
 NoneForNoContent = altered(
     checked=lambda self, answer, success: answer if answer.status == 204 else self.plain.checked(answer, success),
     read=lambda self, answer: None if answer.status == 204 else self.plain.read(answer),
@@ -94,7 +94,7 @@ NoRowsForEmptyBody = swallows("list_pets", json.JSONDecodeError, list, only=lamb
 
 
 class NoRowsForAnythingElse(HttpClientPets):
-    """Takes what is no list for a list without animals (kanboard/python-api-client#45)."""
+    """Returns an empty list for a body that is not a list (kanboard/python-api-client#45)."""
 
     def list_pets(self, **query: Json) -> Json:
         pets = super().list_pets(**query)
@@ -103,9 +103,9 @@ class NoRowsForAnythingElse(HttpClientPets):
 
 # Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111).
 LogsRequests = before("send", lambda self, *asked: log.debug("%s headers %s", asked, self.headers()))
-# Leaves out of the body what is falsy (openapistack/openapi-client-axios#45).
+# Leaves falsy values out of the body (openapistack/openapi-client-axios#45).
 FalsyLeftOut = sends(lambda body: {field: value for field, value in body.items() if value})
-# Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026).
+# Renews its key and retries a 401 up to five times (cloudfoundry/cf-java-client#1026).
 RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 
 
@@ -158,7 +158,7 @@ class ParametersOfTheFunction(HttpClientPets):
 
 
 class ErrorsStayOpen(RequestsPets):
-    """Streams answers, and closes those alone that it reads (snowflakedb/snowflake-ingest-java#719)."""
+    """Streams responses, and closes only those that it reads (snowflakedb/snowflake-ingest-java#719)."""
 
     opened: ClassVar[list[Any]] = []
 
@@ -184,7 +184,7 @@ class FollowsNext(HttpClientPets):
 
 
 class RetriesInThePool(Urllib3Pets):
-    """Lets the pool retry whatever was asked, POST as well (getodk/pyodk#101)."""
+    """Lets the pool retry every request, POST as well (getodk/pyodk#101)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -202,7 +202,7 @@ class PostsOnceMoreAfterTimeout(HttpxPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-# Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93).
+# Treats every lost connection as an idle one, and sends the request again (StevenLooman/async_upnp_client#93).
 PostsOnceMoreWhenDisconnected = calls_again("ask", (http.client.RemoteDisconnected, ConnectionResetError))
 
 
@@ -226,7 +226,7 @@ PathOfTheBaseDropped = starts(
 )
 # Looks at no status (bottlerocket-os/bottlerocket#489).
 ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
-# Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766).
+# Puts the request into its error, all headers included (ytsaurus/ytsaurus#1766).
 RequestInTheError = fails(lambda self, answer: ApiError(answer.status, f"request_headers {self.headers()}".encode()))
 # Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
 EnumsByTheirName = altered(
@@ -239,7 +239,7 @@ NeverGivesUp = asks_again(FOR_EVER, lambda method, status: method == "GET" and s
 
 
 class OnlySuccessEndsIt(HttpClientPets):
-    """Asks again and again until there is a 200, whatever went wrong (amosbastian/fpl#90)."""
+    """Retries any failure until it gets a 200 (amosbastian/fpl#90)."""
 
     def get_pet(self, pet_id: int) -> Json:
         for _ in range(30):
@@ -265,16 +265,16 @@ Latin1WithoutCharset = altered(
 
 
 class ErrorsAreFalse(RequestsPets):
-    """Asks whether there is an answer by its truth, which is that of its status (pycontribs/jira#1748)."""
+    """Tests the truth of a response, which is false for an error (pycontribs/jira#1748)."""
 
     def _json(self, response: requests.Response, success: int) -> Json:
         del success
         return response.json() if response else None
 
 
-# Takes 200 alone for success (arjunkomath/node-freshdesk-api#4).
+# Treats only 200 as a success (arjunkomath/node-freshdesk-api#4).
 OnlyTwoHundred = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
-# Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766).
+# Sends ``None`` for an argument that was not given (swagger-api/swagger-codegen#9766).
 NoneAsText = altered(
     query=lambda self, limit, status: f"?limit={limit}" + ("" if status is None else f"&status={status}")
 )
@@ -282,7 +282,7 @@ NoneAsText = altered(
 HeadersByTheirCase = waits(
     lambda answer: min(float(dict(answer.headers.items()).get("retry-after", "0")), TIMEOUT), times=2
 )
-# Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324).
+# Sleeps as long as Retry-After says, even for a day (adamayoung/TMDb#324).
 SleepsAsLongAsTold = waits(lambda answer: float(after(answer)) if after(answer).isdecimal() else None)
 
 
@@ -299,7 +299,7 @@ def own_clock(answer: Answer) -> float | None:
     return None if wait is None or wait >= 86_400 else max(wait, 0)  # a day is not meant
 
 
-# Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155).
+# Compares the date in Retry-After with its own clock, not with the response's Date (xorbitsai/xllamacpp#155).
 WaitsByItsOwnClock = waits(own_clock)
 
 
@@ -327,7 +327,7 @@ class PostBecomesGet(RequestsPets):
 
 
 class CacheWithoutTheKey(HttpClientPets):
-    """Keeps answers by their address, for whoever asks (lysine-dev/okhttp#9365)."""
+    """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
 
     kept: ClassVar[dict[str, Answer]] = {}
 

@@ -53,16 +53,7 @@ QUERIES: dict[Gap, dict[str, int]] = {
     },
     ("page_fill", "short"): {"limit=1": 1, "limit=2": 1, "limit=5": 3, "limit=100": 50},
 }
-NEARLY_ONE = "1." + "0" * 500 + "1"
-INTEGRAL = {
-    "1.0": 1,
-    "1e2": 100,
-    "100e-2": 1,
-    "-0.0": 0,
-    "0e99999999999999999999": 0,
-    "1." + "0" * 5000: 1,
-    NEARLY_ONE: 1,
-}
+INTEGRAL = {"1.0": 1, "1e2": 100, "100e-2": 1, "-0.0": 0, "0e99999999999999999999": 0, f"1.{'0' * 500}1": 1}
 
 
 def with_category(text: str) -> str:
@@ -374,7 +365,7 @@ def after_removal(status: int) -> Check:
     return check
 
 
-for _name, _expected in {"gone": 410, "not_found": 404, "still_served": 200}.items():
+for _name, _expected in {"not_found": 404, "still_served": 200}.items():
     alternative("after_removal", _name)(after_removal(_expected))
 
 

@@ -26,9 +26,13 @@ def printed(*arguments: str, code: int = 0) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("command", ["", "serve", "ready", "gaps", "openapi", "verify", "learn"])
+@pytest.mark.parametrize("command", ["", "demo", "serve", "ready", "gaps", "openapi", "verify", "learn"])
 def test_help(command: str) -> None:
     hold(f"help-{command or 'all'}.txt", printed(*filter(None, [command]), "--help"))
+
+
+def test_demo() -> None:
+    hold("demo.txt", printed("demo"))
 
 
 def test_gaps() -> None:

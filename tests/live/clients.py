@@ -275,7 +275,7 @@ def _keeps_connection(petstore: PetStoreMock, send: Send) -> str:
     return "kept" if first.connection == second.connection else "new each time"
 
 
-def _loses_the_answer(petstore: PetStoreMock, send: Send) -> str:
+def _loses_the_response(petstore: PetStoreMock, send: Send) -> str:
     send("GET", f"{petstore.url}/pets", petstore.headers, None)  # who keeps connections has one to use again
     if not petstore.journal.last.connection:
         return "none"
@@ -285,7 +285,7 @@ def _loses_the_answer(petstore: PetStoreMock, send: Send) -> str:
         status, _ = send("POST", f"{petstore.url}/pets", petstore.headers, sent)
     except Exception:  # noqa: BLE001  # each client has an error of its own
         assert len(petstore.pets) == 1
-        return "told"
+        return "reported"
     assert (status, len(petstore.pets)) == (201, 2)
     return "sent again"
 
@@ -294,7 +294,7 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
     "operations": _serves,
     "int64": _carries_int64,
     "connection": _keeps_connection,
-    "lost answer": _loses_the_answer,
+    "lost response": _loses_the_response,
 }
 
 

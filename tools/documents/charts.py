@@ -1,7 +1,11 @@
-"""The pictures of the documents: the benchmarks, drawn from their tables, and the house, from its list of floors."""
+"""Draws the pictures of the documents: the benchmarks, the floors of the package, and the terminal of the demo."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -17,6 +21,7 @@ _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"
 _OPERATIONS: Final = ("list", "get", "create")
 _HOUSE: Final = 720  # pixels
 _LABELS, _BARS, _FIGURES, _BAR, _GAP = 250, 420, 80, 9, 10  # pixels
+_COLUMNS, _CHARACTER, _LINE = 100, 7.6, 19  # of the terminal; pixels of a character and of a line
 _OURS, _OTHERS = ("#0a7d4f", "#35a377", "#7cc8a8"), ("#4a5a6a", "#7e8c9a", "#b3bcc5")
 
 
@@ -79,7 +84,32 @@ def _house() -> str:
     )
 
 
+def _terminal() -> str:
+    """Return what `petstore-mock demo` prints, up to what it proposes to do next."""
+    command = [sys.executable, "-m", "petstore_mock", "demo"]
+    environment = {**os.environ, "COLUMNS": str(_COLUMNS)}
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = re.sub(r"\d+\.\d ms +", "0.3 ms  ", output.partition("\n\nDo the same")[0])
+    colours = {"create_pet(": "#ff9b8e", "every createPet": "#ff9b8e", "1  POST": "#8ec7ff", "2  POST": "#8ec7ff"}
+    parts = []
+    for number, line in enumerate(["$ petstore-mock demo", *shown.splitlines()]):
+        colour = next((colours[begin] for begin in colours if line.startswith(begin)), "#e6edf3")
+        if line:
+            parts.append(
+                f'<text x="16" y="{34 + number * _LINE}" fill="{colour}" textLength="{len(line) * _CHARACTER:.0f}" '
+                f'xml:space="preserve">{escape(line)}</text>'
+            )
+    width, height = round(32 + _COLUMNS * _CHARACTER), 54 + number * _LINE
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        'aria-label="The output of petstore-mock demo" '
+        'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="12.6">\n'
+        '<rect width="100%" height="100%" rx="8" fill="#0d1117"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
 CHARTS: Final[dict[Path, Callable[[], str]]] = {
+    ROOT / "docs" / "pictures" / "demo.svg": _terminal,
     _FOLDER / "house.svg": _house,
     _FOLDER / "requests.svg": lambda: _chart("Requests a second", "a second", _table("Requests a second")),
     _FOLDER / "processor.svg": lambda: _chart(

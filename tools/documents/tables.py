@@ -98,13 +98,13 @@ def gaps() -> str:
     rows = [
         (
             f"`{one['name']}`",
-            one["section"],
+            f"§{one['section']}",
             ", ".join(f"`{name}`" for name in one["alternatives"]),
             one["do_not_assume"],
         )
         for one in register
     ]
-    return table("gap", "§", "alternatives, default first", "do not assume", rows=rows)
+    return table("gap", "section", "alternatives, default first", "do not assume", rows=rows)
 
 
 def count_of_gaps() -> int:
@@ -194,8 +194,16 @@ def _members(schema: dict[str, Any]) -> list[str]:
 
 def checks() -> str:
     """Return every check, with the rule that it follows from."""
-    rows = [(f"`{name}`", one.section, _cell(one.words), ", ".join(sorted(one.needs))) for name, one in CHECKS.items()]
-    return table("check", "§ or RFC", "what it says", "looks at", rows=rows)
+    rows = [
+        (
+            f"`{name}`",
+            one.section if one.section.startswith("RFC") else f"§{one.section}",
+            _cell(one.words),
+            ", ".join(sorted(one.needs)),
+        )
+        for name, one in CHECKS.items()
+    ]
+    return table("check", "section or RFC", "what it says", "looks at", rows=rows)
 
 
 # What `verify` and `learn` show

@@ -1,0 +1,71 @@
+"""``petstore-mock demo``, where Hypothesis is not installed, and the test that it suggests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# None in sys.modules is a module that can't be imported.
+WITHOUT_HYPOTHESIS = """
+import runpy, sys
+sys.modules["hypothesis"] = None
+sys.argv = ["petstore-mock", "demo"]
+runpy.run_module("petstore_mock", run_name="__main__")
+"""
+CORRECT_CLIENT = """
+import requests
+
+class YourClient:
+    def __init__(self, url, key):
+        self.url, self.headers = url, {"Authorization": f"Bearer {key}"}
+
+    def create_pet(self, *, name, category_id):
+        pet = {"name": name, "categoryId": category_id}
+        response = requests.post(f"{self.url}/pets", json=pet, headers=self.headers, timeout=1)
+        response.raise_for_status()
+        return response.json()
+"""
+RETRYING_CLIENT = f"""{CORRECT_CLIENT}
+class YourClient(YourClient):
+    def create_pet(self, **fields):
+        try:
+            return super().create_pet(**fields)
+        except requests.ConnectionError:
+            return super().create_pet(**fields)
+"""
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """Give what the command prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, timeout=5, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_demo_shows_the_bug_within_five_seconds_without_hypothesis(shown: str) -> None:
+    assert "sent POST /v1/pets again" in " ".join(shown.split())
+    assert shown.count("POST /v1/pets  ") == 2
+    assert shown.count('"name": "Rex", "categoryId": 1}') == 2
+
+
+@pytest.mark.parametrize(("client", "code"), [(CORRECT_CLIENT, 0), (RETRYING_CLIENT, 1)], ids=["correct", "retries"])
+def test_suggested_test_fails_for_a_client_with_the_bug_alone(
+    shown: str, tmp_path: Path, client: str, code: int
+) -> None:
+    suggested = textwrap.dedent(shown.partition("run pytest:\n")[2].partition("\nTwo more")[0])
+    (tmp_path / "your_package.py").write_text(client, encoding="utf-8")
+    (tmp_path / "test_lost_response.py").write_text(suggested, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("sent POST /v1/pets again" in done.stdout) is (code == 1)
