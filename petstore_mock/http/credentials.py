@@ -51,7 +51,7 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
 def _mistake(value: str, words: Sequence[str]) -> str:
     key = words[0] if words else ""
     if value.startswith(_QUOTES) or key.startswith(_QUOTES):
-        return "the key has quotes around it, such as '...' or b'...'"
+        return "the key is in quotes, such as '...' or b'...'"
     if key.lower() in {"", "bearer"}:
         return "the word 'Bearer' appears twice" if key else "no key follows 'Bearer'"
     if key.lower() in NO_KEYS:
