@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from petstore_mock import PetStoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
 from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
+from tests.client import JSON, Client
 
 
 def test_routes_follow_the_operations() -> None:
@@ -70,3 +71,20 @@ def test_mutants_differ_and_follow_the_order_of_the_sections() -> None:
     assert len({mutant.words for mutant in MUTANTS.values()}) == len(MUTANTS)
     sections = [mutant.clause.partition("-")[0] for mutant in MUTANTS.values()]
     assert sections == sorted(sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("name-not-required", b'{"categoryId":1}'),
+        ("name-null-passes", b'{"name":null,"categoryId":1}'),
+        ("no-json-passes", b"name=Rex"),
+        ("create-without-key", b'{"name":"Rex","categoryId":1}'),
+    ],
+)
+def test_wrong_request_that_a_mutant_accepts_is_no_violation(name: str, body: bytes) -> None:
+    petstore = PetStoreMock(mutant=name)
+    key = [] if name == "create-without-key" else [*petstore.headers.items()]
+    assert Client(petstore, "wsgi").send("POST", "/v1/pets", [*key, JSON], body).status == 201
+    exchange = petstore.journal[-1]
+    assert (exchange.mutant, exchange.violations, petstore.journal.violations) == (name, (), [])
