@@ -19,8 +19,8 @@ ISSUED_KEY: Final = re.compile(rf"{ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a ke
 
 _RECOGNISABLE: Final = 8  # characters; a shorter fixed key such as `test` is part of many words
 _STARS: Final = "***"
-_TAIL: Final = 4  # characters that are shown, so that two keys can be distinguished ...
-_SHORTEST_WITH_TAIL: Final = 12  # ... unless they are half of the key
+_TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
+_SHORTEST_WITH_TAIL: Final = 12  # characters; of a shorter key, the visible end would be too large a part
 _SHOWN_METHOD: Final = 40  # characters; a client may send a method of any length
 _SHOWN_TARGET: Final = 200
 
@@ -39,7 +39,7 @@ def cut(text: str, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with escaped control characters: they move a cursor, break a line or reverse the text."""
+    """Return ``text`` with characters escaped that move a cursor, break a line or reverse the text."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)

@@ -16,12 +16,12 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer; unlike Python, do not count ``True`` as an integer."""
+    """Whether a value is an integer; ``True`` is an integer to Python, but not here."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is an integer or a float; unlike Python, do not count ``True`` as a number."""
+    """Whether a value is an integer or a float; ``True`` is a number to Python, but not here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -75,7 +75,7 @@ def respond(
 
 @responds("the service refused the key (§5)", status=401)
 def unauthorized(*, delay: Seconds | None = None) -> Fault:
-    """Respond 401 as to an invalid key (§5), with ``WWW-Authenticate``; ``delay`` as in :func:`respond`."""
+    """Respond 401 as for an invalid key (§5), with ``WWW-Authenticate``; ``delay`` as in :func:`respond`."""
 
 
 @responds("the service responded as for an absent animal (§7)", status=404)
@@ -90,7 +90,15 @@ def bad_request(*, delay: Seconds | None = None) -> Fault:
 
 @responds("the service failed", arguments={"status": status_from(500)})
 def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
-    """Respond with a ``status`` from 500 to 599 and the interface's Error; ``delay`` as in :func:`respond`."""
+    """Respond with a server error and the interface's Error (§2).
+
+    Args:
+        status: an HTTP status from 500 to 599.
+        delay: as in :func:`respond`.
+
+    Raises:
+        PetStoreMockError: the status is not from 500 to 599.
+    """
 
 
 @responds("the service refused one request too many (RFC 6585 §4)", status=429)
@@ -110,7 +118,7 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
 def delay(seconds: Seconds) -> Fault:
     """Send the operation's response late.
 
-    A delay before the commit also delays the operation: if the client leaves meanwhile, nothing commits.
+    With ``at="before_commit"``, the operation waits too. If the client leaves meanwhile, nothing commits.
 
     Args:
         seconds: the delay from 0 to 3600, or a ``(low, high)`` pair to draw from.
@@ -137,12 +145,26 @@ def empty_reply() -> Fault:
 
 @kind("the connection ended within the response's body (RFC 9112 §8)", is_delivery=True)
 def truncate(fraction: float = 0.5) -> Fault:
-    """Announce the whole body, send a ``fraction`` of it (at least 0, below 1), and close the connection."""
+    """Announce the whole body, send a part of it, and close the connection.
+
+    Args:
+        fraction: the part to send, at least 0 and below 1.
+
+    Raises:
+        PetStoreMockError: ``fraction`` is out of its range.
+    """
 
 
 @slows("the service responded slowly", is_delivery=True)
 def dribble(bytes_per_second: float) -> Fault:
-    """Send the body slowly, in small pieces. It arrives whole, so the service always executes the operation."""
+    """Send the body slowly, in small pieces. It arrives whole, so the service always executes the operation.
+
+    Args:
+        bytes_per_second: the speed, above 0.
+
+    Raises:
+        PetStoreMockError: ``bytes_per_second`` is not positive.
+    """
 
 
 def _cut_json(head: Head, body: bytes) -> tuple[Head, bytes]:
@@ -160,7 +182,7 @@ def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
 
 @kind("the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html)
 def wrong_content_type() -> Fault:
-    """Send the operation's response as ``text/html``. Before the commit, the store does not keep the new animal."""
+    """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no animal."""
 
 
 @kind("a chunk of the response had no valid size (RFC 9112 §7.1)", is_delivery=True)
@@ -174,6 +196,9 @@ from petstore_mock.faults import tls  # noqa: E402  # the import adds its kinds 
 @kind("the service misbehaved in another way for each request")
 def sequence(*faults: int | Fault) -> Fault:
     """Use the ``faults`` in order, one for each request. After the last fault, the sequence has no further effect.
+
+    Args:
+        faults: one or more faults, or statuses such as 503.
 
     Raises:
         PetStoreMockError: there are no faults, a fault is a sequence, or faults of requests and of ``tls`` are mixed.

@@ -39,7 +39,7 @@ class Pending:
         self._released = False
 
     def add(self, release: Callable[[], None]) -> None:
-        """Register ``release``, which any thread may call to end the waiting; call it now after a reset."""
+        """Register ``release``, which ends the waiting from any thread. After a reset, call it at once."""
         with self._lock:
             if not self._released:
                 self._releases.add(release)
@@ -79,7 +79,7 @@ class Blocking:
     """A response that needs a thread of its own, because it waits or runs code of the test."""
 
     run: Callable[[], Response | Stream]
-    streams: bool = False  # whether it lasts until the client leaves
+    streams: bool = False  # whether the response goes on until the client leaves
 
 
 TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", "handshake_hang"]
@@ -99,7 +99,7 @@ class Handler(Protocol):
     # Never raises, whatever a client sends.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Return whether to read the body, by the head alone (RFC 9110 §10.1.1); ``length`` is None for a chunked body.
+    # Return whether to read the body. Only the head decides (RFC 9110 §10.1.1). ``length`` is None if chunked.
     def admits(self, request: ApiRequest, length: int | None) -> bool: ...
 
     # Return the size limit of the request's body in bytes, or None.

@@ -96,11 +96,14 @@ class Behaviour(Mapping[str, str]):
     def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
         """Return the behaviour in a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
 
+        Args:
+            path: the file, as text or a path object. The other lines win over its preset.
+
         Raises:
             PetStoreMockError: the file can't be read, or a gap, an alternative or the preset in it does not exist; the
                 message suggests the nearest name.
         """
-        import tomllib  # noqa: PLC0415  # few runs have a file, and the stub starts faster
+        import tomllib  # noqa: PLC0415  # few runs read a file, and the stub starts faster without it
 
         file = as_path(path, "path")
         try:

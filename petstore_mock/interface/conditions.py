@@ -22,11 +22,11 @@ class Condition:
     name: str  # as the journal shows it
     status: int
     message: str  # the first sentence of ``message`` in the error body
-    section: str = ""  # the section of the interface, or the RFC, that the refusal follows
+    section: str = ""  # the section of the interface, or the RFC, that reports cite
     subject: str = "http"  # the key in ``SENTENCES`` of the sentence that reports quote
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
-    violation: bool = True  # whether the client broke the contract; a request for an absent animal does not
+    violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -119,7 +119,7 @@ _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_AL
 
 @cache
 def condition_of_status(status: int) -> Condition:
-    """Return the condition of a bare status; without a row in the table, its message is the reason phrase."""
+    """Return the condition of a bare status. If the table has none, its message is the reason phrase."""
     return _BY_STATUS.get(status) or _row(_code(status), status, _phrase(status), violation=False)
 
 

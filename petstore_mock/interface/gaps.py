@@ -59,7 +59,7 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-# The rows of one step, by the name of the gap. A row has the arguments of ``Gap`` from ``quoted`` on.
+# The rows of one step, by the name of the gap. A row is (quoted, lesson, alternatives) or (..., field) of ``Gap``.
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
@@ -85,7 +85,7 @@ _IS_REFUSED: Final = {"reject": True, "ignore": False}
 _ACCEPTED: Final[_Rows] = {
     "invalid_limit": (
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
-        "that the service accepts a limit outside 1 to 100, or that it refuses it",
+        "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
         {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
     ),
     "invalid_status_filter": (
@@ -95,7 +95,7 @@ _ACCEPTED: Final[_Rows] = {
     ),
     "unknown_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
-        "that the service ignores an unknown query parameter, or that it refuses it",
+        "that the service ignores unknown query parameters, or that it refuses them",
         _IS_REFUSED,
     ),
     "repeated_query": (
@@ -137,7 +137,7 @@ _ACCEPTED: Final[_Rows] = {
     ),
     "malformed_pet_id": (
         "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
-        "that an identifier that is not an int64 leads to 404, or that it leads to 400",
+        "a certain status (404 or 400) for an identifier that is not an int64",
         {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
     ),
     "media_type": (
@@ -188,7 +188,7 @@ def _with_more_fields(body: bytes) -> bytes:
 _SAID: Final[_Rows] = {
     "status_when_omitted": (
         "§3: The status given to a new animal when status is omitted: not shown.",
-        "that an animal has a status, or which status it has, if the client sent none",
+        "that an animal has a status, or a certain status, if the client sent none",
         {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
         "status",
     ),
@@ -305,7 +305,7 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
 _LOOKS: Final[_Rows] = {
     "json_style": (
         "§1: Bodies are JSON; JSON leaves white space, escapes and the order of members open (RFC 8259).",
-        "a certain white space, escaping or order of members",
+        "a certain layout of JSON: white space, escapes, order of members",
         {
             "compact": _unchanged,
             "pretty": _styled(indent=2, ensure_ascii=False),
@@ -375,7 +375,7 @@ _EVENTS: Final[_Rows] = {
     ),
     "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
-        "that a key stays valid after it has worked",
+        "that a valid key stays valid",
         {"never": None, "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION},
     ),
     "visibility": (

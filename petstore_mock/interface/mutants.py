@@ -43,7 +43,7 @@ class Turn:
     query: dict[str, str]  # the query parameters by name
     pet_id: int  # 0 if the path has none
     sent: Any  # the JSON value of the request's body, ``NO_JSON`` or ``NO_BODY``
-    refused_key: str  # the condition that refuses the key; empty where the key is valid
+    refused_key: str  # the condition that refuses the key; empty if the key is valid
     animals: Any  # the animals of the store; ``other(id)`` returns the first with another id
     status: int = 0
     document: Any = None  # the JSON value of the response's body
@@ -82,7 +82,7 @@ class Mutant:
     subject: Subject
 
     def change(self, turn: Turn) -> None:
-        """Change the turn if the mutant changes requests, or responses with this status."""
+        """Apply the mutant to the request, or to a response with one of its statuses."""
         if not self.statuses or turn.status in self.statuses:
             self.template(turn, self.subject)
 
@@ -91,7 +91,7 @@ class Mutant:
 
 _STATUS_NAMES: Final[list[str]] = schema("PetStatus")["enum"]
 _WRONG: Final[Mapping[str, Mapping[str, tuple[str, Callable[[Any], bool]]]]] = {
-    # By the type of a field: the kinds of wrong values, each with the end of its clause's id and with a test for it.
+    # The kinds of wrong values of each type of field. A kind has the end of its clause's id, and a test of the value.
     "string": {"number": ("type", is_number), "null": ("null", lambda value: value is None)},
     "integer": {
         "text": ("type", lambda value: isinstance(value, str)),
@@ -142,7 +142,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
         yield from _named(one, {"sent", "required" if name in one["required"] else "optional"}, name, rules)
     filters = [parameter.name for parameter in row.parameters if parameter.filters]
     for name, rules in parameters(row).items() if effect == "lists" else ():
-        # Names of mutants are public, so the first filter keeps the plain word.
+        # The first filter has the plain word ``filter``, because names of mutants are public.
         word = "filter" if filters[:1] == [name] else f"{name}-filter"
         yield from _named({**one, "word": word}, {"filter" if name in filters else "limit"}, name, rules)
 
@@ -250,7 +250,7 @@ def _set(change: Callable[..., Any]) -> Change:
 
 
 def _keep(change: Callable[..., Any]) -> Change:
-    """Return a change of the stored animal; the response to its creation stays right."""
+    """Return a change of the stored animal; the response to its creation stays correct."""
 
     def after(turn: Turn, one: Subject) -> None:
         name, pet = one["name"], turn.document
@@ -354,7 +354,7 @@ _T: Final = _mutants
 _TEMPLATES: Final = (
     _T("shows", "{verb}-is-cut 1-json-body {operation} returns truncated JSON", _cut_short),
     _T("shows", "{verb}-as-html 1-media-type {operation} returns JSON as text/html", _HTML),
-    _T("lists", "{verb}-not-there 1-base-address {operation} returns 404 for its path", _refuse(404)),
+    _T("lists", "{verb}-not-there 1-base-address {operation} returns 404 for every request", _refuse(404)),
     _T("lists", "{verb}-wrapped 2-pets-array {operation} returns the array in an object", _WRAPPED),
     _T("creates|reads", "{verb}-in-array 2-pet-object {operation} returns the animal in an array", _IN_ARRAY),
     # Fields of animals
@@ -381,10 +381,14 @@ _TEMPLATES: Final = (
     # Errors
     _T("error", "error-{name}-missing 2-error-{name} error bodies have no {name}", _WITHOUT),
     _T("every", "error-status-other 7-status error bodies have the status 500", _OTHER_STATUS),
-    _T("status", "{status}-as-html 7-{status}-error {status} has a page of HTML as its body", _ERROR_PAGE),
+    _T("status", "{status}-as-html 7-{status}-error responses with {status} have a page of HTML", _ERROR_PAGE),
     # Parameters
     _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),
-    _T("limit", "{verb}-{name}-refused {section}-{name}-within {operation} refuses {name} in between", _REFUSE_BETWEEN),
+    _T(
+        "limit",
+        "{verb}-{name}-refused {section}-{name}-within {operation} refuses each {name} between the bounds",
+        _REFUSE_BETWEEN,
+    ),
     _T("limit", "{verb}-{name}-ignored {section}-{name}-counts {operation} ignores {name}", _IGNORE, ()),
     _T("limit", "{verb}-{name}-and-one {section}-{name}-counts {operation} returns one animal too many", _one_more, ()),
     _T("maximum", "{verb}-default-{value} {section}-{name}-default the default {name} is {value}", _USE_MOST, ()),
@@ -418,8 +422,18 @@ _TEMPLATES: Final = (
     # Bodies
     _T("optional", "{verb}-needs-{short} 2-{short}-optional {operation} requires {name}", _REFUSE_SENT),
     _T("choice", "{verb}-{value}-refused 2-{short}-{value} {operation} refuses the {name} {value}", _REFUSE_SENT),
-    _T("required", "{short}-not-required {section}-{short}-required {operation} accepts no {name}", _NO_FIELD, ()),
-    _T("creates", "nothing-required {section}-both-required {operation} accepts no fields", _NO_FIELDS, ()),
+    _T(
+        "required",
+        "{short}-not-required {section}-{short}-required {operation} accepts a body without {name}",
+        _NO_FIELD,
+        (),
+    ),
+    _T(
+        "creates",
+        "nothing-required {section}-both-required {operation} accepts a body without required fields",
+        _NO_FIELDS,
+        (),
+    ),
     _T(
         "wrong",
         "{short}-{wrong}-passes {section}-{short}-{clause} {operation} accepts a wrong {name} ({wrong})",
@@ -431,13 +445,13 @@ _TEMPLATES: Final = (
     _T("creates", "no-body-passes {section}-body-required {operation} accepts an empty body", _NOTHING, ()),
     _T(
         "creates",
-        "refused-is-kept {section}-refused-not-kept the store keeps an animal after 400",
+        "refused-is-kept {section}-refused-not-kept the store keeps the animal although the response is 400",
         _keep_refused,
         (400,),
     ),
     _T(
         "creates",
-        "unauthorized-is-kept {section}-refused-not-kept the store keeps an animal after 401",
+        "unauthorized-is-kept {section}-refused-not-kept the store keeps the animal although the response is 401",
         _keep_refused,
         (401,),
     ),

@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 @cache
 def document(name: str) -> Schema:
-    """Return a schema as in its file, with its references."""
+    """Return a schema as its file contains it, with references."""
     found: Schema = loads((_DIRECTORY / f"{name}.json").read_bytes())
     return found
 

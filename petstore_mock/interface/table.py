@@ -37,7 +37,7 @@ class Field:
 
     name: str  # the name of the property in JSON and in the schemas
     sentence: Sentence
-    assigned: bool = False  # whether the service assigns it on creation: Pet has it, NewPet has not
+    assigned: bool = False  # whether the service assigns it on creation: Pet has it, NewPet does not
     samples: tuple[Any, ...] = ()  # values that generated animals take in turn
 
     @property
