@@ -148,7 +148,7 @@ def truncate(fraction: float = 0.5) -> Fault:
     """Announce the whole body, send a part of it, and close the connection.
 
     Args:
-        fraction: the part to send, at least 0 and below 1.
+        fraction: the fraction of the body to send, at least 0 and below 1.
 
     Raises:
         PetStoreMockError: ``fraction`` is out of its range.
@@ -160,7 +160,7 @@ def dribble(bytes_per_second: float) -> Fault:
     """Send the body slowly, in small pieces. It arrives whole, so the service always executes the operation.
 
     Args:
-        bytes_per_second: the speed, above 0.
+        bytes_per_second: the speed in bytes per second, above 0.
 
     Raises:
         PetStoreMockError: ``bytes_per_second`` is not positive.
