@@ -12,7 +12,7 @@ from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -174,8 +174,8 @@ class Broken(NamedTuple):
     """A broken rule whose section and words depend on the case."""
 
     sentence: str  #: what the client did, without its subject and without a full stop
-    section: str  #: the section of the interface, or the RFC
-    words: str  #: what that section says
+    section: str  #: the section of the interface, or the RFC; empty where none says it
+    words: str  #: what that section says or means
 
 
 Look = Callable[[Observation], str | Broken | None]
@@ -191,7 +191,7 @@ class Check:
 
     name: str  #: the name of the function
     section: str  #: the section of the interface, or the RFC, that the rule follows from
-    words: str  #: what that section says
+    words: str  #: what that section says or means
     needs: frozenset[Need]  #: what it looks at, of ``journal``, ``outcome``, ``process``
     look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
 
@@ -201,7 +201,8 @@ class Check:
         if found is None:
             return None
         sentence, section, words = found if isinstance(found, Broken) else (found, self.section, self.words)
-        return f"{seen.subject} {sentence} ({'' if section.startswith('RFC') else '§'}{section}: {words})."
+        rule = ": ".join(filter(None, (source(section, words), words)))
+        return f"{seen.subject} {sentence} ({rule})."
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
@@ -221,8 +222,8 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     The function returns what the client did wrong, in words that follow the call (``"sent two requests"``), or None.
 
     Args:
-        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``.
-        words: what that section says.
+        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``; empty if none.
+        words: what that section says or means. Words that are not the interface's own show as an inference.
         needs: what the function looks at besides the call: ``"journal"`` (the requests), ``"outcome"`` (the result or
             the exception), ``"process"`` (output, connections, threads, settings). The check runs only where the
             observer offers it.

@@ -62,13 +62,13 @@ def connections_are_closed(seen: Observation) -> str | None:
     return f"left {counted(count, 'connection')} open" if count else None
 
 
-@check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
+@check(section="", words="a client ends its threads and tasks when it is closed", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
     left = (seen.process or Process()).left
     return f"left running: {', '.join(left[:3])}" if left else None
 
 
-@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
+@check(section="", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None

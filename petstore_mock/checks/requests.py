@@ -49,7 +49,7 @@ def key_only_to_its_service(seen: Observation) -> str | None:
         parts = [one.target, one.body.decode("latin-1"), *(value for _, value in one.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return "sent the API key to another service"
-        if not redirected and not seen.shared:
+        if one.operation is not None and not redirected and not seen.shared:  # others may probe the port
             whose = "without its key" if one.condition is not None else "with the key of another client"
             return f"sent {one.request_line} {whose}"
     return None
@@ -63,7 +63,7 @@ def requests_are_valid(seen: Observation) -> Broken | None:
             return broken
         row = OPERATIONS.get(one.operation or "")
         if row is not None and row.body is None and one.body:
-            return Broken(f"sent a body with {one.request_line}", row.section, "the operation has no request body")
+            return Broken(f"sent a body with {one.request_line}", row.section, "Request body: none")
         if one.is_violation and not _is_excused(seen, place):
             words = "" if one.sentence is None else one.sentence.text
             return Broken(f"sent {one.request_line}: {one.reason}", one.section or "4", words)
@@ -87,13 +87,13 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
-    """Whether a violation is the test's will: expected, a removed operation, a gap, a redirection without the key."""
+    """Whether a violation is the test's will: expected, a key or an operation taken away, a gap, a redirection."""
     exchange, call = seen.exchanges[place], seen.call
     name = "" if exchange.condition is None else exchange.condition.name
     is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS
     is_own = call is not None and name == "invalid_body" and _json(exchange) == call.body  # such as the gap name_rule
     is_removed = name.startswith("operation_removed") and (seen.shared or call is not None)
-    return exchange.expected or is_redirected or is_own or is_removed
+    return exchange.expected or is_redirected or is_own or is_removed or name == "revoked_key"
 
 
 @check(section="4", words="a call asks the service for what its caller asked, and for nothing else")

@@ -68,7 +68,7 @@ def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     return is_odd and is_refusal and outcome.kind in {None, "argument"}
 
 
-@check(section="1", words="a service that hangs does not hang its clients", needs=("outcome",))
+@check(section="", words="a service that hangs does not hang its clients", needs=("outcome",))
 def call_ends(seen: Observation) -> str | Broken | None:
     outcome = seen.outcome
     if outcome is None or outcome.ended is None:
@@ -80,7 +80,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
     if seen.meanwhile is not None:
         words = "each waits for a lock of the other: take locks in the same order everywhere"
     after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
-    return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "1", words)
+    return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "", words)
 
 
 class _Allowed(NamedTuple):
@@ -271,7 +271,7 @@ def results_stay(seen: Observation) -> str | None:
     return None if changed is None else f"changed the result of {changed.call}"
 
 
-@check(section="1", words="closing a client that failed, or was never used, is no error", needs=("outcome",))
+@check(section="", words="closing a client that failed, or was never used, is no error", needs=("outcome",))
 def close_succeeds(seen: Observation) -> str | None:
     fails = seen.call is None and seen.outcome is not None and seen.outcome.error is not None
     return f"{seen.outcome}" if fails else None

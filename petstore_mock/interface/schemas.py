@@ -133,9 +133,13 @@ def _relevant(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's Vali
     if not forms:
         yield error
         return
-    # The best form has the right type, and the fewest broken rules.
-    meant = min(forms, key=lambda form: (any(one.validator == "type" and not one.path for one in form), len(form)))
-    for one in meant:
+
+    # The best form has the right type, the fewest broken rules, and no unknown names.
+    def distance(form: list[Any]) -> tuple[bool, int, bool]:
+        own = {one.validator for one in form if not one.path}
+        return "type" in own, len(form), "additionalProperties" in own
+
+    for one in min(forms, key=distance):
         yield from _relevant(one)
 
 

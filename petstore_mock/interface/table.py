@@ -300,3 +300,19 @@ ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
+# The words that the interface itself says. Other words of a rule are an inference from its section.
+_QUOTED: Final = frozenset(
+    {
+        "Request body: none",
+        *(sentence.text for sentence in SENTENCES.values()),
+        *(f"{one.success}: {one.response_words}" for one in _OPERATIONS),
+        *(f"{one.name}: {one.summary}" for one in _OPERATIONS),
+    }
+)
+
+
+def source(section: str, words: str) -> str:
+    """Return the source of a rule: ``§4.1``, ``by the meaning of §4.1`` for an inference, an RFC, or an empty text."""
+    if not section or section.startswith("RFC"):
+        return section
+    return f"{'' if words in _QUOTED else 'by the meaning of '}§{section}"

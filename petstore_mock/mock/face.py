@@ -180,7 +180,7 @@ class PetStore(Stays):
         return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change ``fields`` of the animal ``pet_id`` as another actor would (§3), and return it.
+        """Change ``fields`` of the animal ``pet_id`` as another actor would, and return it.
 
         ``status=None`` takes the status away.
 
@@ -190,7 +190,7 @@ class PetStore(Stays):
         return dict(self._do(state.change_pet, {"pet_id": pet_id, "changes": fields}))
 
     def remove(self, pet_id: int, /) -> None:
-        """Remove the animal ``pet_id`` as another actor would (§3).
+        """Remove the animal ``pet_id`` as another actor would.
 
         Raises:
             PetStoreMockError: there is no such animal.

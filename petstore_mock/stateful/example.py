@@ -131,7 +131,7 @@ class Example:
             if scenario.environment is None:  # it could be made before
                 raise
             outcome = Outcome(error=error)
-            sentence = f"make_client {outcome} (§1: the service has an address like any other)."
+            sentence = f"make_client {outcome} (the service has an address like any other)."
             raise Found(sentence, outcome) from None
         watched.limits = run.limits
         for one in self._clients:
@@ -202,7 +202,7 @@ class Example:
             if error is not client.raised:  # an error of a call is allowed: the checks have seen it
                 outcome = Outcome(error=error)
                 words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
-                raise Found(f"{name} {words} (§1: a step of the test's own says so).", outcome) from None
+                raise Found(f"{name} {words} (a step of the test's own says so).", outcome) from None
         finally:
             client.quiet = True
 

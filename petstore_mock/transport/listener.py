@@ -14,6 +14,7 @@ from werkzeug import Request, Response
 from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import Stays
 from petstore_mock.http.response import Head
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")  # the body is decoded
 
 
-class Listener(HTTPServer):
+class Listener(Stays, HTTPServer):
     """The ``HTTPServer`` of pytest-httpserver on top of a server that is not its own."""
 
     def __init__(self, server: Server) -> None:

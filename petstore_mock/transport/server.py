@@ -30,8 +30,8 @@ _SWEEP: Final = 0.5  # seconds between two looks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
-    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
-    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+    errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Use port 0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
 _log = logging.getLogger("petstore_mock")

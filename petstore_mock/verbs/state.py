@@ -47,13 +47,13 @@ def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
 def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
-    """Change an animal as another actor would (§3); null takes a field away."""
+    """Change an animal as another actor would; null takes a field away."""
     return world.animals.update(pet_id, changes)
 
 
 @verb("DELETE", "pets/{pet_id}", 204)
 def remove_pet(world: World, pet_id: int) -> None:
-    """Remove an animal as another actor would (§3)."""
+    """Remove an animal as another actor would."""
     world.animals.remove(pet_id)
 
 

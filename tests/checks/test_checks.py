@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -119,7 +121,7 @@ def test_a_check_finds_a_client(check: str, client: type, story: Story, monkeypa
     monkeypatch.setenv("PETS", "before")
     with PetStoreMock() as petstore:
         with (
-            pytest.raises(AssertionError, match=r"\((§|RFC)") as found,
+            pytest.raises(AssertionError, match=r" \((§|RFC|by the meaning of §|(a|closing) )") as found,
             watch(maker_of(client), petstore, checks=[checks.CHECKS[check]]) as watched,
         ):
             story(petstore, watched)
@@ -172,7 +174,9 @@ def test_a_check_is_called_with_a_journal() -> None:
         checks.no_repeated_create(petstore.journal)  # two calls, both a success
         petstore.inject(faults.reset(), on="createPet", times=1, at="after_commit")
         client.create_pet(name="Rex", category_id=1)
-        with pytest.raises(AssertionError, match=r"sent POST /v1/pets again when its response was lost \(§4.2"):
+        with pytest.raises(
+            AssertionError, match=r"sent POST /v1/pets again when its response was lost \(by the meaning of §4.2"
+        ):
             checks.no_repeated_create(petstore.journal)
         with pytest.raises(PetStoreMockError, match="an observation with outcome"):
             checks.result_is_the_response(petstore.journal)
@@ -188,7 +192,7 @@ def test_a_check_of_ones_own() -> None:
     assert one_request.name == "one_request"
     with PetStoreMock() as petstore:
         watched = watch(maker_of(stories.RetriesAtOnce), petstore, checks=[one_request])
-        with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(§8: our clients"):
+        with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(by the meaning of §8: our clients"):
             meets(503, "listPets")(petstore, watched)
         watched.close()
     with pytest.raises(PetStoreMockError, match="did you mean 'outcome'"):
@@ -210,6 +214,12 @@ def test_the_key_goes_to_its_service_only() -> None:
             with pytest.raises(AssertionError, match=words):
                 checks.key_only_to_its_service(seen)
         checks.key_only_to_its_service(checks.Observation(borrowed, call, keys=[other.api_key]))
+        other.reset()
+        with contextlib.closing(http.client.HTTPConnection(urlsplit(other.url).netloc)) as connection:
+            connection.request("GET", "/__petstore/health")
+            connection.getresponse()
+        probed = checks.Observation([], call, foreign=list(other.journal), keys=[petstore.api_key])
+        checks.key_only_to_its_service(probed)  # another program looks for its own service at this port
         other.reset()
 
 

@@ -5,11 +5,15 @@ A page is a list of animals with something beside it; an iterator asks when it i
 
 from __future__ import annotations
 
+import asyncio
 import enum
+import json
+import re
 from collections import deque
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import attrs
@@ -181,6 +185,62 @@ class AsyncGenerates(AsyncPets):
             yield DataclassPet.of(pet)
 
 
+class ProtocolError(Exception):
+    """The service sent what is no HTTP."""
+
+
+class StreamsPets(AsyncPets):
+    """On asyncio's streams, a connection for each request. Errors of the streams reach its callers as they are."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.parts = urlsplit(petstore.url)
+        self.headers = {**petstore.headers, "Host": self.parts.netloc, "Connection": "close"}
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        query = urlencode({name: value for name, value in given.get("params", {}).items() if value is not None})
+        body = json.dumps(given["json"]).encode() if "json" in given else b""
+        fields = {**self.headers, "Content-Type": "application/json", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        target = f"{self.parts.path}{path}{'?' if query else ''}{query}"
+        async with asyncio.timeout(TIMEOUT):
+            reader, writer = await asyncio.open_connection(self.parts.hostname, self.parts.port)
+            try:
+                writer.write(f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
+                status, content = await self.read(reader)
+            finally:
+                writer.close()
+        if status != success:
+            raise ApiError(status, content)
+        return json.loads(content)
+
+    async def read(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        found = re.match(r"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)", head)
+        if found is None:
+            raise ProtocolError(head[:80])
+        fields = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n"))
+        }
+        if "transfer-encoding" in fields:
+            return int(found[1]), b"".join([chunk async for chunk in self.chunks(reader)])
+        length = fields.get("content-length")
+        return int(found[1]), await (reader.read() if length is None else reader.readexactly(int(length)))
+
+    async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        while size := await self.size_of_chunk(reader):
+            yield (await reader.readexactly(size + 2))[:-2]
+
+    async def size_of_chunk(self, reader: asyncio.StreamReader) -> int:
+        line = await reader.readuntil(b"\r\n")
+        try:
+            return int(line.partition(b";")[0], 16)
+        except ValueError:
+            raise ProtocolError(repr(line)) from None
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
+
+
 class AiohttpBlock:
     """On aiohttp, usable within its block alone; its session needs a running loop."""
 
@@ -295,6 +355,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
     "generator": (by_key(Generates), {}),
     "async": (AsyncPets, {}),
     "async generator": (AsyncGenerates, {}),
+    "asyncio streams": (StreamsPets, {}),
     "async make_client": (make_async, {}),
     "async block": (AiohttpBlock, {}),
     "needs a loop": (make_session, {}),

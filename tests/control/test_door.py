@@ -155,6 +155,11 @@ def test_a_body_that_can_t_be_right_is_refused_and_changes_nothing(
     assert door.petstore.pets == []
 
 
+@pytest.mark.parametrize(("count", "words"), [(-1, "at least 0"), (10_000_001, "at most 1000000"), ("x", "an integer")])
+def test_a_count_that_can_t_be_right_is_told_as_a_count(door: Door, count: object, words: str) -> None:
+    assert door("POST", "pets", {"count": count}).json["detail"].startswith(f"body.count must be {words}, got ")
+
+
 def test_every_unknown_member_gets_the_nearest_right_name(door: Door) -> None:
     asked: tuple[tuple[str, str, Any, str], ...] = (
         ("PUT", "world", {"sed": 1}, "seed"),

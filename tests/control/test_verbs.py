@@ -124,7 +124,8 @@ def test_a_key_that_was_revoked_is_reported_as_revoked_and_is_no_leak(door: Door
         reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
         assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
     entries = door("GET", "requests", world="a").json["requests"]
-    assert [(one["condition"], [*one["violations"]]) for one in entries] == [("revoked_key", [])] * 2
+    told = [(one["condition"], [found["field"] for found in one["violations"]]) for one in entries]
+    assert told == [("revoked_key", ["Authorization"])] * 2, "one violation each"
     assert (door("GET", "leaks").json["total"], door("DELETE", "keys/never").status) == (0, 404)
 
 

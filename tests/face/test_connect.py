@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -88,6 +89,20 @@ def test_an_address_or_a_name_that_can_t_be_is_refused(stub: PetStoreMock) -> No
     for url, name in (*((stub.url, name) for name in names), (f"{stub.url.removesuffix('/v1')}/w/one/v1", "two")):
         with pytest.raises(PetStoreMockError):
             connect(url, world=name)
+
+
+@pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_it_gives_is_not_copied_and_its_entries_are(
+    stub: PetStoreMock, through: Callable[[object], object]
+) -> None:
+    with connect(stub.url) as petstore, Client(petstore) as client:
+        client.list()
+        assert through(petstore.journal.last)
+        with petstore.inject(503) as handle:
+            for found in (petstore, petstore.journal, petstore.clock, handle, petstore.expect_violation()):
+                with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
+                    through(found)
+            assert client.status() == 503
 
 
 def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:

@@ -154,7 +154,9 @@ def a_list_has_a_limit(seen: checks.Observation) -> str | None:
 def test_a_check_of_ones_own_finds_a_bug_and_stands_in_the_pasted_test() -> None:
     bug = bug_of(make_client, checks=[lists_are_short, a_list_has_a_limit], **NOTHING_ODD)
     assert bug is not None
-    assert bug.sentence.startswith("list_pets() asked for a list without a limit (§4.1: the office always says")
+    assert bug.sentence.startswith(
+        "list_pets() asked for a list without a limit (by the meaning of §4.1: the office always says"
+    )
     assert "checks=[*checks.CHECKS.values(), lists_are_short, a_list_has_a_limit]" in bug.test
     own = {"lists_are_short": lists_are_short, "a_list_has_a_limit": a_list_has_a_limit}
     assert raised_by(bug, make_client, **own) is not None
