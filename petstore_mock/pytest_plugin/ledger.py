@@ -87,7 +87,7 @@ class Summaries:
         self.covers = any(config.getoption(f"petstore_coverage{name}") for name in ("", "_fail_under", "_json"))
         self._config = config
         mode, source, _ = settings.setting(config, "leaks")
-        self._leak_mode = one_of(mode or "error", ("error", "warn", "ignore"), f"value of {source}")
+        self._leak_mode = one_of(mode or settings.LEAK_MODES[0], settings.LEAK_MODES, f"value of {source}")
         self.ledger = Ledger()  # xdist workers have one, and the controller has one of all tests
         self._lines: dict[str, list[str]] = {}  # by title
 

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 _OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # options without a setting
 _KEYWORDS: Final = [name for name in (*options_at("fixture"), "cors") if name not in _OF_THE_COMMAND_LINE]
+LEAK_MODES: Final = ("error", "warn", "ignore")  # the first is the default
 SETTINGS: Final[Mapping[str, str]] = {
     **{name: OPTIONS[name].words for name in _KEYWORDS},
     "remote": "The address of a remote stub that the fixture controls",
     "remote_token": "The control token of that stub",
-    "leaks": "How to report requests of finished tests: error, warn or ignore",
+    "leaks": f"How to report requests of finished tests: {', '.join(LEAK_MODES)}",
 }
 _SHOWN: Final = 80  # characters of a setting in the header
 
