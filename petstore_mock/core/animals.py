@@ -1,4 +1,4 @@
-"""What tests do to the animals of a world: they seed, change and remove them, as another actor would."""
+"""Lets a test seed, change and remove the animals of a world, as another actor would."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 Pet = dict[str, Any]
 
 _REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
-# Of the given fields alone: samples stand for others. Pet.json leaves further fields to the behaviour.
+# No field is required, because samples fill missing ones. Pet.json leaves unknown fields to the behaviour.
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
 _is_allowed: Final = schemas.quick(_RULES)
-_SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
+_SHOWN_VIOLATIONS: Final = 20  # an animal may have thousands of wrong fields
 
 
 class Animals:
-    """What tests do to the animals of a store. Not locked: the world's lock covers it."""
+    """The calls of a test that change the animals of a store. The caller holds the world's lock."""
 
-    def __init__(self, store: Store, assign: Callable[..., int]) -> None:  # as gap id_assignment says
+    def __init__(self, store: Store, assign: Callable[..., int]) -> None:  # gap id_assignment
         self._store = store
         self._assign = assign
 
     # Seeding
 
     def add(self, fields: object) -> Pet:
-        """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
+        """Add an animal and return it. Samples fill missing required fields. The schema applies, and no gap."""
         if not is_object(fields):
             refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
         return self._add(fields, _REQUIRED)
@@ -52,21 +52,21 @@ class Animals:
         return [self._add({}, FIELDS) for _ in range(count)]
 
     def seed_each(self, pets: object, where: str = "") -> list[Pet]:
-        """Add all animals of an iterable or none, and return them; ``where`` begins an error."""
+        """Add all animals of an iterable, or none if one is wrong. ``where`` is the prefix of an error."""
         if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
-            refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}")
+            refuse(f"expected a list or a number of animals as the seed; got {shown(pets)}")
         former, added = self._store.copy(), list[Pet]()
         for index, pet in enumerate(cast("Iterable[object]", pets)):
             try:
                 added.append(self.add(pet))
             except PetStoreMockError as error:
                 vars(self._store).update(vars(former))
-                error.args = (f"{where}animal {index}: {error}; none of them was added", *error.args[1:])
+                error.args = (f"{where}animal {index}: {error}; no animal was added", *error.args[1:])
                 raise
         return added
 
     def fill(self, seed: Seed | None) -> None:
-        """Add the animals of a starting state: how many, the animals, or a JSON file of them."""
+        """Add the animals of a starting state: a number of them, a list, or a JSON file."""
         if isinstance(seed, (str, PathLike)):
             self.seed_each(animals_of_file(seed), f"{seed}: ")
         elif isinstance(seed, int):
@@ -77,7 +77,7 @@ class Animals:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         _check(given, "seed")
         if "id" in given and given["id"] in self._store:
-            raise ConflictError(f"expected an id that is free; got id={given['id']}, which is taken")
+            raise ConflictError(f"expected a free id; got id={given['id']}, which another animal has")
         number = self._store.seeded + 1
         fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self._store.free_id(self._assign)}
@@ -89,7 +89,7 @@ class Animals:
         self._store.put(ordered)
         return ordered
 
-    # Another actor's hand
+    # Changes by another actor
 
     def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
         """Change an animal and return it; None takes a field away."""
@@ -98,7 +98,7 @@ class Animals:
             raise _no_animal(pet_id)
         for name, value in changes.items():
             if name in FIELDS and FIELDS[name].assigned and value != former.get(name):
-                refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
+                refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(value)}")
         gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
         _check({name: value for name, value in changes.items() if name not in gone}, "update")
         return self._put({name: value for name, value in {**former, **changes}.items() if name not in gone})
@@ -117,7 +117,7 @@ def _no_animal(pet_id: object) -> NotFoundError:
 
 
 def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the value that the ``number``-th plausible animal has in a field; free text is unique."""
+    """Return the sample value of a field for the ``number``-th seeded animal. Free text is unique."""
     samples = FIELDS[name].samples
     turn, index = divmod(number - 1, len(samples))
     value = samples[index]
@@ -126,7 +126,7 @@ def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def _check(given: Mapping[str, Any], call: str) -> None:
-    """Refuse fields that Pet.json does not allow, or does not know."""
+    """Refuse unknown fields, and values that Pet.json does not allow."""
     if not _is_allowed(dict(given)):
         broken = schemas.violations(_RULES, dict(given), call)
         more = len(broken[_SHOWN_VIOLATIONS:]) + broken.omitted
@@ -135,7 +135,7 @@ def _check(given: Mapping[str, Any], call: str) -> None:
     try:
         encode_json(given)
     except UnicodeEncodeError:
-        refuse(f"expected text that UTF-8 can carry; got {shown(given)}")
+        refuse(f"expected text that UTF-8 can encode; got {shown(given)}")
 
 
 def animals_of_file(path: str | PathLike[str]) -> list[Any]:

@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 def wall_clock() -> float:
-    """Return the time, which freezegun may have moved. A mock of ``time.time`` is for the client under test alone."""
+    """Return the real time or freezegun's. Other mocks of ``time.time`` are meant for the client under test only."""
     now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
     return now if EARLIEST <= now <= LATEST else float(real.time())
 
 
 class Time:
-    """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it."""
+    """The time of one world: the real time with an offset, or frozen. The caller holds the world's lock."""
 
     def __init__(self) -> None:
         self.offset = 0.0  # seconds ahead of the real clock
-        self.frozen: float | None = None  # the moment at which it stands
+        self.frozen: float | None = None  # the moment at which the clock is frozen
 
     def now(self) -> float:
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
     @property
     def date(self) -> bytes:
-        """The value of the field ``Date``: one object for all requests of a second."""
+        """The value of the field ``Date``. Requests of the same second share it."""
         return _date_of(self.now() // 1)
 
     def change(
         self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
     ) -> None:
-        """Travel to a moment, then move by a step of days, hours, minutes and seconds, then stop or run on."""
+        """Travel to a moment, then move by a step of days, hours, minutes and seconds, then freeze or unfreeze."""
         now = self.now() if moment is None else moment
         try:
             now += timedelta(**(step or {})).total_seconds()
-        except (OverflowError, TypeError, ValueError):  # the last for NaN
+        except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
             now = math.inf
-        require(EARLIEST <= now <= LATEST, "a step in numbers that ends from 1970 to the year 9998", step=step)
+        require(EARLIEST <= now <= LATEST, "a step in numbers that ends in the years 1970 to 9998", step=step)
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()
@@ -58,13 +58,13 @@ def _date_of(second: float) -> bytes:
 
 
 class Clock(Stays):
-    """The fake's clock. It runs with the real one, displaced by what your test asks for.
+    """The fake's clock. It runs like the real clock, with the offset that your test sets.
 
-    The object is a view of its world: you can hold it across resets.
+    You can keep this object across resets, because it always shows the clock of its world.
     """
 
     def __init__(self, change: Callable[..., Mapping[str, Any]]) -> None:
-        self._change = change  # takes a change, or none, and returns the state
+        self._change = change  # applies a change, if any, and returns the state
 
     def __repr__(self) -> str:
         return f"<Clock {'frozen at' if self.frozen else 'running, now'} {self.moment.isoformat()}>"
@@ -84,27 +84,27 @@ class Clock(Stays):
         return bool(self._change()["frozen"])
 
     def travel_to(self, when: str | date | datetime) -> None:
-        """Set the fake's time. It runs on from there, or stands there if the clock is frozen.
+        """Set the fake's time. A running clock runs on from there, a frozen clock stays frozen there.
 
         Args:
-            when: ISO 8601 text, a date or a datetime; without a time it is midnight, without a zone UTC.
+            when: ISO 8601 text, a date or a datetime. The default time is midnight, the default zone is UTC.
 
         Raises:
-            PetStoreMockError: ``when`` is no moment from 1970 to the year 9998.
+            PetStoreMockError: ``when`` is no moment in the years 1970 to 9998.
         """
         self._change(travel_to=iso(moment_of(when)))
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Move the fake's time forward, or back by negative amounts.
+        """Move the fake's time forward. Negative amounts move it back.
 
         Args:
-            days: days, fractions allowed.
-            hours: hours, fractions allowed.
-            minutes: minutes, fractions allowed.
-            seconds: seconds, fractions allowed.
+            days: a number of days, 0 by default. Fractions are allowed.
+            hours: a number of hours, 0 by default. Fractions are allowed.
+            minutes: a number of minutes, 0 by default. Fractions are allowed.
+            seconds: a number of seconds, 0 by default. Fractions are allowed.
 
         Raises:
-            PetStoreMockError: an amount is no number, or the step leaves the years that HTTP dates can express.
+            PetStoreMockError: an amount is no number, or the result is outside the years 1970 to 9998.
         """
         amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
         self._change(advance={name: amount for name, amount in amounts.items() if amount})
@@ -114,5 +114,5 @@ class Clock(Stays):
         self._change(freeze=True)
 
     def unfreeze(self) -> None:
-        """Let the fake's time run on from where it stands."""
+        """Let the fake's time run on from the moment at which it is frozen."""
         self._change(freeze=False)

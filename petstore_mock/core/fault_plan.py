@@ -1,4 +1,4 @@
-"""The fault plan of a world: which fault, if any, meets a request. The first planned that fires wins."""
+"""The fault plan of a world. It chooses the fault that meets a request: the first planned fault that fires wins."""
 
 from __future__ import annotations
 
@@ -25,65 +25,63 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 CommitPoint = Literal["before_commit", "after_commit"]
-Point = Literal["before_commit", "after_commit", "handshake"]  # faults of handshakes meet connections
+Point = Literal["before_commit", "after_commit", "handshake"]  # a handshake fault meets a connection
 
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _COMMIT_POINTS: Final = ("before_commit", "after_commit")
-_KEPT: Final = 1_000  # faults, spent ones included; as many as a stub keeps requests
+_KEPT: Final = 1_000  # faults, including spent ones
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
 def operations_of(fault: Fault) -> list[str]:
-    """Return the operations that may meet ``fault`` without leaving the interface (§7).
-
-    A status that the interface declares nowhere (403, 429, 5xx) comes from the infrastructure: it is always allowed.
-    """
+    """Return the operations that may respond with the statuses of ``fault`` (§7)."""
+    # Statuses that the interface declares nowhere (403, 429, 5xx) come from infrastructure: they are always allowed.
     statuses = {part.status for part in fault.parts if part.row.responds} & _DECLARED
     return [operation.name for operation in OPERATIONS.values() if statuses <= operation.statuses]
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class FaultHandle(Stays):
-    """A planned fault. It says how often it fired, and takes the fault away.
+    """A planned fault. You can read how often it fired, and cancel it.
 
-    As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
-    has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
-    verification reports it.
+    As a context manager it cancels the fault at the end of the block. If the fault has ``times=`` and fired too
+    rarely, the block raises ``VerificationError``. If another exception leaves the block, the next verification
+    reports the fault.
     """
 
     fault: Fault  #: the fault
-    on: str | None = None  #: the operation that it meets; None for any
+    on: str | None = None  #: the operation whose requests it meets; None for any
     times: int | None = None  #: how often it fires; None for every time
     after: int = 0  #: how many matching requests pass first
-    when: Callable[[ApiRequest], object] | None = None  #: the function of the request that must be true, if any
+    when: Callable[[ApiRequest], object] | None = None  #: a function that returns whether the fault may meet a request
     where: Mapping[str, Any] | None = None  #: the criteria that a request must meet, if any
     at: Point = "before_commit"  #: before or after the commit, or in the handshake
     probability: float = 1.0  #: the chance that a matching request meets it
-    off_contract: bool = False  #: whether it may leave the interface
+    off_contract: bool = False  #: whether its status may be undeclared for the operation
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
     sent_as: Any = None  # the JSON form in which the door got the fault
-    required: bool = True  # whether it must fire; a drawn one need not
-    over: bool = False  # whether it was cancelled, its block ended, or it has fired as often as it may
+    required: bool = True  # whether it must fire; a fault that Hypothesis draws need not
+    over: bool = False  # whether it is cancelled or spent, or its block has ended
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
-    _passes: Counter[str] = field(default_factory=Counter[str])  # requests that did not meet it, by the reason
+    _passes: Counter[str] = field(default_factory=Counter[str])  # how many requests did not meet it, by reason
     _last_miss: str = ""
 
     def __post_init__(self) -> None:
         self._check_values()
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
-            refuse(f"expected {in_words(_COMMITTING)} with at='after_commit'; {self.on} commits nothing")
+            refuse(f"expected {in_words(_COMMITTING)} for an after_commit fault; got {self.on}, which commits nothing")
         if self.fault.parts[0].row.meets_handshakes:
             given = [self.on, self.when, self.where, self.at]
-            words = f"no on, when, where or at with {self.fault}, which meets connections before any request is known"
+            words = f"no on, when, where or at with {self.fault}, which meets a connection before its first request"
             require(given == [None, None, None, "before_commit"], words, given=given)
             self.at = "handshake"
         elif not self.off_contract:
             self._check_declared()
         if self.fault.kind == "sequence":
-            require(self.times is None, "no times with a sequence, each fault of which is used once", times=self.times)
+            require(self.times is None, "no times with a sequence, which uses each fault once", times=self.times)
             self.times = len(self.fault.parts)
         if self.where is not None:
             self._criteria = Criteria(self.where, self.on, before_response=True)
@@ -95,19 +93,19 @@ class FaultHandle(Stays):
         require(0 < self.probability <= 1, "a probability above 0 and at most 1", probability=self.probability)
         one_of(self.at, _COMMIT_POINTS, "commit point")
         plain = when is None or callable(when)
-        words = "when as a function of an ApiRequest, without async"
+        words = "when as a non-async function of an ApiRequest"
         require(plain and not iscoroutinefunction(when), words, when=when)
         words = "where as a mapping of criteria, such as {'name': 'Rex'}"
         require(where is None or is_object(where), words, where=where)
 
     def _check_declared(self) -> None:
-        """Refuse a status that the interface declares for another operation only (§7)."""
+        """Refuse a status that the interface declares only for other operations (§7)."""
         asked = [self.on] if self.on is not None else _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
         for part in self.fault.parts:
             declared = operations_of(part)
             if not set(asked) <= set(declared):
-                where = self.on or "every operation"
-                refuse(f"expected status {part.status} on {in_words(declared)} (§7), or off_contract; got {where}")
+                got = f"got {self.on or 'every operation'}: set off_contract to allow it"
+                refuse(f"expected {in_words(declared)} for status {part.status} (§7); {got}")
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -137,12 +135,12 @@ class FaultHandle(Stays):
 
     @property
     def spent(self) -> bool:
-        """Whether it has fired as often as it may."""
+        """Whether it has fired as often as ``times`` allows."""
         return self.times is not None and self.hits >= self.times
 
     @property
     def is_unfired(self) -> bool:
-        """Whether it has not fired as often as it must."""
+        """Whether it has fired less often than it must."""
         due = self.times or int(self.at == "handshake")
         missing = self.hits < (min(due, 1) if self.probability < 1 else due)
         return self.required and missing and self.plan is not None and self in self.plan.every
@@ -151,7 +149,7 @@ class FaultHandle(Stays):
         return f"{self} {f'fired {self.hits} of {self.times} times' if self.hits else 'never fired'}"
 
     def cancel(self, *, required: bool = False) -> None:
-        """Take the fault away. It need not fire any more, unless ``required``."""
+        """Cancel the fault. It need not fire any more, unless ``required``."""
         if self.plan is not None:
             self.plan.discard(self, required=required)
 
@@ -159,13 +157,13 @@ class FaultHandle(Stays):
         return self.on is None or self.on == operation
 
     def why_not(self) -> str:
-        """Return in words why it has not fired."""
+        """Return the reasons why it has not fired, as text."""
         what, met = ("connection", "met") if self.at == "handshake" else ("request", "matched")
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
 
     def to_data(self) -> dict[str, Any]:
-        """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
+        """Return the fault and its state as a JSON value, without the function of ``when=``."""
         return {
             **{name: getattr(self, name) for name in _SHOWN},
             "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
@@ -175,13 +173,13 @@ class FaultHandle(Stays):
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
-        """Return the fault if it meets a request, which has no response yet, or a connection; the lock is held."""
+        """Return the fault if it meets a request without a response, or a connection. The caller holds the lock."""
         misses = [] if self._criteria is None or exchange is None else self._criteria.differences(exchange)
         if not misses and self.when is not None and exchange is not None and not self.when(exchange.request):
-            misses = ["its when= returned no"]
-        if self.over:  # its `when` sent a request that used it up, or cancelled it
+            misses = ["its when= returned a false value"]
+        if self.over:  # its `when` cancelled it, or sent a request that used it up
             return None
-        passed = f"passed under after={self.after}"
+        passed = f"passed because of after={self.after}"
         if misses:
             self._last_miss = f"the last because {'; '.join(misses)}"
             self.pass_by("did not match")
@@ -200,13 +198,13 @@ class FaultPlan:
     """The faults of one world, in the order in which they were planned."""
 
     def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
-        self._lock = lock  # a test cancels a fault while the listener's thread uses another
-        self._errors = errors  # gets what the ``when=`` functions of the test raise
+        self._lock = lock  # a test may cancel a fault while the listener's thread chooses one
+        self._errors = errors  # collects the exceptions of ``when=`` functions
         self.clear()
 
     def clear(self) -> None:
         self._planned = 0
-        self.every: list[FaultHandle] = []  # those in force or spent; replaced, never changed
+        self.every: list[FaultHandle] = []  # in force or spent; the list is replaced, never changed
 
     @property
     def in_force(self) -> list[FaultHandle]:
@@ -223,14 +221,14 @@ class FaultPlan:
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
-        """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
+        """Cancel a fault. If it is ``required`` and has not fired, it stays a problem."""
         with self._lock:
             handle.over = True
             stays = required and handle.is_unfired
             self.every = [one for one in self.every if one is not handle or stays]
 
     def cancel_all(self) -> None:
-        """Take every fault away, spent ones too. None need fire any more."""
+        """Cancel every fault, including spent ones. None of them need fire any more."""
         with self._lock:
             for handle in self.every:
                 handle.over = True

@@ -1,4 +1,4 @@
-"""Lets a mutant (:mod:`petstore_mock.interface.mutants`) change a request before the service, or a response after."""
+"""Lets a mutant (:mod:`petstore_mock.interface.mutants`) change an incoming request or an outgoing response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -> tuple[ApiRequest, str]:
-    """Return the request that the service sees, and the condition that refuses its key."""
+    """Return the request that the service handles, and the condition that refuses its key."""
     request = exchange.request
     turn = _turn(world, mutant, request, refused_key)
     if turn is None or mutant.statuses:
@@ -61,7 +61,7 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
 
 
 def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:
-    """Return a request as a mutant meets it; None where its operation is none of the mutant's."""
+    """Return a request in the form that a mutant changes; None if the mutant does not change its operation."""
     route = world.rules.route(request.method, request.target)
     if route.operation is None or route.operation.name not in mutant.operations:
         return None

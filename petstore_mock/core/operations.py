@@ -1,6 +1,6 @@
-"""What the operations do, one executor each, and how responses are made: renders JSON, refuses, responds as a fault.
+"""Executes the operations, and makes responses: results, refusals, and those of faults.
 
-All else about an operation follows from its row in the table.
+Each operation has one executor. Everything else about an operation follows from its row in the table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
-_SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
+_SHOWN_VIOLATIONS: Final = 20  # a body may have thousands of wrong fields
 
 
 @dataclass(slots=True, eq=False)
@@ -35,10 +35,10 @@ class Call:
     world: World  # its lock is held
     operation: Operation
     route: Route
-    body: Mapping[str, Any] | None  # valid
+    body: Mapping[str, Any] | None  # validated
     exchange: Exchange
-    pending: Pending  # of the world when the request came: a reset replaces it
-    commit: bool = True  # whether its effect is kept; a fault may corrupt the response of an operation that is not
+    pending: Pending  # the held responses when the request arrived; a reset replaces the world's object
+    commit: bool = True  # False: a fault corrupts the response, and the store keeps nothing
 
 
 def execute(call: Call) -> Response | Refusal:
@@ -55,7 +55,7 @@ def _deprecation(call: Call) -> Any:  # noqa: ANN401  # header fields
 
 
 def list_pets(call: Call) -> Response:
-    """§4.1: at most ``limit`` animals, only those of the filters."""
+    """Return at most ``limit`` animals that match the filters (§4.1)."""
     world, route = call.world, call.route
     store, chosen = world.store, world.rules.policies
     limit = route.arguments["limit"]
@@ -66,13 +66,13 @@ def list_pets(call: Call) -> Response:
     page = chosen.list_order(ids, most, store, store.random)
     fields = _deprecation(call)
     if chosen.paging_headers is not None:
-        told = ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids))
-        fields = (*fields, *chosen.paging_headers(told))
+        listed = ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids))
+        fields = (*fields, *chosen.paging_headers(listed))
     return render(world, call.operation.success, store.page(page), fields)
 
 
 def create_pet(call: Call) -> Response:
-    """§4.2: the created animal with the id that the service assigns."""
+    """Create an animal, and return it with its assigned id (§4.2)."""
     world, body = call.world, call.body
     assert body is not None  # noqa: S101  # for the type checker: the operation has a body
     chosen, store = world.rules.policies, world.store
@@ -90,7 +90,7 @@ def create_pet(call: Call) -> Response:
 
 
 def get_pet(call: Call) -> Response | Refusal:
-    """§4.3: the animal."""
+    """Return the animal (§4.3)."""
     store, pet_id = call.world.store, call.route.pet_id
     content = store.get(pet_id)
     if content is None or store.hides(pet_id):
@@ -109,7 +109,7 @@ EXECUTORS: Final[dict[str, Callable[[Call], Response | Refusal]]] = {
 
 
 def render(world: World, status: int, canonical: bytes | None = None, fields: ResponseFields = ()) -> Response:
-    """Return a response with a JSON body, written as the behaviour writes it, or with none."""
+    """Return a response with a JSON body in the style of the behaviour, or without a body."""
     rules, chosen, body = world.rules, world.rules.policies, b""
     head = (SERVER, *fields)
     if canonical is not None:
@@ -124,7 +124,7 @@ def _head(status: int, fields: ResponseFields) -> Head:
 
 
 def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
-    """Return the response of a refusal (§7), and note it in the exchange; keys are masked in its message."""
+    """Return the error response of a refusal (§7), and record it in the exchange. Its message masks keys."""
     condition, request = CONDITIONS[refusal.condition], exchange.request
     exchange.condition, exchange.detail = condition, refusal.detail
     exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
@@ -133,15 +133,15 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     parts += [f"and {more} more"] if more > 0 else []
     parts += [refusal.detail] if refusal.detail else []
     message = f"{condition.message}: {'; '.join(parts)}" if parts else condition.message
-    message = mask_text(message, (*world.secrets(), *request.credentials))  # a client may have put a key anywhere
+    message = mask_text(message, (*world.secrets(), *request.credentials))  # a client may send a key anywhere
     return _error(world, condition, message, refusal.fields)
 
 
 def fault_response(world: World, fault: Fault, route: Route) -> Response:
-    """Respond to a request for ``route`` as a fault says, with its own body or the interface's Error (§2)."""
+    """Return the response of a fault, with the fault's own body or the interface's Error (§2)."""
     condition = condition_of_status(fault.status or 500)
     fields: ResponseFields = (("Allow", route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
-    if condition.status == 404 and route.operation is not None:  # as for an absent animal (§9)
+    if condition.status == 404 and route.operation is not None:  # a real 404 has these fields too (§9)
         fields = world.rules.policies.deprecation_headers(route.operation.removed_at)
     if fault.body is not None or condition.status in BODILESS_STATUSES:
         response = render(world, condition.status, None, (*condition.fields, *fields))

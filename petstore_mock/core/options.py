@@ -1,4 +1,4 @@
-"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door take theirs from it."""
+"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door read their options from it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.behaviour import Behaviour
 
-Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option holds
+Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option applies
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 MAX_WORLDS: Final = 10_000
-KEPT_REQUESTS: Final = 1_000  # of each world by address: a test looks back on its own few
-MOST_PETS: Final = 1_000_000  # of one request to the door
+KEPT_REQUESTS: Final = 1_000  # of each world by address: a test needs only its own few requests
+MOST_PETS: Final = 1_000_000  # in one seed
 
 _COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
 _YES: Final = ("true", "yes", "on", "1")
@@ -33,7 +33,7 @@ FLAG_WORDS: Final = "true or false, yes or no, on or off, 1 or 0"
 
 
 class WorldOptions(TypedDict, total=False):
-    """The options of a world: those of ``PetStoreMock`` that are not its listener's."""
+    """The options of a world: those of ``PetStoreMock`` without the options of its listener."""
 
     api_key: str | None
     seed: Seed | None
@@ -45,7 +45,7 @@ class WorldOptions(TypedDict, total=False):
 
 
 class Start(NamedTuple):
-    """The checked starting state of a world; ``added`` are animals of the present test alone."""
+    """The checked starting state of a world. ``added`` holds the animals of the current test only."""
 
     behaviour: Behaviour
     keys: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Start(NamedTuple):
     added: Seed | None = None
 
 
-# Checks of values from Python or JSON; each returns the value as it is used
+# Checks: each takes a value from Python or JSON, and returns the value that the program uses
 
 
 def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], Any]:
@@ -73,7 +73,7 @@ def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
 
 
 def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
-    from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # the unused plugin needs no gaps
+    from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # an unused plugin must not load the gaps
 
     return as_behaviour(value)
 
@@ -116,20 +116,20 @@ def seconds_of(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    name: str  # the keyword of Python; ``--name`` and ``petstore_name`` follow from it
-    words: str  # what it is, for help texts
-    check: Callable[[str, Any], Any]  # checks a value from Python or JSON, and returns it as it is used
-    places: str  # the places where it holds
+    name: str  # the Python keyword; ``--name`` and ``petstore_name`` follow from it
+    words: str  # its description in help texts
+    check: Callable[[str, Any], Any]  # takes a value from Python or JSON, and returns the one that is used
+    places: str  # the names of the places where it applies
     default: Any = None
     parse: Callable[[str], Any] = str  # reads a value from text
-    schema: Mapping[str, Any] | None = None  # of its value at the door
+    schema: Mapping[str, Any] | None = None  # the schema of its value at the door
 
     @property
     def is_flag(self) -> bool:
         return self.parse is flag_of
 
 
-_ANY: Final = _check(lambda _: True, "")  # the world checks it
+_ANY: Final = _check(lambda _: True, "")  # the world checks the value
 _FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
 _TEXT: Final = _check(lambda value: isinstance(value, str), "text")
 _WHOLE: Final = _check(is_integer, "a whole number")
@@ -145,13 +145,13 @@ _KEY_RULES: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
 _PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
 _SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
 _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
-_SEED_WORDS: Final = "The animals of the starting state: how many, a list of them, or a JSON file"
-_BEHAVIOUR_WORDS: Final = "What the fake does where the interface shows nothing: a preset, gaps, or a TOML file"
+_SEED_WORDS: Final = "The animals of the starting state: a number of them, a list, or a JSON file"
+_BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset, gaps, or a TOML file"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
-_RANDOM_WORDS: Final = "The seed of ids, orders and probabilities that are drawn"
+_RANDOM_WORDS: Final = "The seed of random ids, list orders and probabilities"
 _CORS_WORDS: Final = "The origins whose pages may use the service in a browser, or * for any"
-_TTL_WORDS: Final = "Seconds after which a world that got no request ends"
-_KEEP_WORDS: Final = "How many requests the journal of each world by address keeps"
+_TTL_WORDS: Final = "Seconds without a request after which a world by address ends"
+_KEEP_WORDS: Final = "The number of requests that the journal of each world by address keeps"
 _OFF: Final = False
 
 _ROWS: Final = (
@@ -160,14 +160,14 @@ _ROWS: Final = (
     Option("api_key", "A fixed valid API key", _ANY, "world serve fixture door", schema=_KEY_RULES),
     Option("seed", _SEED_WORDS, _ANY, "world serve fixture marker door", None, seed_of, _SEED_RULES),
     Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_CHOICE),
-    Option("at", "The fake's date at the start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
+    Option("at", "The fake's date at its start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
     Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
-    Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
+    Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Whether the control door is open", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("cors", _CORS_WORDS, cors_of, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
+    Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
     Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )
@@ -180,26 +180,23 @@ def options_at(place: Place) -> dict[str, Option]:
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the value of each option of a place, with defaults; refuse unknown names with the nearest."""
+    """Return the values of all options of a place, defaults included. An error about an unknown name suggests one."""
     known = options_at(place)
     for name in given:
         if name not in known:
-            refuse(f"expected options of a {place}, from {', '.join(known)}; got {name}{did_you_mean(name, known)}")
+            refuse(f"expected an option of the {place}: {', '.join(known)}; got {name}{did_you_mean(name, known)}")
     return {name: option.check(name, given.get(name, option.default)) for name, option in known.items()}
 
 
 def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
-    """Return the starting state that options of a world stand for; ``keys`` are its keys unless an option gives one."""
+    """Return the starting state of a world with the given options. ``keys`` are its keys if no option sets one."""
     values = checked(given, "world")
     api_key = values.pop("api_key")
     return Start(keys=keys if api_key is None else (api_key,), **values)
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return the starting state of one test: options of its own that are not None win; ``seed`` comes on top.
-
-    ``gaps`` are those that differ from the behaviour.
-    """
+    """Return ``base`` with the options of one test that are not None. ``gaps`` change the behaviour."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

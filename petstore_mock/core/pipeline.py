@@ -1,7 +1,7 @@
-"""The pipeline: route, authenticate, validate, choose the fault, execute, render. No I/O.
+"""The pipeline: route, authenticate, validate, choose the fault, execute, render. It does no I/O.
 
-:func:`handle` responds to one request on one world. Everything from the key to the journal happens under the world's
-lock, so that the order of the journal is the order of events; the adapters wait.
+:func:`handle` responds to one request of one world. The world's lock covers every step from the key to the journal,
+so the journal has the order of events. The adapters wait for delays, outside the lock.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
 
 
 def handle(world: World, request: ApiRequest) -> Response | Deferred:
-    """Respond to a request of this world; its lock is held."""
+    """Respond to a request of this world. The caller holds its lock."""
     return _journalled(world, request, lambda exchange: _respond(world, exchange))
 
 
 def refuse(world: World, refusal: Refusal, request: ApiRequest) -> Response:
-    """Respond to bytes that never became a whole request, with an error body and an exchange in the journal."""
+    """Respond to an incomplete or malformed request with an error, and record it in the journal."""
     with world.lock:
         return cast("Response", _journalled(world, request, lambda exchange: refused(world, exchange, refusal)))
 
 
 def refuse_leftover(world: World, refusal: Refusal, request: ApiRequest) -> Response:
-    """Refuse a request of an earlier test, or to no world; the journal of ``world`` does not hear of it."""
+    """Refuse a request of an earlier test or to an unknown world. The journal of ``world`` does not record it."""
     with world.lock:
         response = refused(world, Exchange(0, None, request, 0.0), refusal)
-        world.host.cors.tell(response, request)
+        world.host.cors.expose(response, request)
         return response
 
 
 def failure(world: World, error: BaseException) -> Refusal:
-    """Return the refusal for a bug of the fake, which fails the test."""
+    """Return the refusal for an exception inside the fake, which also fails the test."""
     world.errors.append(error)
     return Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
 
 
 def admits(world: World, request: ApiRequest, length: int | None) -> bool:
-    """Say from its head whether a request's body is worth reading; counts nothing (RFC 9110 §10.1.1)."""
+    """Return whether to read the body of a request, judged by its head (RFC 9110 §10.1.1). It changes no state."""
     with world.lock:
         if world.mutant is not None:
-            return True  # it may let the key in, or make an animal of an invalid body
+            return True  # a mutant may accept an invalid key or body
         route = world.rules.route(request.method, request.target)
         if route.operation is None or route.invalid is not None or world.refused_key(request):
             return False
@@ -85,10 +85,10 @@ def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | 
 
 
 def _dress(world: World, exchange: Exchange, response: Response) -> None:
-    """Finish a response as it goes out, and note it in its exchange."""
+    """Let the mutant and CORS change a response, and record it in its exchange."""
     if world.mutant is not None:
         mutation.after(world, world.mutant, exchange, response)
-    world.host.cors.tell(response, exchange.request)
+    world.host.cors.expose(response, exchange.request)
     exchange.response = response
 
 
@@ -103,31 +103,31 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     exchange.request.operation = operation.name
     judged = _judge(world, request, route, refused_key)
     if isinstance(judged, Refusal):
-        world.plan.pass_by(operation.name, "got no further than a refusal")
+        world.plan.pass_by(operation.name, "ended with a refusal")
         return refused(world, exchange, judged)
     call = Call(world, operation, route, judged, exchange, world.pending)
     if world.plan.in_force:
         return _meet_fault(call)
-    kept = world.store.responses.get(route)
-    if kept is not None and kept.date == world.time.date:
+    cached = world.store.responses.get(route)
+    if cached is not None and cached.date == world.time.date:
         exchange.executed = True
-        return kept
+        return cached
     return _execute(call)
 
 
 def _without_operation(world: World, route: Route, exchange: Exchange) -> Response:
-    # On an unknown path too: if the fake refused there, the page would not learn the status of its request.
-    asked = world.host.cors.preflight(exchange.request, route.allow or METHODS)
-    if asked is not None:
-        return render(world, 204, None, asked)
+    # A preflight succeeds on an unknown path too. Otherwise the browser would hide the 404 from its page.
+    fields = world.host.cors.preflight(exchange.request, route.allow or METHODS)
+    if fields is not None:
+        return render(world, 204, None, fields)
     if route.refusal is not None:
         return refused(world, exchange, route.refusal)
     return render(world, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
 
 
 def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) -> Body | Refusal | None:
-    """Authenticate and validate a request: return its body, None where its operation takes none, or the refusal."""
-    if refused_key:  # by the meaning of §5, it comes before everything else
+    """Authenticate and validate a request. Return its body, None if the operation takes no body, or a refusal."""
+    if refused_key:  # by the meaning of §5, an invalid key is refused first
         detail = key_fault(refused_key, request.values("authorization"), world.secrets())
         if refused_key == "revoked_key":
             detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"
@@ -143,10 +143,11 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 
 
 def _execute(call: Call) -> Response:
-    """Execute an operation. The response of a read-only one is kept, if it is the same while nothing changes.
+    """Execute an operation, and cache the response of a read-only one.
 
-    The store forgets it when an animal changes; other rules have other routes; with the second ``Date`` ends, and so
-    may the operation. Mutants and CORS change responses on their way out, and paging depends on the client's address.
+    The store drops cached responses when an animal changes, and a new behaviour has new routes. They last a second,
+    because ``Date`` and the removal depend on the time. Mutants and CORS change responses later, and paging headers
+    depend on the client's address.
     """
     world, commits = call.world, call.operation.commits
     drawn = world.store.drawn
@@ -177,14 +178,14 @@ def _meet_fault(call: Call) -> Response | Deferred:
     if not fault.row.only_slows:
         call.commit = False
         return _broken(call, fault, _execute(call))
-    response = _commit(call)  # it arrives whole, so it must be true
-    if isinstance(response, Deferred) or exchange.fault is not fault:  # it met another fault after the commit
+    response = _commit(call)  # the client receives all of it, so it must be correct
+    if isinstance(response, Deferred) or exchange.fault is not fault:  # another fault met it after the commit
         return response
     return _broken(call, fault, response)
 
 
 def _commit(call: Call) -> Response | Deferred:
-    """Execute, then let a fault after the commit have the response."""
+    """Execute the operation, then apply a fault that is planned after the commit."""
     world, exchange = call.world, call.exchange
     response = _execute(call)
     if not call.operation.commits or not exchange.executed:
@@ -192,14 +193,14 @@ def _commit(call: Call) -> Response | Deferred:
     fault = world.plan.choose("after_commit", exchange, world.store.random)
     if fault is None:
         return response
-    exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
+    exchange.delayed_by = exchange.fault  # only a fault that slows a response gets here
     exchange.fault = fault
-    exchange.response = response  # reports tell what was lost
+    exchange.response = response  # reports show the lost response
     return _broken(call, fault, response)
 
 
 def _resume(call: Call) -> Response | Deferred:
-    """Go on after a delay, unless a reset or a restore has ended the state that the request met."""
+    """Continue after a delay, unless a reset or a restore has replaced the state in the meantime."""
     world = call.world
     with world.lock:
         if world.pending is call.pending:
@@ -208,7 +209,7 @@ def _resume(call: Call) -> Response | Deferred:
 
 
 def _broken(call: Call, fault: Fault, response: Response | None) -> Response | Deferred:
-    """Return what the client gets of a response under a fault; None for a response that was never made."""
+    """Return the response that the client receives under a fault. ``response`` is None if none was made."""
     world = call.world
     if fault.row.responds:
         broken = fault_response(world, fault, call.route)
@@ -217,7 +218,7 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
         return _deferred(call, fault, lambda: unsent)
     else:
         head, body = fault.corrupt(response.head, response.body) if response.body else (response.head, b"")
-        broken = Response(head, body, response.date, response.wire_format)  # the store may keep the other
+        broken = Response(head, body, response.date, response.wire_format)  # the store may cache the original
     if fault.delay is None and fault.delivery is None:
         return broken
     _dress(world, call.exchange, broken)
@@ -227,9 +228,9 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
     exchange, world = call.exchange, call.world
     if fault.row.needs_socket and not exchange.request.connection:
-        # The adapter raises, and a client may take that for a lost response.
-        told = f"{exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
-        world.errors.append(PetStoreMockError(told))
+        # The adapter raises too, but a client may swallow that exception.
+        message = f"{exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
+        world.errors.append(PetStoreMockError(message))
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)
     return Deferred(resume, exchange, call.pending, delay=seconds, delivery=fault.delivery)

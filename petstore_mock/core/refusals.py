@@ -1,4 +1,4 @@
-"""Refusals of a verb that carry data, such as the status at the control door; it is 422 where nothing says it."""
+"""Errors with data for the control door, such as the status of its response. The default status is 422."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class ConflictError(PetStoreMockError):
 
 
 class ExistsError(PetStoreMockError):
-    status = 412  # the request is for a new world alone
+    status = 412  # the request may only make a new world
 
 
 class FullError(PetStoreMockError):
-    status = 507  # there are as many worlds as there may be
+    status = 507  # the maximum number of worlds exists
 
 
 class InvalidError(PetStoreMockError):

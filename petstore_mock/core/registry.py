@@ -1,7 +1,7 @@
-"""The worlds behind one listener: to which one a request belongs, and which requests leak from worlds that are over.
+"""The worlds behind one listener. Finds the world of each request, and records requests that leak from ended worlds.
 
-A request to ``/w/NAME`` belongs to the world of that name; at the root, to the world whose key it bears, else to the
-current one. So tests of any language can run side by side.
+A request to ``/w/NAME`` belongs to the world of that name. A request at the root belongs to the world of its key, or
+else to the current world. So tests in any language can run in parallel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
 _KEPT_LEAKS: Final = 1_000
 _ADDRESSES: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the second is the same path
-_NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # a client takes . and .. out of a path
+_NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # clients remove . and .. from paths
 
 
 def check_name(name: str) -> None:
@@ -43,16 +43,16 @@ def check_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A request with the key or the address of a finished world, or one that began in it and never became whole."""
+    """A request with the key or the address of an ended world, or an incomplete request that began in it."""
 
     owner: str  # the test or the world that it belongs to
     request: str  # its method and target, keys masked
     status: int
-    by_key: bool = True  # whether the key told its owner
+    by_key: bool = True  # whether its key identified the owner
 
 
 class _Lost(NamedTuple):
-    """Why a request belongs to no world, and the owner of the one that it belonged to."""
+    """The reason why a request belongs to no world, and the owner of its former world, if any."""
 
     refusal: Refusal
     owner: str | None
@@ -66,7 +66,7 @@ class _Generation(NamedTuple):
 
 
 class Worlds:
-    """The worlds behind one listener, and which of them responds to a request."""
+    """The worlds behind one listener. Each request gets the response of its world."""
 
     def __init__(self, default: World) -> None:
         self.host = default.host
@@ -74,15 +74,15 @@ class Worlds:
         self.named: dict[str, World] = {}
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
-        self.leaked: Callable[[Leak], object] = lambda _: None  # it must be quick
-        self.at_root = [default]  # and the worlds of ``fresh()``, the current one last; replaced, never changed
+        self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
+        self.at_root = [default]  # then worlds of ``fresh()``; the last is current. The list is replaced, never changed
         self._lock = RLock()
 
     # The worlds at the root
 
     @property
     def current(self) -> World:
-        """The world of requests that have no address and no key of another."""
+        """The world of each request without an address or another world's key."""
         return self.at_root[-1]
 
     def push(self, world: World) -> None:
@@ -93,9 +93,9 @@ class Worlds:
         world.close()
 
     def bring_forward(self, world: World) -> None:
-        """Make a renewed world the current one, except for the worlds that its own test has inside it.
+        """Make a renewed world the current one, unless its own test has inner worlds: these stay in front.
 
-        A world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
+        The world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
         """
         inner = [one for one in self.at_root if one is not world and one.owner == world.owner]
         others = [one for one in self.at_root if one is not world and one not in inner]
@@ -108,15 +108,15 @@ class Worlds:
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:
-        """Return the default world and those by address, as of now."""
+        """Iterate over a copy: the default world and the worlds by address."""
         with self._lock:
             return iter([self.default, *self.named.values()])
 
     def find(self, name: str) -> World:
-        """Return the world of a name; raise NotFoundError where there is none. To ask keeps the world alive."""
+        """Return the world of a name, or raise NotFoundError. The call restarts the timeout of the world."""
         world = self.default if name == DEFAULT_WORLD else self.named.get(name)
         if world is None:
-            raise NotFoundError(f"expected the name of a world; got {shown(name)}: PUT world makes it")
+            raise NotFoundError(f"expected the name of an existing world; got {shown(name)}: make it with PUT world")
         world.asked = perf_counter()
         return world
 
@@ -124,13 +124,13 @@ class Worlds:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
                 if new:
-                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which is there")
+                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which exists")
                 self.find(name).remake(options)
                 return
             check_name(name)
             most = self.host.max_worlds
             if len(self.named) >= most:
-                self.expire()  # it looks at every world, so a server calls it only now and then
+                self.expire()  # the server calls it only at intervals, because it checks every world
             if len(self.named) >= most:
                 raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
             world = self.named[name] = World(self.host, options, name=name)
@@ -138,7 +138,7 @@ class Worlds:
         self.host.announce(world, "made")
 
     def end(self, world: World) -> None:
-        """End a world by address; harmless when it is over."""
+        """End a world by address. A second call does nothing."""
         if world is self.default:
             raise ConflictError("expected a world by address, /w/NAME; the default world lasts as long as the stub")
         with self._lock:
@@ -148,7 +148,7 @@ class Worlds:
                 world.close()
 
     def expire(self) -> list[str]:
-        """End the worlds that got no request for too long, and return their names."""
+        """End the worlds that got no request within the timeout, and return their names."""
         if self.host.ttl is None:
             return []
         due = perf_counter() - self.host.ttl
@@ -181,11 +181,11 @@ class Worlds:
         key = request.fields.bearer[0]
         with world.lock:
             if key is not None and key not in world.keys and isinstance(lost := self._find(request), _Lost):
-                return self._turn_away(request, lost)  # its world ended since
+                return self._turn_away(request, lost)  # its world ended in the meantime
             return pipeline.handle(world, request)
 
     def _find(self, request: ApiRequest) -> World | _Lost:
-        """Return the world of the address of a request, else of its key, else the current one."""
+        """Return the world of a request: by its address, else by its key, else the current one."""
         if request.mount or request.target.startswith(_ADDRESSES):
             return self._at_address(request)
         key = request.fields.bearer[0] or ""
@@ -196,7 +196,7 @@ class Worlds:
         return holders[0] if len(holders) == 1 else self.current
 
     def _at_address(self, request: ApiRequest) -> World | _Lost:
-        """Return the world of a request to ``/w/NAME``, whose target becomes the rest of the path."""
+        """Return the world of a request to ``/w/NAME``, and remove that prefix from the target of the request."""
         if not request.mount:
             path, mark, query = request.target.partition("?")
             _, prefix, segment, *rest = path.split("/", 3)
@@ -209,14 +209,14 @@ class Worlds:
             return world
         called = cut(repr(name), 100)
         if f"/w/{name}" in self.host.retired:
-            words = f"the world {called} is over, and its client still sends requests"
+            words = f"the world {called} has ended, but its client still sends requests"
             return _Lost(Refusal("ended_world", detail=words), name)
-        way = f"PUT {cut(request.mount, 100)}{DOOR_PATH}/world makes one"
+        way = f"make it with PUT {cut(request.mount, 100)}{DOOR_PATH}/world"
         way = way if self.host.has_door else f"the control door, which makes worlds, is {CLOSED}"
         return _Lost(Refusal("unknown_world", detail=f"there is no world {called}: {way}"), None)
 
     def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
-        """Refuse a request that no journal shows; it leaks if it has an owner."""
+        """Refuse a request that no journal records. If it has an owner, record it as a leak."""
         response = pipeline.refuse_leftover(self.current, lost.refusal, request)
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
@@ -232,7 +232,7 @@ class Worlds:
         self.leak_count = 0
 
     def world_of(self, request: ApiRequest) -> World:
-        """Return the world of a request that is not to be carried out yet."""
+        """Return the world of a request before the request is handled."""
         found = self._find(request)
         return self.current if isinstance(found, _Lost) else found
 
@@ -245,12 +245,12 @@ class Worlds:
         return limit
 
     def generation(self) -> object:
-        """Return a token of the state of the current world, to which a request without a key belongs."""
+        """Return a token for the state of the current world, which gets requests without a key."""
         world = self.current
         return _Generation(world, world.generation, world.owner)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
-        """Respond to bytes that never became a request; without a key they belong to the world where they began."""
+        """Refuse an incomplete or malformed request. Without a key it belongs to the world in which it began."""
         refusal = Refusal(condition, detail=detail)
         world = self._find(request)
         if isinstance(world, _Lost):
@@ -266,7 +266,7 @@ class Worlds:
         return pipeline.refuse(world, pipeline.failure(world, error), request)
 
     def connection_opened(self) -> TlsPlan | None:
-        """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
+        """Return the TLS fault that a new connection meets. The connection belongs to the current world."""
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
@@ -277,6 +277,6 @@ class Worlds:
 
 
 def whose(owner: str, *, present: bool) -> str:
-    """Return the owner of a retired key in words, with what its client needs."""
-    whole = "an earlier world of this test" if present and owner != NOBODY else owner
-    return f"{whole}, which is over; a client of wider scope than the test needs a fixed key: set petstore_api_key"
+    """Return a text that names the owner of a retired key and says how to fix its client."""
+    name = "an earlier world of this test" if present and owner != NOBODY else owner
+    return f"{name}, which has ended; a client of wider scope than the test needs a fixed key: set petstore_api_key"

@@ -1,6 +1,6 @@
-"""The rules in force: one behaviour, compiled. Routes requests, and validates their parameters and their bodies.
+"""The compiled rules of one behaviour. They route requests, and validate parameters and bodies.
 
-A route depends on the method and the target alone, so the rules keep the routes of recent requests.
+A route depends only on the method and the target, so the rules cache the routes of recent requests.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
 
 ResponseFields = tuple[tuple[str, str], ...]
-Body: TypeAlias = "Mapping[str, Any]"  # a valid one; requests with the same body share it
+Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
-SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
+SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
 DOOR_PATH: Final = "/__petstore"
-# The door may be open on a port of its own: the greeting says where.
-CLOSED: Final = "closed on this port: the option control opens it (serve --control); --control-port, another"
-_KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
+# The door may be open on a port of its own, which the greeting of the stub shows.
+CLOSED: Final = (
+    "closed on this port: open it with the option control (serve --control), or elsewhere with --control-port"
+)
+_KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
-_KEPT_SIZE: Final = 512  # characters of a target, bytes of a body
+_KEPT_SIZE: Final = 512  # the longest cached target in characters, and body in bytes
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
-_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
+_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +51,23 @@ class Refusal:
     condition: str  # a name of ``CONDITIONS``
     violations: tuple[Violation, ...] = ()
     detail: str = ""
-    omitted: int = 0  # how many more rules are broken
-    fields: ResponseFields = ()  # of the response
+    omitted: int = 0  # the number of violations that are not listed
+    fields: ResponseFields = ()  # further header fields of the response
 
 
-@dataclass(slots=True, eq=False)  # compared by identity: the store keeps responses by route
+@dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
 class Route:
     operation: Operation | None = None
-    refusal: Refusal | None = None  # what is wrong with path or method; such a request needs no key
+    refusal: Refusal | None = None  # for a wrong path or method; such a request needs no key
     allow: str = ""  # the methods of the path
-    invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
+    invalid: Refusal | None = None  # for wrong parameters; an invalid key is refused first
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
-    filters: tuple[Filter, ...] = ()  # which animals a list has
+    filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
 
 
 class Rules:
-    """The policies of one behaviour, ready for use. Immutable but for the routes that it remembers."""
+    """The policies of one behaviour, ready for use. Only the cache of routes changes."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
@@ -75,7 +77,7 @@ class Rules:
         self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
     def route(self, method: str, target: str) -> Route:
-        """Return where ``method`` and ``target`` lead, with validated parameters."""
+        """Return the route of ``method`` and ``target``, with validated parameters."""
         return (self._kept_route if len(method + target) <= _KEPT_SIZE else self._find)(method, target)
 
     def _find(self, method: str, target: str) -> Route:
@@ -94,9 +96,9 @@ class Rules:
             if operation is not None:
                 self._validate(route, operation, arguments, query)
             return route
-        told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
+        shown = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
         condition = "browser_file" if path in _BROWSER_FILES else self.policies.unknown_route
-        return _no_route(condition, f"{told} {cut(path, 200)}; {_path_hint(path)}")
+        return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
 
     # Parameters
 
@@ -119,7 +121,7 @@ class Rules:
             route.invalid = Refusal("invalid_query", tuple(violations))
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
-        """Return the value of a parameter, or what its gap puts in the place of an invalid one; None for no value."""
+        """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
         value = read_integer(text) if rules.get("type") == "integer" else text
         place = f"{parameter.where}.{parameter.name}"
         broken: list[Violation] = [] if schemas.quick(rules)(value) else schemas.violations(rules, value, place)
@@ -129,12 +131,12 @@ class Rules:
         return (value, broken) if instead is None else (None if instead == "" else instead, [])
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
-        """Return the texts of the parameters in a query, and what is wrong with its form and its names."""
+        """Return the texts of the parameters in a query, and the violations of its form and its names."""
         names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
         violations: list[Violation] = []
-        for part in filter(None, query.split("&")):  # a stray separator means nothing
+        for part in filter(None, query.split("&")):  # empty parts are ignored
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
                 words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
@@ -159,7 +161,7 @@ def rules_for(behaviour: Behaviour) -> Rules:
 
 
 def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Route | None:
-    """Return where a request leads whose method or target no path could have."""
+    """Return the route of a request whose method or target can't belong to any path; else None."""
     if method not in KNOWN_METHODS:
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
     if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
@@ -191,7 +193,7 @@ def _path_hint(path: str) -> str:
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
-    """Validate what a head tells of a body: its media type, and its length in bytes if it is declared."""
+    """Validate a body by its head: its coding, its media type and, if declared, its length in bytes."""
     if coding := request.fields.coding:
         return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
     condition = rules.policies.media_type
@@ -201,12 +203,12 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
         return Refusal(condition, detail=came)
     limit = rules.policies.body_limit
     if request.oversized or (limit is not None and length is not None and length > limit):
-        return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
+        return Refusal("body_too_large", detail=f"the limit is {limit} bytes")
     return None
 
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
-    """Return the valid body of a request, None where its operation takes none, or everything that is wrong."""
+    """Return the validated body, None if the operation takes no body, or a refusal with every violation."""
     operation, invalid, content = route.operation, route.invalid, request.body
     if operation is None or operation.body is None:
         return invalid
@@ -220,7 +222,7 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
 
 @lru_cache(maxsize=_KEPT_BODIES)
 def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
-    """Return a valid body with its members in the order of the schema, or every broken rule."""
+    """Return a valid body with its members in the order of the schema, or a refusal with every violation."""
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
@@ -247,7 +249,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
 
 
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
-    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    """Remove from ``document`` the members that the behaviour ignores, before the schema applies."""
     chosen, known = rules.policies, schemas.properties(schema)
     required = schemas.schema(schema).get("required", ())
     for name, value in list(document.items()):
@@ -257,5 +259,5 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
         elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
-            # From 2**53 on a float has lost what the client wrote: it stays, and is refused as no integer.
+            # From 2**53 on, a float may differ from the number that the client sent. It stays a float: refused.
             document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

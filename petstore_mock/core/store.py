@@ -1,4 +1,4 @@
-"""The plain state of one world: animals, randomness and counts. Not locked: the world's lock covers it."""
+"""The plain state of one world: animals, randomness and counts. The caller holds the world's lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.http.response import Response
 
-Filter = tuple[str, Any]  # a field and the value that it must have, or hold
+Filter = tuple[str, Any]  # a field, and a value that it equals or contains
 _All = None  # the key of all ids in the index
 
 # The fields that a parameter of the interface filters by.
@@ -26,11 +26,11 @@ _FILTERED: Final = tuple(
     dict.fromkeys(one.filters for operation in OPERATIONS.values() for one in operation.parameters if one.filters)
 )
 _LARGEST_ID: Final = 2**63 - 1
-_MOST_RESPONSES: Final = 32  # clients repeat a few requests; an eager one must not fill the memory
+_MOST_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
 
 
 def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
-    """Return the filters that select an animal; an array is selected by each of its items."""
+    """Return the filters that select an animal. Each item of an array makes one."""
     found: list[Filter] = []
     for name in _FILTERED:
         value = document.get(name)
@@ -40,22 +40,22 @@ def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
 
 
 class Store:
-    """Animals as canonical bytes, an index of their ids by filter, and all else that a reset takes back."""
+    """Animals as canonical bytes, an index of their ids by filter, and all other state that a reset undoes."""
 
     def __init__(self, random_seed: int = 0) -> None:
         self._animals: dict[int, bytes] = {}
         self._ids: dict[Filter | None, list[int]] = {_All: []}
-        self.last = 0  # the highest id so far: no id is given twice
-        self.seeded = 0  # animals that the test has seeded: plausible values follow from this number
-        self.turn = 0  # requests that the world has received
-        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and the first turn that can
+        self.last = 0  # the highest id so far, because no id is assigned twice
+        self.seeded = 0  # the number of seeded animals, which selects their samples
+        self.turn = 0  # the number of requests that the world has received
+        self.hidden: dict[int, int] = {}  # a created animal, and the first turn in which clients see it
         self.valid_requests = 0  # gap rate_limit
         self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
         self.first_key_uses = 0
-        self.drawn = 0  # how often something was drawn
+        self.drawn = 0  # the number of random draws
         self._random_seed = random_seed
-        self._random: Random | None = None  # made at the first draw: a copy of one takes as long as a reset
-        # Of routes that only read, until the next change.
+        self._random: Random | None = None  # made at the first draw, because copying it takes as long as a reset
+        # Cached responses of read-only operations.
         self.responses: Bounded[object, Response] = Bounded(_MOST_RESPONSES)
 
     def copy(self) -> Store:
@@ -101,7 +101,7 @@ class Store:
         return b"[%b]" % b",".join([animals[pet_id] for pet_id in ids])
 
     def free_id(self, assign: Callable[[int, Callable[[], Random]], int]) -> int:
-        """Return a free id (§2), as the behaviour assigns them (gap id_assignment)."""
+        """Return a free id (§2) that gap id_assignment chooses."""
         candidate = assign(self.last, self.random)
         while candidate > _LARGEST_ID or candidate in self._animals:
             candidate = self.random().randint(1, _LARGEST_ID)
@@ -119,7 +119,7 @@ class Store:
     # Changing
 
     def put(self, document: Mapping[str, Any]) -> bytes:
-        """Store an animal, in place of its former self where there is one; return its canonical JSON."""
+        """Add or replace an animal, and return its canonical JSON."""
         pet_id = document["id"]
         self.remove(pet_id)
         self._animals[pet_id] = content = encode_json(document)

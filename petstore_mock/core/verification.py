@@ -1,4 +1,4 @@
-"""What a test must answer for: unfired faults, errors inside the fake, and violations if the world is strict."""
+"""The problems that fail a test: unfired faults, errors inside the fake, and violations in a strict world."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of tim
 class Problem:
     kind: Literal["error", "unfired_fault", "violation"]
     text: str  # keys masked
-    source: object  # the exception, handle, exchange or text; by it a later verification knows the problem again
+    source: object  # the exception, handle, exchange or text; it identifies the problem in later verifications
 
 
 @dataclass(slots=True, eq=False)
 class Verification:
-    """The problems of one world: those that its journal and its faults show now, and those that resets left."""
+    """The problems of one world: those of its current journal and faults, and those from before resets."""
 
     lock: AbstractContextManager[object]
     journal: Journal
     plan: FaultPlan
     secrets: Callable[[], tuple[str, ...]]
-    errors: Collection[BaseException]  # exceptions inside the fake, and those for which the test must answer
+    errors: Collection[BaseException]  # exceptions inside the fake and in ``when=`` functions of the test
     strict: bool = False  # whether contract violations by the client are problems
-    expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
-    _reported: set[object] = field(default_factory=set[object])  # sources of present problems that were reported
-    _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems of states before a reset
+    expectations: Callable[[], list[str]] = list  # returns the failed expectations of ``httpserver``
+    _reported: set[object] = field(default_factory=set[object])  # sources of current problems that were reported
+    _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems from before resets
 
     def forget(self) -> None:
         self._reported, self._kept = set(), []
@@ -54,7 +54,7 @@ class Verification:
             raise error_of([(one.kind, one.text) for one in problems]) from cause
 
     def report(self, *, again: bool = True) -> list[Problem]:
-        """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
+        """Return the problems and mark them as reported. Problems reported before are included only if ``again``."""
         with self.lock:
             present = self._present()
             problems = [*self._kept, *(present if again else self._unreported(present))]
@@ -63,7 +63,7 @@ class Verification:
         return problems
 
     def problems(self) -> list[Problem]:
-        """Return the problems without counting them as reported."""
+        """Return the problems without marking them as reported."""
         with self.lock:
             return [*self._kept, *self._present()]
 
@@ -89,7 +89,7 @@ class Verification:
             *(Problem("error", text, text) for text in self.expectations()),
             *self._violations(),
         ]
-        keys = self.secrets()  # a reset forgets them
+        keys = self.secrets()  # a reset may drop a key, so mask it now
         return [replace(one, text=mask_text(one.text, keys)) for one in problems]
 
     def _violations(self) -> list[Problem]:
@@ -110,9 +110,9 @@ def _words_of(error: BaseException) -> str:
 
 
 class ExpectedViolation(Stays):
-    """A block in which the client breaks the contract on purpose: it marks the violations that match as expected.
+    """A block in which the client breaks the contract on purpose. It marks matching violations as expected.
 
-    A class and no generator, so that a failing test does not show the frames of contextlib.
+    It is a class, because a generator would show frames of contextlib in a failing test.
     """
 
     def __init__(self, lock: AbstractContextManager[object], journal: Journal, pattern: str | None) -> None:
@@ -126,11 +126,11 @@ class ExpectedViolation(Stays):
         self._before, self._clears = len(self._journal), self._journal.clears
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Mark them also where an exception leaves: a client may raise for the refusal, as an outer block expects."""
+        """Mark violations even if an exception leaves the block: the client may raise one for the refusal."""
         __tracebackhide__ = True
         journal, pattern = self._journal, self._pattern
         with self._lock:
-            before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew
+            before = self._before if journal.clears == self._clears else 0  # a reset restarts the numbers
             found = [one for one in journal.violations if one.number > before]
             matching = [one for one in found if pattern is None or re.search(pattern, _words(one))]
             journal.expect(matching)
@@ -141,9 +141,9 @@ class ExpectedViolation(Stays):
 
 
 def _words(exchange: Exchange) -> str:
-    """Return the text that a pattern must match: the reason, without the names that a message suggests."""
-    told = [
+    """Return the text that a pattern must match: the reason without the names that a message suggests."""
+    violations = [
         f"{one.path} {one.rule} {one.value!r}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
         for one in exchange.violations
     ]
-    return "; ".join(told) or exchange.reason
+    return "; ".join(violations) or exchange.reason

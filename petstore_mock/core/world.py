@@ -1,4 +1,4 @@
-"""A world, the state that one test sees; and what the worlds behind one listener share."""
+"""The world, which is the state that one test sees, and the host, which holds the shared state of a listener."""
 
 from __future__ import annotations
 
@@ -36,46 +36,46 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
 
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
-_REMEMBERED: Final = 20_000  # names and keys of worlds that are over; a stub may run for months
+_REMEMBERED: Final = 20_000  # names and keys of ended worlds; a stub may run for months
 _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
-_KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
+_KEPT_KEYS: Final = 1_000  # of one world; a further key retires the oldest revoked one
 
 WorldEvent = Literal["made", "reset", "cleared", "ended", "request"]
 
 
 class Key(NamedTuple):
-    """A key of a world (§5), from its issue until the world is another test's."""
+    """A key of a world (§5), kept from its issue until another test gets the world."""
 
     name: str
     expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
-    revoked: str = ""  # the condition that refuses it for good
+    revoked: str = ""  # the condition that refuses it after its revocation
 
 
 @dataclass(eq=False)
 class Host:
-    """What worlds share: facts about the listener, the index of keys, and watchers.
+    """The state that worlds share: facts about the listener, the index of keys, and watchers.
 
-    Several worlds may have the same key: then only an address tells them apart.
+    Several worlds may have the same key. Then only an address identifies the world.
     """
 
     cors: Cors = field(default_factory=Cors)  # the pages that may use the service
     tls: bool = False
-    own_certificate: bool = False  # whether TLS has a certificate of the user's own, which the fake can't spoil
-    public_url: str = ""  # where clients reach the service behind a proxy; empty for as they name it
+    own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
+    public_url: str = ""  # the address of the service behind a proxy; empty for the address in the request
     has_door: bool = False  # whether a control door makes worlds
     max_worlds: int = MAX_WORLDS  # by address
-    ttl: float | None = None  # seconds after which a world by address that got no request ends
-    keep: int | None = None  # requests of each world; None for what is usual
-    renew_connections: Callable[[], object] = lambda: None  # a busy one closes after its response
-    # Closes the idle connections of these numbers, or all.
+    ttl: float | None = None  # seconds without a request after which a world by address ends
+    keep: int | None = None  # requests that each journal keeps; None for the default
+    renew_connections: Callable[[], object] = lambda: None  # a busy connection closes after its response
+    # Closes the idle connections with these numbers, or all.
     close_connections: Callable[[frozenset[int] | None], object] = lambda _: None
-    at_end: Callable[[World], object] = lambda _: None  # gets each world that a reset or its end will clear
-    # Called with each event of a world, and the exchange of a request, new or at its end, in the thread of the event;
-    # they must be quick, and not raise.
+    at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
+    # Called in the thread of each event, with the exchange of a new or a finished request.
+    # A watcher must be quick and must not raise.
     watchers: list[Callable[[World, WorldEvent, Exchange | None], object]] = field(default_factory=list[Any])
     by_key: dict[str, list[World]] = field(default_factory=dict[str, Any])
-    # Owners of keys, and of addresses such as /w/NAME.
+    # The owners of retired keys, and of addresses such as /w/NAME.
     retired: Bounded[str, str] = field(default_factory=lambda: Bounded(_REMEMBERED))
     # Two processes must not issue the same key.
     _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
@@ -99,7 +99,7 @@ class Host:
             self.remember(key, world.owner)
 
     def remember(self, what: str, owner: str | None) -> None:
-        """Remember the owner of a key or an address, as the newest."""
+        """Store the owner of a key or an address as the newest entry."""
         self.retired.pop(what, None)
         self.retired[what] = owner or NOBODY
 
@@ -111,7 +111,7 @@ class Snapshot(Stays):
     store: Store
     rules: Rules
     keys: Mapping[str, Key]
-    clock: tuple[float, float | None]  # how far ahead it is, and where it stands
+    clock: tuple[float, float | None]  # its offset in seconds, and the moment at which it is frozen
 
 
 class World:
@@ -136,13 +136,13 @@ class World:
         self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
         self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
         self.plan = FaultPlan(self.lock, self.errors)
-        self.pending = Pending()  # the responses that are held back; a reset replaces it
+        self.pending = Pending()  # the held responses; a reset replaces the object
         self.verification = Verification(self.lock, self.journal, self.plan, self.secrets, self.errors)
-        self.snapshots: dict[int, Snapshot] = {}  # that a door keeps, by number
+        self.snapshots: dict[int, Snapshot] = {}  # those that the door keeps, by number
         self.snapshot_numbers = count(1)
-        self.visitors = 0  # waits and streams
+        self.visitors = 0  # open waits and streams
         self.generation = 0  # changes with each reset and at the end
-        self.asked = perf_counter()  # when the last request came to its address
+        self.asked = perf_counter()  # when the last request to its address arrived
         self._lasting_keys = keys
         self._begin(options)
         if name is None:
@@ -151,7 +151,7 @@ class World:
     # The starting state
 
     def _begin(self, options: Mapping[str, Any]) -> None:
-        """Enter the starting state that ``options`` stand for. If they are wrong, nothing has changed."""
+        """Enter the starting state of ``options``. Wrong options change nothing."""
         start = start_of(options, self._lasting_keys)
         for key in start.keys:
             self._check_key(key)
@@ -165,20 +165,20 @@ class World:
         self._go_back()
 
     def _check_key(self, key: object) -> None:
-        """Refuse a key that no client can send as a bearer token, or that another world has; never show it."""
+        """Refuse a key that is no bearer token or that another world has. The error does not show the key."""
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
             refuse("expected an API key that no other world behind this listener has; this one is taken")
 
     def remake(self, options: Mapping[str, Any]) -> None:
-        """Become another test's world of ``options``. The world at the root keeps its first keys."""
+        """Start again with ``options`` for another test. The world at the root keeps its first keys."""
         with self.lock:
             self._begin(options)
             self._begin_test()
 
-    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # those of own_start
-        """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
+        """Start again for another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         with self.lock:
             self.start = start
@@ -193,8 +193,8 @@ class World:
         self.host.announce(self, "made")
 
     def reset(self) -> None:
-        """Return to the starting state. Unreported problems are kept for the verification, issued keys are revoked."""
-        with self.lock:  # a request that comes meanwhile meets the starting state
+        """Return to the starting state. Keep unreported problems for the verification, and revoke issued keys."""
+        with self.lock:  # a concurrent request must get the starting state
             self.verification.keep()
             self.host.at_end(self)
             self._go_back()
@@ -219,7 +219,7 @@ class World:
         pending.release()
 
     def close(self) -> None:
-        """End the world: its keys are retired, and its held responses go out."""
+        """End the world: retire its keys, and release its held responses."""
         with self.lock:
             self.host.at_end(self)
             self.generation += 1
@@ -236,9 +236,9 @@ class World:
             return Snapshot(self.store.copy(), self.rules, self.keys.copy(), (self.time.offset, self.time.frozen))
 
     def restore(self, snapshot: object) -> None:
-        """Return to a copy of the state. Keys that were issued since are revoked; the world's own key is valid."""
+        """Return to a copy of the state. Revoke keys that were issued later; the world's own key is valid again."""
         if not isinstance(snapshot, Snapshot):
-            refuse(f"expected a snapshot, as snapshot() returns it; got {shown(snapshot)}")
+            refuse(f"expected a snapshot from snapshot(); got {shown(snapshot)}")
         with self.lock:
             self._restore(snapshot)
 
@@ -250,13 +250,13 @@ class World:
             self.keys[name] = snapshot.keys.get(name, former)
         self.release()
 
-    # Keys (§5); hold the lock
+    # Keys (§5). The caller holds the lock.
 
     def secrets(self) -> tuple[str, ...]:
         return tuple(self.keys)
 
     def _give_keys(self) -> None:
-        """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
+        """Give the world the keys of its starting state, or a new key. Retire the keys of its former owner."""
         names = self.start.keys or (self.host.new_key(),)
         for name in [name for name in self.keys if name not in names]:
             self._retire(name)
@@ -275,7 +275,7 @@ class World:
         self.host.retire(name, self)
 
     def issue_key(self, expires: float | str | date | None = None) -> str:
-        """Return a further valid key; ``expires`` is a number of seconds from now, or a moment."""
+        """Return a new valid key. ``expires`` is a number of seconds from now, or a moment."""
         until = None
         if is_number(expires):
             require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
@@ -290,7 +290,7 @@ class World:
 
     def revoke_key(self, name: str) -> None:
         if name not in [*self.keys]:
-            raise NotFoundError("expected a key of this world; got one that it never had")
+            raise NotFoundError("expected a key of this world; got an unknown key")
         self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
 
     def key_problem(self, key: Key) -> str:
@@ -305,9 +305,9 @@ class World:
         return (problem or "unknown_key") if key is None else self.key_problem(key)
 
     def use_key(self, request: ApiRequest) -> None:
-        """Count the use of a key; the one that was used first may rotate (gap key_rotation)."""
+        """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
         name, store, rotates = request.fields.bearer[0], self.store, self.rules.policies.key_rotation
-        if name is None or name not in self.keys:  # a mutant let it in
+        if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name
         store.first_key_uses += name == store.first_key
@@ -318,10 +318,10 @@ class World:
 
     @property
     def animals(self) -> Animals:
-        """What tests do to the animals. Hold the lock."""
+        """The calls of a test that change animals. The caller holds the lock."""
         return Animals(self.store, self.rules.policies.id_assignment)
 
-    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultHandle
+    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
         handle = FaultHandle(fault=coerce(fault), **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
@@ -332,30 +332,30 @@ class World:
 
     def _check_handshakes(self, fault: Fault) -> None:
         if not self.host.tls:
-            refuse(f"expected a service that speaks TLS for {fault}; got one of plain HTTP: use serve --tls")
+            refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
         if self.name is not None:
-            refuse(f"expected the world at the root for {fault}; got {self.name!r}, and a handshake names no world")
+            refuse(f"expected the world at the root for {fault}; got {self.name!r}, but a handshake names no world")
         if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
-            refuse(f"expected --tls without a certificate of your own, which the fake can't spoil, for {fault}")
+            refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
 
     @property
     def behaviour(self) -> Behaviour:
         return self.rules.behaviour
 
     def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
-        """Behave otherwise until the next reset: as ``behaviour``, or as now, but for ``gaps``."""
+        """Set ``behaviour``, or keep the current one, and change its ``gaps``. A reset undoes it."""
         self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
 
     def begin(self, request: ApiRequest) -> Exchange:
-        """Return the exchange of a request that has arrived. Hold the lock."""
+        """Return the exchange of a request that has arrived. The caller holds the lock."""
         self.store.turn += 1
         exchange = Exchange(self.journal.total + 1, self.owner, request, self.time.now())
         exchange.secure = self.host.tls
         return exchange
 
     def clear_requests(self) -> None:
-        """Forget the journal. The test still answers for its violations."""
+        """Clear the journal. The verification still reports its violations."""
         with self.lock:
             self.verification.keep_violations()
-            self.journal.clear()  # numbers begin anew
+            self.journal.clear()  # numbers restart
         self.host.announce(self, "cleared")

@@ -134,7 +134,7 @@ class Service:
             head, body = respond()
             with world.lock:
                 response = exchange.response = Response(head, body, world.time.date)
-                self.host.cors.tell(response, request)
+                self.host.cors.expose(response, request)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response

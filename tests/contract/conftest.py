@@ -1,4 +1,4 @@
-"""The contract suite runs over each carrier: a response must not depend on how the request came."""
+"""The contract suite runs over each carrier, because a response must not depend on the carrier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Serve(Protocol):
-    """Gives a client of a new fake that has these options of ``PetStoreMock``."""
+    """Returns a client of a new fake with these options of ``PetStoreMock``."""
 
     def __call__(self, **options: Any) -> Client: ...  # noqa: ANN401  # the options of PetStoreMock
 
@@ -29,7 +29,7 @@ def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN
 
 @pytest.fixture(scope="session", params=["wsgi", "asgi", "socket"])
 def over(request: pytest.FixtureRequest) -> str:
-    """Name the carrier."""
+    """Return the name of the carrier."""
     return str(request.param)
 
 
@@ -42,7 +42,7 @@ def kept(over: str) -> Iterator[Client]:
 
 @pytest.fixture
 def client(kept: Client) -> Iterator[Client]:
-    """Give a client of a fake in its default behaviour, without animals; nothing may go wrong inside."""
+    """Return a client of an empty fake with the default behaviour, and verify the fake afterwards."""
     yield kept
     try:
         kept.petstore.verify()
@@ -52,7 +52,7 @@ def client(kept: Client) -> Iterator[Client]:
 
 @pytest.fixture
 def serve(over: str) -> Iterator[Serve]:
-    """Make fakes with options; at the end each verifies that nothing went wrong inside."""
+    """Make fakes with options, and verify each of them at the end."""
     with ExitStack() as stack:
 
         def make(**options: Any) -> Client:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""What a browser learns about pages of other origins (Fetch Standard, CORS protocol)."""
+"""The header fields that let pages of other origins use the service (Fetch Standard, CORS protocol)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPOSED = {"retry-after", "link", "deprecation", "sunset", "www-authenticate", "
 
 @pytest.fixture
 def shop(serve: Serve) -> Client:
-    """Give a client of a fake that two pages may use."""
+    """Return a client of a fake that pages of two origins may use."""
     return serve(cors=["https://shop.example", PAGE])
 
 
@@ -34,7 +34,7 @@ def preflight(client: Client, path: str = "/v1/pets", method: str = "POST", orig
 
 
 def assert_shown(response: Response, origin: str = PAGE) -> None:
-    """Hold a response against what a browser requires before a page may see all of it."""
+    """Assert that a browser would show the whole response to a page."""
     assert response.header("Access-Control-Allow-Origin") == origin
     assert names(response, "Expose-Headers") >= EXPOSED
     assert response.header("Vary") == "Origin"
@@ -52,13 +52,13 @@ def test_a_preflight_needs_no_key_and_names_the_methods_of_its_path(shop: Client
     assert names(response, "Allow-Methods") == {"get", "head", "options", "post"}
     assert names(response, "Allow-Headers") >= {"authorization", "content-type"}
     assert names(preflight(shop, "/v1/pets/7"), "Allow-Methods") == {"get", "head", "options"}
-    assert preflight(shop, "/v1/dogs", "GET").status == 204, "the page sees the 404 then"
+    assert preflight(shop, "/v1/dogs", "GET").status == 204, "the page must see the 404"
     response = shop.send("OPTIONS", "/v1/pets", [ORIGIN])
     assert response.header("Allow") == "GET, HEAD, OPTIONS, POST"
-    assert response.header("Access-Control-Allow-Methods") is None, "it asked no question"
+    assert response.header("Access-Control-Allow-Methods") is None, "the request is no preflight"
 
 
-# Method, path, fields beside the origin, body; then the status.
+# Method, path, fields in addition to the origin, body; then the expected status.
 AUTH = ("Authorization", "Bearer {}")
 REQUESTS: list[tuple[str, str, list[tuple[str, str]], bytes | None, int]] = [
     ("GET", "/v1/pets", [AUTH], None, 200),
@@ -84,18 +84,18 @@ def test_an_allowed_page_sees_responses_and_errors(shop: Client) -> None:
 
 
 def test_another_page_sees_nothing(shop: Client, client: Client) -> None:
-    """A cache that kept the response for another page would hide it from an allowed one: hence Vary."""
+    """Vary keeps caches from giving this response to an allowed page."""
     for origin in ("http://localhost", "http://LOCALHOST:5173", "https://localhost:5173", "null", "*", f"{PAGE}/", ""):
         response = shop.authed("GET", "/v1/pets", None, ("Origin", origin))
         assert (response.status, response.header("Vary")) == (200, "Origin")
         for hidden in (response, preflight(shop, origin=origin), client.authed("GET", "/v1/pets", None, ORIGIN)):
             assert_not_shown(hidden)
-    assert client.list().header("Vary") is None, "by default no response speaks to browsers"
+    assert client.list().header("Vary") is None, "by default no response has CORS fields"
 
 
-def test_a_key_of_a_finished_test_and_an_inner_world_are_seen(shop: Client) -> None:
+def test_an_allowed_page_sees_the_refusal_of_a_revoked_key_and_an_inner_world(shop: Client) -> None:
     key = shop.petstore.issue_key()
-    shop.petstore.reset()  # which revokes it
+    shop.petstore.reset()  # the reset revokes the key
     response = shop.send("GET", "/v1/pets", [ORIGIN, ("Authorization", f"Bearer {key}")])
     assert response.status == 401
     assert_shown(response)
@@ -111,7 +111,7 @@ def test_a_key_of_a_finished_test_and_an_inner_world_are_seen(shop: Client) -> N
     ],
     ids=str,
 )
-def test_faults_are_shown(shop: Client, fault: faults.Fault) -> None:
+def test_an_allowed_page_sees_faults(shop: Client, fault: faults.Fault) -> None:
     shop.petstore.inject(fault, times=1)
     assert_shown(shop.bare("GET", "/v1/pets", [ORIGIN, *shop.petstore.headers.items()]))
     assert shop.last.response_headers["access-control-allow-origin"] == PAGE
@@ -122,7 +122,7 @@ def test_any_page_may_be_allowed(serve: Serve) -> None:
     for origin in ("http://a.example", "null"):
         response = client.authed("GET", "/v1/pets", None, ("Origin", origin))
         assert response.header("Access-Control-Allow-Origin") == "*"
-        assert response.header("Vary") is None, "the response is the same for everybody"
+        assert response.header("Vary") is None, "the response is the same for every origin"
         allowed = names(preflight(client, origin=origin), "Allow-Headers")
         assert allowed >= {"authorization", "content-type"}, "an asterisk does not cover Authorization"
 

@@ -1,4 +1,4 @@
-"""Rules of HTTP that hold for each carrier: credentials, methods, heads, and what a fake sends with each response."""
+"""Rules of HTTP that hold for each carrier: credentials, methods, heads, and the fields of every response."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FORM = ("Content-Type", "application/x-www-form-urlencoded")
 # The key (RFC 9110 §11, RFC 6750)
 
 
-def test_scheme_and_field_name_have_no_letter_case(client: Client) -> None:
+def test_letter_case_of_scheme_and_field_name_is_ignored(client: Client) -> None:
     schemes = [("Authorization", scheme) for scheme in ("Bearer", "bearer", "BEARER", "bEaReR", "Bearer  ")]
     for name, scheme in (*schemes, ("authorization", "Bearer"), ("AUTHORIZATION", "Bearer")):
         assert client.send("GET", "/v1/pets", [(name, f"{scheme} {client.petstore.api_key}")]).status == 200
 
 
 @pytest.mark.parametrize("key", ["a", "a=", "ABC-._~+/123==", "0"])
-def test_every_bearer_token_can_be_a_key_and_case_counts(serve: Serve, key: str) -> None:
+def test_every_bearer_token_can_be_a_key_and_its_case_matters(serve: Serve, key: str) -> None:
     client = serve(api_key=key)
     assert client.petstore.headers == {"Authorization": f"Bearer {key}"}
     assert client.list().status == 200
@@ -65,7 +65,7 @@ MISPLACED: list[tuple[str, str, list[tuple[str, str]], str, str]] = [
 ]
 
 
-def test_key_counts_only_as_one_authorization_field(client: Client) -> None:
+def test_key_is_accepted_only_in_one_authorization_field(client: Client) -> None:
     key = client.petstore.api_key
     for method, query, fields, condition, challenge in MISPLACED:
         head = [(name, value.format(key)) for name, value in fields]
@@ -75,7 +75,7 @@ def test_key_counts_only_as_one_authorization_field(client: Client) -> None:
     assert client.list().status == 200
 
 
-def test_error_shows_no_key_wherever_the_client_put_it(serve: Serve) -> None:
+def test_error_masks_a_key_anywhere_in_the_request(serve: Serve) -> None:
     for options in ({}, {"api_key": "a-fixed-key-of-the-team"}):
         client = serve(**options)
         key = client.petstore.api_key
@@ -90,7 +90,7 @@ def test_error_shows_no_key_wherever_the_client_put_it(serve: Serve) -> None:
             assert f"***{key[-4:]}" in response.message
 
 
-def test_wrong_key_comes_before_everything_behind_it_and_after_the_route(client: Client) -> None:
+def test_wrong_key_is_refused_after_a_wrong_route_and_before_other_errors(client: Client) -> None:
     for method, target, fields, body in (
         *(("GET", f"/v1/pets{rest}", [], None) for rest in ("/1", "/absent", "?limit=0", "?x=%")),
         ("HEAD", "/v1/pets?limit=0", [], None),
@@ -117,8 +117,8 @@ def test_wrong_method_is_405_with_allow(client: Client) -> None:
             assert method in response.message
 
 
-def test_connect(client: Client) -> None:
-    """To an authority its method is wrong (RFC 9110 §9.3.6), to a path its target (RFC 9112 §3.2.3)."""
+def test_connect_is_refused(client: Client) -> None:
+    """With an authority the method is wrong (RFC 9110 §9.3.6), with a path the target is wrong (RFC 9112 §3.2.3)."""
     response = client.send("CONNECT", "h.example:443")
     assert (response.status, response.header("Allow")) == (405, PETS)
     response = client.send("CONNECT", "/v1/pets")
@@ -138,7 +138,7 @@ def test_head_has_the_fields_of_get_without_a_body(client: Client) -> None:
         got, head = client.authed("GET", target), client.authed("HEAD", target)
         assert (head.status, head.body, head.fields) == (got.status, b"", got.fields)
         assert head.header("Content-Length") == str(len(got.body))
-    assert client.list().status == 200, "the connection is still in step"
+    assert client.list().status == 200, "the connection still works"
 
 
 def test_options_is_204_with_allow_and_needs_no_key(client: Client) -> None:
@@ -158,7 +158,7 @@ ODD = "bytes=0-0, *, DELETE, gzip, code=404"
 FIELDS = [
     *(("Accept", one) for one in ("text/html", "application/xml;q=1", "*/*", "image/*, application/json;q=0", "")),
     *((name, ODD) for name in ("If-None-Match", "Range", "Accept-Encoding", "X-HTTP-Method-Override", "Prefer")),
-    ("Expect", "100-continue"),  # with nothing to send
+    ("Expect", "100-continue"),  # although the request has no body
 ]
 
 
@@ -183,8 +183,8 @@ def test_date_follows_the_clock_of_the_fake(client: Client) -> None:
     assert str(client.list().header("Date")).endswith(" 9998 23:59:59 GMT")
 
 
-def test_a_large_head_is_served_and_a_hundred_fields(client: Client) -> None:
-    """More are 431 (RFC 6585 §5)."""
+def test_a_large_head_and_a_hundred_fields_are_accepted(client: Client) -> None:
+    """More fields get 431 (RFC 6585 §5)."""
     fields = [("X-Large", "a" * 60_000), *((f"X-{number}", "1") for number in range(80))]
     assert client.authed("GET", "/v1/pets", None, *fields).status == 200
     assert client.get("9" * 16_000).status == 404

@@ -20,11 +20,11 @@ STATUSES = ("available", "pending", "sold")
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 
-# §2: what a NewPet and a Pet are
+# §2: NewPet and Pet
 
 
 @pytest.mark.parametrize("case", data_cases.valid("NewPet"), ids=str)
-def test_valid_new_pet_comes_back_as_it_was_sent(client: Client, case: data_cases.Case) -> None:
+def test_valid_new_pet_is_returned_unchanged(client: Client, case: data_cases.Case) -> None:
     pet = client.created(**case.value)
     assert pet == {"id": pet["id"], **case.value}
     assert client.get(pet["id"]).json() == pet
@@ -42,7 +42,7 @@ def test_invalid_new_pet_is_refused_with_every_rule_it_breaks(client: Client, ca
     assert client.petstore.pets == []
 
 
-def test_ids_are_unique_and_not_given_again(client: Client) -> None:
+def test_ids_are_unique_and_not_assigned_again(client: Client) -> None:
     ids = [client.created(name="Rex", categoryId=1)["id"] for _ in range(20)]
     client.petstore.remove(ids[-1])
     ids.append(client.created(name="Rex", categoryId=1)["id"])
@@ -60,7 +60,7 @@ def test_integers_keep_all_64_bits(client: Client) -> None:
 # §4.1
 
 
-def test_list_is_an_array_of_20_animals_unless_limit_says_otherwise(client: Client) -> None:
+def test_list_has_20_animals_by_default_and_at_most_limit(client: Client) -> None:
     assert client.list().json() == []
     client.petstore.seed_many(3)
     assert client.list("?limit=100").json() == client.petstore.pets
@@ -78,7 +78,7 @@ def test_status_filter_returns_only_animals_with_this_status(client: Client, sta
     assert client.list(f"?limit=3&status={status}").json() == expected[:3]
 
 
-def test_list_follows_what_another_actor_changes(client: Client) -> None:
+def test_list_shows_the_changes_of_another_actor(client: Client) -> None:
     rex = client.created(name="Rex", categoryId=1, status="available")
     client.petstore.update(rex["id"], status="sold", name="Max")
     assert client.list("?status=available").json() == []
@@ -92,7 +92,7 @@ def test_list_follows_what_another_actor_changes(client: Client) -> None:
 
 
 def test_a_repeated_request_sees_each_change(client: Client) -> None:
-    """A response may be cached, and must not outlive what it was made of."""
+    """The fake may cache a response, but must never send a stale one."""
 
     def twice(act: Callable[[], object]) -> Response:
         act()
@@ -124,7 +124,7 @@ def test_a_repeated_request_sees_each_change(client: Client) -> None:
 # §4.2
 
 
-def test_every_offending_part_is_named_at_once(client: Client) -> None:
+def test_one_response_names_every_wrong_part(client: Client) -> None:
     body = b'{"name":5,"categoryId":"x","status":"lost","colour":"red"}'
     response = client.authed("POST", "/v1/pets?limit=1", body, JSON)
     assert response.status == 400
@@ -139,7 +139,7 @@ def test_every_offending_part_is_named_at_once(client: Client) -> None:
     assert all(path in response.message for path in violations)
 
 
-def test_message_suggests_what_may_be_meant(client: Client) -> None:
+def test_message_suggests_the_nearest_name(client: Client) -> None:
     assert "did you mean categoryId?" in client.post(b'{"name":"Rex","category_id":1}').message
     assert "did you mean name?" in client.post(b'{"Name":"Rex","categoryId":1}').message
     assert "did you mean" not in client.post(b'{"name":"Rex","categoryId":1,"category_id":1}').message
@@ -173,7 +173,7 @@ def test_get_is_served_until_the_last_second_before_its_removal(client: Client) 
 
 
 def test_every_operation_requires_a_valid_key(client: Client) -> None:
-    """Malformed ones are in test_http_rules.py."""
+    """For malformed keys see test_http_rules.py."""
     client.petstore.seed()
     for key, condition in (([], "missing_key"), ([("Authorization", "Bearer wrong")], "unknown_key")):
         for method, target, body in (("GET", "/v1/pets", None), ("POST", "/v1/pets", REX), ("GET", "/v1/pets/1", None)):

@@ -1,4 +1,4 @@
-"""Why a request is refused: the status and the code of the error, and the condition and the section in the journal."""
+"""Each cause of a refusal has its status and code in the error, and its condition and section in the journal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client,
     assert client.list().status == 200
 
 
-def test_what_the_client_can_t_help_is_no_violation(client: Client) -> None:
+def test_error_that_the_client_can_t_prevent_is_no_violation(client: Client) -> None:
     petstore = client.petstore
     brief = petstore.issue_key(expires=60)
     petstore.clock.advance(seconds=60)

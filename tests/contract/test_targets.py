@@ -14,12 +14,12 @@ NO_INTEGERS = [
     *("0b1", "five", "true", "null", "5,6", "5;6", "%22" + "5%22", "5%00", "%00"),
     "%D9%A5",  # the Arabic digit five
     "%EF%BC%95",  # the full-width digit five
-    "%C2%B2",  # superscript two: isdigit() says yes, int() no
-    "5%E2%80%8B",  # a zero-width blank
+    "%C2%B2",  # superscript two: isdigit() accepts it, int() does not
+    "5%E2%80%8B",  # a zero-width space
 ]
 TOO_LARGE = ["9223372036854775808", "9" * 21, "9" * 5000]
 TOO_SMALL = ["-9223372036854775809", "-" + "9" * 5000]
-# The queries that break one rule: its path and its name in the journal.
+# Queries that break one rule, by the path and the name of the rule in the journal.
 QUERIES: dict[tuple[str, str], list[str]] = {
     ("query.limit", "type"): [f"limit={text}" for text in ("", "1;status=sold", *NO_INTEGERS)],
     ("query.limit", "maximum"): [f"limit={text}" for text in ("101", *TOO_LARGE)],
@@ -44,7 +44,7 @@ QUERIES: dict[tuple[str, str], list[str]] = {
 
 
 @pytest.mark.parametrize(("path", "rule"), QUERIES)
-def test_invalid_query_is_refused_for_its_rule_alone(client: Client, path: str, rule: str) -> None:
+def test_invalid_query_is_refused_only_for_its_broken_rule(client: Client, path: str, rule: str) -> None:
     for query in QUERIES[path, rule]:
         response = client.list(f"?{query}")
         assert (response.status, client.refusal, client.broken) == (400, "invalid_query", [(path, rule)]), query[:60]
@@ -62,7 +62,7 @@ def test_repeated_parameter_is_refused_with_its_values(client: Client) -> None:
         assert [(one.path, one.rule, one.value) for one in client.last.violations] == [(path, "unique", values)]
 
 
-def test_every_offending_parameter_is_named_at_once_and_shortly(client: Client) -> None:
+def test_one_short_message_names_every_wrong_parameter(client: Client) -> None:
     message = client.list(f"?limit=0&status=lost&{'x' * 2000}={'y' * 2000}&y=%").message
     paths = ("query", "query.limit", "query.status", f"query.{'x' * 60}...")
     assert sorted(client.broken) == list(
@@ -87,7 +87,7 @@ PET_IDS = {"type": [*NO_INTEGERS, *ENCODED], "maximum": TOO_LARGE, "minimum": TO
 
 @pytest.mark.parametrize("rule", PET_IDS)
 def test_pet_id_that_is_no_64_bit_integer_is_404(client: Client, rule: str) -> None:
-    """Encoded slashes and signs stay inside it (gap malformed_pet_id)."""
+    """Encoded slashes and signs are part of the identifier (gap malformed_pet_id)."""
     client.petstore.seed_many([{"id": number} for number in (0, 1, 2, 3, 5, 10)])
     for text in PET_IDS[rule]:
         response = client.get(text)
@@ -124,7 +124,7 @@ def test_unknown_path_is_404_without_a_key_and_no_redirect(client: Client) -> No
     assert client.list().status == 200
 
 
-def test_file_that_browsers_ask_for_is_404_and_no_violation(client: Client) -> None:
+def test_request_of_a_browser_for_its_own_files_is_404_and_no_violation(client: Client) -> None:
     assert [client.send("GET", path).status for path in ("/favicon.ico", "/robots.txt")] == [404, 404]
     assert client.petstore.journal.violations == []
 
@@ -138,7 +138,7 @@ def test_file_that_browsers_ask_for_is_404_and_no_violation(client: Client) -> N
         ("/v1/pets/{petId}", ["/v1/pets/1/owner", "/v1/categories", "/v1/v1/pets", "/v1/store/orders"]),
     ],
 )
-def test_unknown_path_says_what_may_be_meant(client: Client, named: str, targets: list[str]) -> None:
+def test_message_for_an_unknown_path_gives_a_hint(client: Client, named: str, targets: list[str]) -> None:
     for target in targets:
         assert named in client.authed("GET", target).message
 

@@ -1,4 +1,4 @@
-"""The object that a test author holds, at home and from another process: each test here runs over both."""
+"""The object that a test author uses. Each test here runs with it in the same process and in another process."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def stub() -> Iterator[PetStoreMock]:
-    """Give a stub with a control door, for all worlds elsewhere."""
+    """Start a stub with a control door, for all worlds in another process."""
     with PetStoreMock(control=True) as stub:
         yield stub
 
 
 @pytest.fixture(params=["home", "remote"])
 def carrier(request: pytest.FixtureRequest) -> str:
-    """Name where the object is: ``home``, without a listener, or ``remote``; ``listening`` where a test asks for it."""
+    """Return ``home`` (no listener) or ``remote``. A test may also request ``listening``."""
     return str(request.param)
 
 
 @pytest.fixture
 def petstore(carrier: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Give the object; leaving its block verifies it."""
+    """Return the object, and verify it at the end."""
     match carrier:
         case "home":
             home = PetStoreMock()
@@ -43,6 +43,6 @@ def petstore(carrier: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def client(petstore: Any) -> Iterator[Client]:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+def client(petstore: Any) -> Iterator[Client]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
     with Client(petstore) as client:
         yield client

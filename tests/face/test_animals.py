@@ -1,4 +1,4 @@
-"""Animals and keys, as a test author gives and takes them."""
+"""Animals and keys that a test author adds, changes and removes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from tests.client import Client
 
-    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
-# Animals that can't be, and the part that an error names.
+# Invalid animals, and a part of the expected error.
 WRONG: list[tuple[dict[str, Any], str]] = [
     *(({"name": one}, "name") for one in (5, None, "a\ud800", {1}, b"Rex")),
     *(({"categoryId": one}, "categoryId") for one in ("1", 1.0, True)),
@@ -30,7 +30,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_seed_fills_in_what_is_missing_and_the_fields_win(petstore: Face, client: Client) -> None:
+def test_seed_fills_missing_fields_and_keeps_given_ones(petstore: Face, client: Client) -> None:
     rex = petstore.seed(name="Rex", categoryId=1, status="available")
     assert (list(rex), list(rex.values())) == (["id", "name", "categoryId", "status"], [1, "Rex", 1, "available"])
     other = petstore.seed({"name": "Tom", "id": 7}, id=8)
@@ -47,7 +47,7 @@ def test_seed_many_takes_a_count_or_animals(petstore: Face) -> None:
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 11))
 
 
-def test_what_is_left_out_is_plausible_and_the_same_each_time(petstore: Face) -> None:
+def test_missing_fields_get_plausible_and_repeatable_values(petstore: Face) -> None:
     pets = [petstore.seed() for _ in range(50)]
     assert [pet["categoryId"] for pet in pets] == [number % 5 + 1 for number in range(50)]
     assert [pet["name"] for pet in pets[:3]] == ["Rex", "Luna", "Bella"]
@@ -57,7 +57,7 @@ def test_what_is_left_out_is_plausible_and_the_same_each_time(petstore: Face) ->
 
 
 @pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
-def test_an_animal_that_can_t_be_is_refused_at_the_call(petstore: Face, wrong: dict[str, Any], named: str) -> None:
+def test_an_invalid_animal_is_refused_at_the_call(petstore: Face, wrong: dict[str, Any], named: str) -> None:
     rex = petstore.seed(name="Rex")
     calls: list[Callable[[], object]] = [
         lambda: petstore.seed(**wrong),
@@ -67,12 +67,12 @@ def test_an_animal_that_can_t_be_is_refused_at_the_call(petstore: Face, wrong: d
     for call in calls:
         with pytest.raises(PetStoreMockError) as refused:
             call()
-        assert named in str(refused.value) or "id" in wrong, "an update may say that the id stays"
+        assert named in str(refused.value) or "id" in wrong, "update() has another message about an id"
     assert petstore.pets == [rex]
     assert petstore.seed()["id"] == 2, "a refused animal takes no id"
 
 
-def test_every_wrong_field_is_named_and_of_thousands_the_first(petstore: Face) -> None:
+def test_an_error_names_every_wrong_field_up_to_a_limit(petstore: Face) -> None:
     with pytest.raises(PetStoreMockError, match=r"(?s)(?=.*\bcategoryId\b)(?=.*\bname\b)(?=.*\bx\b)"):
         petstore.seed({"name": 1, "categoryId": "1", "x": 2})
     with pytest.raises(PetStoreMockError, match=r"\b2980\b") as refused:
@@ -95,7 +95,7 @@ REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("method", "argument", "options", "named"), REFUSED, ids=range(len(REFUSED)))
-def test_a_call_that_can_t_be_right_is_refused_and_changes_nothing(
+def test_an_invalid_call_is_refused_and_changes_nothing(
     petstore: Face, method: str, argument: object, options: dict[str, object], named: str
 ) -> None:
     rex = petstore.seed()
@@ -104,7 +104,7 @@ def test_a_call_that_can_t_be_right_is_refused_and_changes_nothing(
     assert petstore.pets == [rex]
 
 
-def test_update_and_remove_are_another_actor_s_hand(petstore: Face, client: Client) -> None:
+def test_update_and_remove_act_as_another_actor(petstore: Face, client: Client) -> None:
     petstore.seed_many([{"id": number, "name": "Rex", "categoryId": 1} for number in (5, -1, 3)])
     assert [pet["id"] for pet in petstore.pets] == [-1, 3, 5]
     updated = petstore.update(3, status="sold", name="Max")
@@ -115,7 +115,7 @@ def test_update_and_remove_are_another_actor_s_hand(petstore: Face, client: Clie
     assert [pet["id"] for pet in client.list().json()] == [-1, 5]
 
 
-def test_copies_in_copies_out(petstore: Face) -> None:
+def test_changes_of_given_or_returned_animals_do_not_change_the_store(petstore: Face) -> None:
     given: dict[str, Any] = {"name": "Rex", "categoryId": 1}
     added = petstore.seed(given)
     given["name"] = added["name"] = "changed"
@@ -145,7 +145,7 @@ def test_no_gap_applies_to_seeds(petstore: Face, client: Client) -> None:
     ],
     ids=range(5),
 )
-def test_a_file_that_has_no_animals_is_refused_by_its_path(
+def test_an_error_about_a_file_without_animals_names_its_path(
     petstore: Face, tmp_path: Path, text: str | None, named: str
 ) -> None:
     file = tmp_path / "pets.json"
@@ -156,7 +156,7 @@ def test_a_file_that_has_no_animals_is_refused_by_its_path(
     assert "pets.json" in str(refused.value)
 
 
-def test_a_world_begins_with_a_count_animals_or_a_file(petstore: Face, tmp_path: Path) -> None:
+def test_a_world_starts_with_a_number_a_list_or_a_file_of_animals(petstore: Face, tmp_path: Path) -> None:
     file = tmp_path / "pets.json"
     file.write_text('[{"name": "Rex", "categoryId": 9223372036854775807}, {"id": 9, "status": "sold"}]')
     expected = [
@@ -171,7 +171,7 @@ def test_a_world_begins_with_a_count_animals_or_a_file(petstore: Face, tmp_path:
             assert inner.pets == expected
     with petstore.fresh(seed=300) as inner:
         available = [pet for pet in inner.pets if pet["status"] == "available"]
-        assert len(available) > 100, "an id can't be found by the filter that §4.3 names"
+        assert len(available) > 100, "too many for the filter of §4.3 to find every id"
 
 
 # Keys
@@ -202,7 +202,7 @@ def test_a_key_expires_by_the_clock_of_the_fake(petstore: Face, client: Client) 
 
 
 @pytest.mark.parametrize("key", ["", "a b", "secr\u00e9t", "=secret", "a=b", "a,b", "a\n", 5, b"secret"], ids=ascii)
-def test_a_key_that_no_field_can_carry_is_refused_and_not_shown(petstore: Face, key: Any) -> None:  # noqa: ANN401
+def test_a_key_that_is_no_bearer_token_is_refused_and_not_shown(petstore: Face, key: Any) -> None:  # noqa: ANN401
     with pytest.raises(PetStoreMockError) as elsewhere, petstore.fresh(api_key=key):
         pass
     with pytest.raises(PetStoreMockError, match="6750") as home:

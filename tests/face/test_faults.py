@@ -1,4 +1,4 @@
-"""Which fault meets which request, what it does, and what its handle knows."""
+"""The requests that a fault meets, its effects, and its handle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.client import Client
 from tests.marks import on_a_socket
 
 if TYPE_CHECKING:
-    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 
 def statuses(client: Client, count: int, operation: str = "listPets") -> list[int | None]:
@@ -31,7 +31,7 @@ PLANS: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-def test_a_fault_meets_so_many_requests(petstore: Face, client: Client) -> None:
+def test_options_of_a_fault_select_how_many_requests_it_meets(petstore: Face, client: Client) -> None:
     for plan, expected in PLANS:
         handle = petstore.inject(503, **plan)
         assert (handle.hits, handle.spent) == (0, False)
@@ -40,7 +40,7 @@ def test_a_fault_meets_so_many_requests(petstore: Face, client: Client) -> None:
         petstore.cancel_faults()
 
 
-def test_a_fault_without_an_operation_meets_every_declared_one_and_nothing_else(petstore: Face, client: Client) -> None:
+def test_a_fault_without_an_operation_meets_exactly_the_declared_ones(petstore: Face, client: Client) -> None:
     handle = petstore.inject(503)
     assert [client.status(operation) for operation in ("listPets", "createPet", "getPet")] == [503, 503, 503]
     for method, target, status in (("GET", "/nowhere", 404), ("PUT", "/v1/pets", 405), ("OPTIONS", "/v1/pets", 204)):
@@ -48,7 +48,7 @@ def test_a_fault_without_an_operation_meets_every_declared_one_and_nothing_else(
     assert handle.hits == 3
 
 
-def test_a_fault_never_hides_what_the_client_did_wrong(petstore: Face, client: Client) -> None:
+def test_a_fault_never_hides_a_mistake_of_the_client(petstore: Face, client: Client) -> None:
     """Refused requests use up neither ``after`` nor ``times``."""
     handle = petstore.inject(503, after=1, times=1)
     assert client.status(key="wrong") == 401
@@ -64,11 +64,11 @@ def test_a_rate_limit_comes_before_faults_and_the_first_planned_wins(petstore: F
     first, second = petstore.inject(503, times=1), petstore.inject(500, times=1)
     petstore.inject(502, after=1)
     petstore.inject(500)
-    assert statuses(client, 5) == [503, 500, 500, 502, 429], "after= of the third does not shield from the fourth"
+    assert statuses(client, 5) == [503, 500, 500, 502, 429], "a fault that waits for after= does not block a later one"
     assert (first.hits, second.hits) == (1, 1)
 
 
-# Which of six requests meet it.
+# The operation, the criteria, and which of six requests meet the fault.
 WHERE: list[tuple[str | None, dict[str, Any], str]] = [
     *(("createPet", one, ".X....") for one in ({"name": "Rex"}, {"json": {"categoryId": 1, "name": "Rex"}})),
     ("createPet", {"name": "Rex", "categoryId": 2}, "......"),
@@ -84,7 +84,7 @@ WHERE: list[tuple[str | None, dict[str, Any], str]] = [
 ]
 
 
-def test_where_says_which_requests_meet_the_fault(petstore: Face, client: Client) -> None:
+def test_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: Client) -> None:
     for on, where, expected in WHERE:
         handle = petstore.inject(503, on=on, where=where)
         found = [
@@ -102,21 +102,21 @@ def test_where_says_which_requests_meet_the_fault(petstore: Face, client: Client
         petstore.cancel_faults()
 
 
-def test_where_that_says_no_uses_up_nothing(petstore: Face, client: Client) -> None:
+def test_a_request_that_where_excludes_uses_up_nothing(petstore: Face, client: Client) -> None:
     petstore.inject(503, on="createPet", where={"name": "Rex"}, after=1, times=1)
     assert client.status("createPet", body={"name": "Tom", "categoryId": 1}) == 201
     assert statuses(client, 3, "createPet") == [201, 503, 201]
 
 
 @on_a_socket
-def test_a_sequence_uses_one_a_request_and_is_spent(petstore: Face, client: Client) -> None:
+def test_a_sequence_uses_one_fault_a_request_and_is_spent(petstore: Face, client: Client) -> None:
     handle = petstore.inject(faults.sequence(503, faults.reset(), faults.respond(502, body="")), on="listPets", after=1)
     assert client.status("getPet") == 404
     assert statuses(client, 6) == [200, 503, None, 502, 200, 200]
     assert (handle.hits, handle.spent) == (3, True)
 
 
-def test_a_probability_is_drawn_by_the_random_seed(petstore: Face) -> None:
+def test_the_random_seed_repeats_the_draws_of_a_probability(petstore: Face) -> None:
     def run(random_seed: int) -> list[int | None]:
         with petstore.fresh(random_seed=random_seed) as inner, Client(inner) as client:
             handle = inner.inject(503, probability=0.5)
@@ -131,7 +131,7 @@ def test_a_probability_is_drawn_by_the_random_seed(petstore: Face) -> None:
     assert 10 < run(1).count(503) < 38
 
 
-# What it does
+# Effects
 
 
 @on_a_socket
@@ -154,14 +154,14 @@ def test_a_probability_is_drawn_by_the_random_seed(petstore: Face) -> None:
     ],
     ids=str,
 )
-def test_every_kind_of_fault_meets_its_request_and_the_commit_point_decides_what_is_kept(
+def test_the_commit_point_of_every_kind_of_fault_decides_whether_the_animal_is_kept(
     petstore: Face, client: Client, fault: faults.Fault, status: int | None, at: str
 ) -> None:
     handle = petstore.inject(fault, on="createPet", times=1, at=at)
     try:
         assert client.status("createPet") == status
     except ValueError:
-        assert fault == faults.malformed_chunk(), "what follows the head can't be read"
+        assert fault == faults.malformed_chunk(), "the body can't be read"
     entry = petstore.journal.last
     assert (handle.hits, handle.fault, str(entry.fault)) == (1, fault, str(fault))
     petstore.journal.assert_called("createPet", times=1, fault=fault.kind)
@@ -175,7 +175,7 @@ CODES = """
 """
 
 
-def test_a_status_alone_carries_the_error_body_and_its_phrase(petstore: Face, client: Client) -> None:
+def test_a_fault_with_only_a_status_has_the_error_body_of_its_status(petstore: Face, client: Client) -> None:
     for status, code in zip(STATUSES, CODES.split(), strict=True):
         petstore.inject(status, on="listPets", off_contract=True, times=1)
         response = client.bare("GET", "/v1/pets", list(petstore.headers.items()))
@@ -217,7 +217,7 @@ def test_a_response_of_a_fault_has_its_own_body_and_fields(petstore: Face, clien
 
 
 def test_an_injected_404_looks_like_a_real_one_and_head_has_no_body(petstore: Face, client: Client) -> None:
-    """Else a client could tell the two apart by the signs of the deprecation (§9)."""
+    """Otherwise a client could recognise the injected 404, which would lack the signs of deprecation (§9)."""
     petstore.clock.freeze()
     real = client.get(9)
     petstore.inject(404, on="getPet")
@@ -231,12 +231,12 @@ def test_an_injected_404_looks_like_a_real_one_and_head_has_no_body(petstore: Fa
 # Before and after the commit
 
 
-def test_after_the_commit_uses_up_nothing_where_nothing_is_committed(petstore: Face, client: Client) -> None:
+def test_a_fault_after_the_commit_ignores_requests_that_commit_nothing(petstore: Face, client: Client) -> None:
     handle = petstore.inject(503, at="after_commit", after=1, times=1)
     assert [client.status(), client.status("getPet"), client.status("createPet", body={"name": 1})] == [200, 404, 400]
     assert handle.hits == 0
     petstore.inject(500, on="createPet", after=1, times=1)
-    assert statuses(client, 4, "createPet") == [201, 500, 503, 201], "one before the commit keeps it waiting"
+    assert statuses(client, 4, "createPet") == [201, 500, 503, 201], "an uncommitted request does not count"
 
 
 def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Client) -> None:
@@ -252,7 +252,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
 
 
 @pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
-def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str, kept: int) -> None:
+def test_a_reset_releases_a_held_response(petstore: Face, client: Client, at: str, kept: int) -> None:
     petstore.inject(faults.delay(600), on="createPet", at=at)
     thread = threading.Thread(target=client.status, args=["createPet"])
     thread.start()
@@ -277,7 +277,7 @@ def test_a_cancelled_fault_meets_no_request_and_need_not_fire(petstore: Face, cl
     petstore.verify()
 
 
-def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client: Client) -> None:
+def test_a_block_cancels_its_fault_and_fails_if_it_never_fired(petstore: Face, client: Client) -> None:
     with petstore.inject(503) as handle:
         assert client.status() == 503
     assert (client.status(), handle.hits) == (200, 1)
@@ -296,11 +296,11 @@ def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client
     assert client.status() == 200
     with pytest.raises(VerificationError) as failure:
         petstore.verify()
-    assert str(handle) in str(failure.value), "an error in the block is not hidden: it is reported later"
+    assert str(handle) in str(failure.value), "the error of the block is not hidden, and the fault is reported later"
     petstore.cancel_faults()
 
 
-def test_a_fault_that_fired_too_rarely_fails_as_one_that_never_fired(petstore: Face, client: Client) -> None:
+def test_a_fault_that_fired_too_rarely_fails_the_verification(petstore: Face, client: Client) -> None:
     for fault, rule in ((503, {"times": 2}), (faults.sequence(503, 502), {})):
         petstore.inject(fault, on="listPets", **rule)
         client.status()
@@ -313,7 +313,7 @@ def test_a_fault_that_fired_too_rarely_fails_as_one_that_never_fired(petstore: F
     petstore.verify()
 
 
-def test_a_handle_of_before_a_reset_touches_nothing_that_came_after(petstore: Face, client: Client) -> None:
+def test_a_handle_from_before_a_reset_does_not_affect_later_faults(petstore: Face, client: Client) -> None:
     old = petstore.inject(503, on="listPets")
     assert client.status() == 503
     petstore.reset()
@@ -322,7 +322,7 @@ def test_a_handle_of_before_a_reset_touches_nothing_that_came_after(petstore: Fa
     assert (client.status(), old.hits, new.id) == (500, 1, 1)
 
 
-def test_a_handle_reads_as_the_call_and_shows_no_key(petstore: Face) -> None:
+def test_the_text_of_a_handle_is_its_call_and_shows_no_key(petstore: Face) -> None:
     options = "on='createPet', times=2, after=1, where={'name': 'Rex'}, at='after_commit', probability=0.5"
     handle = petstore.inject(
         faults.reset(), on="createPet", times=2, after=1, where={"name": "Rex"}, at="after_commit", probability=0.5
@@ -357,7 +357,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
-def test_inject_refuses_what_can_t_be_right(petstore: Face, client: Client, wrong: dict[str, Any], named: str) -> None:
+def test_inject_refuses_wrong_arguments(petstore: Face, client: Client, wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(PetStoreMockError) as refused:
         petstore.inject(**{"fault": 503, **wrong})
     assert named in str(refused.value).replace("'", "")

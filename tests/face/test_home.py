@@ -1,4 +1,4 @@
-"""What only an object in the test's own process has: options, ``when=``, the application, expectations, notes."""
+"""Features of an object in the test's own process: options, ``when=``, the application, expectations, notes."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
-def test_an_option_that_can_t_be_right_is_refused(wrong: dict[str, Any], named: str) -> None:
+def test_a_wrong_option_is_refused(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(PetStoreMockError) as refused:
         PetStoreMock(**wrong)
     assert named in str(refused.value)
 
 
-def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
+def test_it_listens_only_within_its_block(petstore: PetStoreMock) -> None:
     with petstore:
         assert petstore.url.startswith("http://127.0.0.1:")
         assert petstore.url.endswith("/v1")
         with petstore.fresh() as inner:
             inner.stop()
-            assert inner.url == petstore.url, "a fresh world leaves the listener alone"
+            assert inner.url == petstore.url, "a fresh world does not stop the listener"
         with Client(petstore) as client:
             assert client.list().status == 200
         address = petstore.url
@@ -72,14 +72,14 @@ def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
     petstore.stop()
 
 
-def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStoreMock) -> None:
+def test_each_carrier_shows_an_animal_that_a_client_adds(petstore: PetStoreMock) -> None:
     with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
         one.create(name="Rex", categoryId=1)
         assert two.list().json() == three.list().json() == petstore.pets
         assert [entry.operation for entry in petstore.journal] == ["createPet", "listPets", "listPets"]
 
 
-def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
+def test_fresh_of_a_subclass_keeps_its_class_and_attributes() -> None:
     class Helpful(PetStoreMock):
         def __init__(self, species: str) -> None:
             super().__init__(seed=3)
@@ -89,7 +89,7 @@ def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
         assert (type(inner), inner.species, inner.pets) == (Helpful, "cat", [])
 
 
-def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -> None:
+def test_keys_identify_nested_worlds(petstore: PetStoreMock, client: Client) -> None:
     with petstore.fresh(seed=3) as inner, inner.fresh(seed=4) as innermost:
         worlds = {0: petstore, 3: inner, 4: innermost}
         for count, world in worlds.items():
@@ -97,10 +97,10 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -
             assert len(response.json()) == count
         assert [len(world.journal) for world in worlds.values()] == [1, 1, 1]
         client.status(key="unknown")
-        assert [len(world.journal) for world in worlds.values()] == [1, 1, 2], "it is the innermost one's"
+        assert [len(world.journal) for world in worlds.values()] == [1, 1, 2], "the innermost world gets it"
         left = innermost.api_key
     assert client.status(key=left) == 401
-    assert len(petstore.journal) == 1, "a key of a world that is over is a leak, and no request of this one"
+    assert len(petstore.journal) == 1, "a request with the key of an ended world is a leak"
     with pytest.raises(PetStoreMockError), petstore.fresh(api_key=petstore.api_key):
         pass
 
@@ -108,9 +108,7 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -
 # when=
 
 
-def test_when_gets_the_request_and_uses_up_nothing_where_it_or_where_says_no(
-    petstore: PetStoreMock, client: Client
-) -> None:
+def test_when_gets_the_request_and_a_mismatch_uses_up_nothing(petstore: PetStoreMock, client: Client) -> None:
     seen = []
 
     def wanted(request: ApiRequest) -> bool:
@@ -137,17 +135,17 @@ def test_a_when_that_raises_lets_the_request_pass_and_fails_the_verification(
     assert str(handle) in str(failure.value)
 
 
-def test_a_when_may_ask_and_steer_the_fake(petstore: PetStoreMock, client: Client) -> None:
+def test_a_when_may_send_requests_and_control_the_fake(petstore: PetStoreMock, client: Client) -> None:
     """Its own requests may meet the same fault, and a fault that it cancels meets no request."""
-    asked: list[int | None] = []
+    sent: list[int | None] = []
 
-    def asks(_: ApiRequest) -> bool:
-        if not asked:
-            asked.append(None)
-            asked[0] = client.status()
+    def sends(_: ApiRequest) -> bool:
+        if not sent:
+            sent.append(None)
+            sent[0] = client.status()
         return True
 
-    handle = petstore.inject(503, when=asks, times=1)
+    handle = petstore.inject(503, when=sends, times=1)
     client.status()
     assert (handle.hits, client.status()) == (1, 200)
 
@@ -169,7 +167,7 @@ def test_a_when_may_ask_and_steer_the_fake(petstore: PetStoreMock, client: Clien
 
 def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="when"):
-        petstore.inject(503, when=1)  # type: ignore[arg-type]  # the mistake that is meant
+        petstore.inject(503, when=1)  # type: ignore[arg-type]  # the mistake under test
 
 
 # Without a socket
@@ -188,7 +186,7 @@ def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(petstore:
         petstore.reset()
 
 
-def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
+def test_a_stop_releases_a_held_response_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
     petstore.inject(faults.delay(600), on="createPet")
     statuses: list[int | None] = []
     thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
@@ -203,7 +201,7 @@ def test_a_stop_lets_a_held_response_go_and_commits_nothing(petstore: PetStoreMo
 # Notes
 
 
-def test_each_mock_leaves_a_note_of_its_own() -> None:
+def test_each_mock_adds_its_own_note() -> None:
     def test() -> None:
         with PetStoreMock() as outer, PetStoreMock() as inner, inner.fresh() as fresh:
             urls.extend([outer.url, inner.url])
@@ -227,7 +225,7 @@ class FrozenError(Exception):
 @pytest.mark.parametrize(
     "ending", [KeyboardInterrupt(), SystemExit(), GeneratorExit(), FrozenError("as it is")], ids=repr
 )
-def test_what_takes_no_note_leaves_as_it_came(ending: BaseException) -> None:
+def test_an_exception_that_takes_no_note_stays_unchanged(ending: BaseException) -> None:
     with pytest.raises(type(ending)) as caught, PetStoreMock():
         raise ending
     assert caught.value is ending
@@ -238,7 +236,7 @@ def test_what_takes_no_note_leaves_as_it_came(ending: BaseException) -> None:
 
 
 def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> None:
-    """Over each carrier, and through JSON."""
+    """It holds over each carrier, and for a fault that was read from JSON."""
     fault = faults.respond(200, json=[], headers={"Set-Cookie": ["a=1", "b=2"], "Vary": "Accept"})
     assert faults.coerce(json.loads(json.dumps(fault.to_data()))) == fault
     assert "a=1" not in str(fault)
@@ -251,7 +249,7 @@ def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> N
 
 
 @pytest.mark.parametrize("headers", [{"A": ["b\n"]}, {"A": [["b"]]}, {"Connection": ["close"]}, {"A": None}], ids=str)
-def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) -> None:
+def test_a_field_in_a_list_follows_the_same_rules(headers: dict[str, Any]) -> None:
     with pytest.raises(PetStoreMockError, match=r"expected (a header field that HTTP allows|no Connection)"):
         faults.respond(200, headers=headers)
 
@@ -260,10 +258,10 @@ def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "name", ["self", "journal", "clock", "app", "asgi", "httpserver", "handle", "snapshot", "block"]
 )
-def test_what_lives_in_its_process_says_what_to_hand_over(
+def test_an_object_that_can_t_be_copied_names_the_text_to_pass(
     petstore: PetStoreMock, name: str, through: Callable[[object], object]
 ) -> None:
-    """A spawned process, or Django's setUpTestData, would copy it."""
+    """A spawned process or Django's setUpTestData would copy the object."""
     made = {"self": petstore, "handle": petstore.inject(503), "snapshot": petstore.snapshot()}
     found = {**made, "block": petstore.expect_violation()}.get(name) or getattr(petstore, name)
     with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):

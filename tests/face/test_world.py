@@ -1,4 +1,4 @@
-"""A world of a test: verification, reset, snapshot, fresh, behaviour and clock."""
+"""The world of a test: verification, reset, snapshot, fresh, behaviour and clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.marks import on_a_socket
 if TYPE_CHECKING:
     from pathlib import Path
 
-    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 WRONG = {"name": "Rex", "categoryId": "1"}
 
@@ -29,8 +29,8 @@ def problems(petstore: Face) -> list[str]:
 # Verification
 
 
-def test_verify_names_a_fault_that_never_fired_each_time(petstore: Face, client: Client) -> None:
-    client.list("?x=1")  # a violation alone is no problem of a world that is not strict
+def test_every_verify_reports_a_fault_that_never_fired(petstore: Face, client: Client) -> None:
+    client.list("?x=1")  # a violation is a problem only in a strict world
     petstore.inject(500, times=1)
     client.status()
     petstore.inject(500)
@@ -43,7 +43,7 @@ def test_verify_names_a_fault_that_never_fired_each_time(petstore: Face, client:
         petstore.cancel_faults()
 
 
-def test_the_reasons_why_a_fault_never_fired_differ(petstore: Face, client: Client) -> None:
+def test_each_cause_of_an_unfired_fault_has_its_own_reason(petstore: Face, client: Client) -> None:
     def reason(query: str | None, *plans: dict[str, Any]) -> str:
         for plan in plans:
             petstore.inject(503, **{"on": "listPets", "times": 1, **plan})
@@ -72,7 +72,7 @@ def test_a_strict_world_reports_violations(petstore: Face) -> None:
         strict.inject(500, times=1)
         with pytest.raises(VerificationError) as failure:
             strict.verify()
-        assert type(failure.value) is VerificationError, "more than violations"
+        assert type(failure.value) is VerificationError, "not every problem is a violation"
         strict.cancel_faults()
         with pytest.raises(ContractViolationError):
             strict.verify()
@@ -80,7 +80,7 @@ def test_a_strict_world_reports_violations(petstore: Face) -> None:
         strict.verify()
 
 
-def test_expected_violations_are_excused(petstore: Face) -> None:
+def test_expected_violations_pass_the_verification(petstore: Face) -> None:
     with petstore.fresh(strict=True) as strict, Client(strict) as client:
         client.list()
         with strict.expect_violation("categoryId"):
@@ -95,13 +95,13 @@ def test_expected_violations_are_excused(petstore: Face) -> None:
         strict.verify()
 
 
-def test_an_expected_violation_that_never_came_fails(petstore: Face, client: Client) -> None:
-    client.list("?limit=0&x=0")  # before the block: does not count
+def test_an_expected_violation_that_never_happens_fails(petstore: Face, client: Client) -> None:
+    client.list("?limit=0&x=0")  # this violation precedes the block, so it does not count
     for pattern, target in (
         (None, "/v1/pets"),
         (r"query\.limit", "/v1/pets?x=1"),
         ("x", "/v1/pets/9"),
-        ("limit", "/v1/pets?foo=3"),  # the message names it, as one that exists
+        ("limit", "/v1/pets?foo=3"),  # the message names limit only as a known parameter
     ):
         with pytest.raises(VerificationError), petstore.expect_violation(pattern):
             client.authed("GET", target)
@@ -128,11 +128,11 @@ def test_problems_before_a_reset_are_reported_once_and_show_no_key(petstore: Fac
             assert problems(strict) != []
         client.list("?limit=1000")
         strict.reset()
-        assert len(problems(strict)) == 1, "a violation like a reported one is a problem of its own"
+        assert len(problems(strict)) == 1, "a repeated violation is a new problem"
         for _ in range(120):
             client.list("?limit=1000")
             strict.reset()
-        assert len(problems(strict)) == 100, "of many the first are reported"
+        assert len(problems(strict)) == 100, "only the first problems are kept"
 
 
 def test_a_failure_in_a_block_gets_the_journal_as_a_note(petstore: Face) -> None:
@@ -150,7 +150,7 @@ def test_a_failure_in_a_block_gets_the_journal_as_a_note(petstore: Face) -> None
     assert str(caught.value) not in note
 
 
-# Going back
+# Reset and snapshots
 
 
 def test_reset_returns_to_the_starting_state(petstore: Face) -> None:
@@ -176,7 +176,7 @@ def test_reset_returns_to_the_starting_state(petstore: Face) -> None:
             inner.reset()
 
 
-def test_restore_repeats_what_was_drawn(petstore: Face) -> None:
+def test_restore_repeats_random_draws(petstore: Face) -> None:
     for assignment in ("sequential", "sparse", "random_int64", "beyond_2_53"):
         petstore.configure(id_assignment=assignment)
         petstore.seed()
@@ -212,7 +212,7 @@ def test_restore_returns_to_a_snapshot(petstore: Face, client: Client) -> None:
     assert [client.status(key=key) for key in (revoked, later)] == [401, 401]
     petstore.reset()
     petstore.restore(snapshot)
-    assert client.status(key=kept) == 200, "a reset had revoked it"
+    assert client.status(key=kept) == 200, "restore() revives the key that the reset revoked"
     for wrong in ({}, None, object()):
         with pytest.raises(PetStoreMockError, match="snapshot"):
             petstore.restore(wrong)
@@ -234,7 +234,7 @@ def test_a_fresh_world_is_empty_and_independent(petstore: Face, client: Client) 
 
 def test_a_fresh_world_takes_options_and_verifies_at_its_end(petstore: Face) -> None:
     options = {"seed": 1, "behaviour": "hostile", "at": "2030-12-06", "api_key": "own-key", "random_seed": 3}
-    for _ in range(2):  # a fixed key is free again after its world
+    for _ in range(2):  # a fixed key is free again after its world has ended
         with petstore.fresh(**options) as inner:
             assert (inner.api_key, len(inner.pets), inner.behaviour.list_order) == ("own-key", 1, "arbitrary")
             assert inner.clock.moment.date() == date(2030, 12, 6)
@@ -255,7 +255,7 @@ def test_a_fresh_world_may_be_a_mutant(petstore: Face) -> None:
             inner.reset()
             assert len(client.list("?status=pending").json()) == 1
         with inner.fresh(seed=1) as same, Client(same) as client:
-            assert client.list("?status=pending").json() == same.pets, "it is a mutant, too"
+            assert client.list("?status=pending").json() == same.pets, "the inner world is a mutant, too"
 
 
 # Behaviour
@@ -292,12 +292,12 @@ MIDNIGHT = datetime(2030, 12, 6, tzinfo=UTC)
 
 MOMENTS: list[Any] = [
     *("2030-12-06", "2030-12-06T00:00:00", "2030-12-06T01:00:00+01:00", "2030-12-06T00:00:00Z", date(2030, 12, 6)),
-    datetime(2030, 12, 6),  # noqa: DTZ001  # no zone is the case
+    datetime(2030, 12, 6),  # noqa: DTZ001  # the case without a zone
     datetime(2030, 12, 6, 2, tzinfo=timezone(timedelta(hours=2))),
 ]
 
 
-def test_the_clock_travels_and_stands(petstore: Face) -> None:
+def test_a_frozen_clock_travels_and_advances(petstore: Face) -> None:
     clock = petstore.clock
     clock.freeze()
     for when in MOMENTS:
@@ -309,7 +309,7 @@ def test_the_clock_travels_and_stands(petstore: Face) -> None:
     assert clock.moment == MIDNIGHT
 
 
-def test_the_clock_runs_on_after_it_travelled(petstore: Face) -> None:
+def test_a_running_clock_runs_on_after_travel_to(petstore: Face) -> None:
     petstore.clock.travel_to("2030-12-06")
     first = petstore.clock.now()
     while petstore.clock.now() == first:
@@ -332,7 +332,7 @@ NO_STEPS: list[dict[str, Any]] = [
 ]
 
 
-def test_a_moment_or_a_step_out_of_the_years_of_http_is_refused(petstore: Face) -> None:
+def test_a_moment_or_a_step_outside_the_years_of_http_dates_is_refused(petstore: Face) -> None:
     before = petstore.clock.now()
     for moment in NO_MOMENTS:
         with pytest.raises(PetStoreMockError):
@@ -343,7 +343,7 @@ def test_a_moment_or_a_step_out_of_the_years_of_http_is_refused(petstore: Face) 
     assert 0 <= petstore.clock.now() - before < 30
 
 
-# The rest
+# Other calls
 
 
 @on_a_socket
@@ -356,13 +356,13 @@ def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
 
 
 @on_a_socket
-def test_its_interface_document_names_its_address(petstore: Face) -> None:
+def test_openapi_names_the_address_of_the_fake(petstore: Face) -> None:
     document = petstore.openapi()
     assert document["servers"][0]["url"] == petstore.url
     assert {"/pets", "/pets/{petId}"} <= document["paths"].keys()
 
 
-def test_a_service_without_tls_has_no_authority(petstore: Face) -> None:
+def test_a_service_without_tls_has_no_certificate_authority(petstore: Face) -> None:
     with pytest.raises(PetStoreMockError, match=r"TLS|process"):
         _ = petstore.tls
     with pytest.raises(PetStoreMockError, match="TLS"):

@@ -1,4 +1,4 @@
-"""Pure parts of the core: time, names, options, rules of faults, randomness. The face shows what they add up to."""
+"""Parts of the core: time, names, options, faults, randomness. tests/face covers them together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from petstore_mock.interface.table import OPERATIONS
 DAY = 86_400.0
 
 
-def test_time_travels_moves_and_stands_in_this_order() -> None:
+def test_time_travels_then_moves_then_freezes() -> None:
     now = Time()
     now.change(moment=10 * DAY, step={"days": 1, "hours": 12}, freeze=True)
     assert (now.now(), now.date) == (11.5 * DAY, b"Mon, 12 Jan 1970 12:00:00 GMT")
@@ -54,11 +54,11 @@ def test_own_options_of_a_test_win_over_those_of_the_session() -> None:
 
 
 @pytest.mark.parametrize(("status", "names"), [(404, ["getPet"]), (400, ["createPet"]), (503, list(OPERATIONS))])
-def test_status_is_for_the_operations_that_declare_it(status: int, names: list[str]) -> None:
+def test_status_is_allowed_on_the_operations_that_declare_it(status: int, names: list[str]) -> None:
     assert operations_of(coerce(status)) == names
 
 
-def test_plan_forgets_spent_faults_before_others() -> None:
+def test_plan_drops_spent_faults_before_others() -> None:
     plan = FaultPlan(RLock(), deque())
     first = plan.add(FaultHandle(fault=coerce(503), times=1))
     assert plan.choose("before_commit", None, Store().random) is first.fault
@@ -66,7 +66,7 @@ def test_plan_forgets_spent_faults_before_others() -> None:
     assert plan.every == plan.in_force == lasting
 
 
-def test_draws_repeat_from_a_copy_on() -> None:
+def test_copy_repeats_random_draws() -> None:
     store = Store(7)
     store.random().random()
     copy = store.copy()
@@ -78,7 +78,7 @@ def test_each_operation_has_an_executor() -> None:
     assert EXECUTORS.keys() == OPERATIONS.keys()
 
 
-def test_route_is_worked_out_once() -> None:
+def test_route_is_cached() -> None:
     rules = rules_for(Behaviour())
     route = rules.route("GET", "/v1/pets?status=sold")
     assert route is rules.route("GET", "/v1/pets?status=sold")

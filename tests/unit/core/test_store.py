@@ -1,4 +1,4 @@
-"""The store: rows and their index, pages, ids, visibility, copies."""
+"""The store: animals and their index, pages, ids, visibility, copies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def filled(*pets: dict[str, Any]) -> Store:
 
 
 @given(st.lists(st.tuples(st.integers(1, 12), st.sampled_from([*STATUSES, "gone"]))))
-def test_index_is_that_of_the_rows(changes: list[tuple[int, str | None]]) -> None:
+def test_index_matches_the_animals(changes: list[tuple[int, str | None]]) -> None:
     store, model = Store(), dict[int, dict[str, Any]]()
     for pet_id, status in changes:
         if status == "gone":
@@ -40,7 +40,7 @@ def test_index_is_that_of_the_rows(changes: list[tuple[int, str | None]]) -> Non
         assert list(store.ids([("status", status)])) == wanted
 
 
-def test_several_filters_select_their_common_animals() -> None:
+def test_several_filters_select_the_animals_that_match_all() -> None:
     store = filled(pet(1, "sold"), pet(2, "sold"), pet(3))
     assert list(store.ids([("status", "sold"), ("status", "sold")])) == [1, 2]
     assert list(store.ids([("status", "sold"), ("status", "pending")])) == []
@@ -52,7 +52,7 @@ def test_page_has_the_order_of_the_ids() -> None:
     assert store.page([]) == b"[]"
 
 
-def test_id_is_given_once() -> None:
+def test_id_is_assigned_once() -> None:
     store = filled(pet(5))
     store.remove(5)
     assert store.free_id(lambda last, _draw: last + 1) == 6
@@ -64,7 +64,7 @@ def test_taken_or_too_large_id_is_replaced() -> None:
     assert store.free_id(lambda _last, _draw: 2**63) < 2**63
 
 
-def test_hidden_animal_shows_from_its_turn_on() -> None:
+def test_hidden_animal_is_visible_from_its_turn_on() -> None:
     store = filled(pet(1))
     store.hide(1, 1)
     shown = []
@@ -74,7 +74,7 @@ def test_hidden_animal_shows_from_its_turn_on() -> None:
     assert shown == [False, True, True]
 
 
-def test_copy_keeps_its_animals_and_what_is_hidden() -> None:
+def test_copy_keeps_its_animals_and_its_hidden_ids() -> None:
     store = filled(pet(1, "sold"))
     store.hide(1, 1)
     copy = store.copy()
@@ -86,10 +86,10 @@ def test_copy_keeps_its_animals_and_what_is_hidden() -> None:
     assert (copy.last, copy.hides(1), store.hides(1)) == (1, True, False)
 
 
-def test_every_change_drops_the_kept_responses() -> None:
+def test_every_change_drops_the_cached_responses() -> None:
     store = filled(pet(1))
     for change in (lambda: store.put(pet(2)), lambda: store.remove(2)):
-        store.responses["route"] = object()  # type: ignore[assignment]  # the store does not look at it
+        store.responses["route"] = object()  # type: ignore[assignment]  # the store never reads it
         change()
         assert not store.responses
     store.responses["route"] = object()  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""To which world a request belongs, and which requests leak."""
+"""The world of each request, and requests that leak."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def worlds_of(**options: object) -> Worlds:
     return Worlds(World(Host(), options))
 
 
-def ask(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
+def send(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
     fields = Fields([(b"Authorization", f"Bearer {key}".encode())])
     response: Response = worlds.handle(ApiRequest("GET", target, fields))  # type: ignore[assignment]  # no fault defers it
     return response.status
@@ -29,7 +29,7 @@ def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
     world.renew("test_a")
     of_a = world.key
     world.renew("test_b", seed=2, strict=True)
-    assert (ask(worlds, world.key), ask(worlds, of_a), ask(worlds, first)) == (200, 401, 401)
+    assert (send(worlds, world.key), send(worlds, of_a), send(worlds, first)) == (200, 401, 401)
     assert [leak.owner for leak in worlds.leaks] == ["test_a", "an earlier world"]
     assert (world.journal.total, len(world.store), world.verification.strict) == (1, 2, True)
 
@@ -40,7 +40,7 @@ def test_world_of_an_earlier_test_gets_only_requests_with_its_key() -> None:
     worlds.push(kept)
     worlds.default.renew("test_b")
     worlds.bring_forward(worlds.default)
-    assert (ask(worlds, "unknown"), ask(worlds, kept.key)) == (401, 200)
+    assert (send(worlds, "unknown"), send(worlds, kept.key)) == (401, 200)
     assert (worlds.current.journal.total, kept.journal.total) == (1, 1)
 
 
@@ -48,9 +48,9 @@ def test_shared_key_belongs_to_the_world_of_the_address() -> None:
     worlds = worlds_of(api_key="team")
     worlds.make("one", {"api_key": "team", "seed": 1})
     one = worlds.find("one")
-    assert (ask(worlds, "team", "/w/one/v1/pets"), ask(worlds, "team")) == (200, 200)
+    assert (send(worlds, "team", "/w/one/v1/pets"), send(worlds, "team")) == (200, 200)
     assert (one.journal.total, worlds.default.journal.total) == (1, 1)
     worlds.end(one)
     targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
-    assert [ask(worlds, "team", target) for target in targets] == [404, 404, 200]
+    assert [send(worlds, "team", target) for target in targets] == [404, 404, 200]
     assert [(leak.owner, leak.by_key) for leak in worlds.leaks] == [("one", False)]
