@@ -140,7 +140,8 @@ class Rules:
         for name, given in values.items():
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
             if name in names and text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
+                words, path = "must be given only once", f"query.{name}"
+                violations.append(Violation(path, "unique", words, given, operation.subject(path)))
             elif name in names:
                 texts[name] = text
             elif self.policies.unknown_query:
@@ -188,7 +189,8 @@ def _no_route(condition: str, detail: str, allow: str = "") -> Route:
 
 def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
     name = operation.parameters_schema
-    return [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
+    found = [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
+    return [replace(one, subject=operation.subject(one.path)) for one in found]
 
 
 def door_hint(path: str) -> str:
