@@ -101,6 +101,13 @@ _BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries 
 _one_at_a_time: Final = Lock()
 
 
+class _Mark(Warning):
+    """Is never warned of: a filter that is set a second time moves to the front of the list, before this one's."""
+
+
+_MARK: Final = ("ignore", None, _Mark, None, 0)
+
+
 class Watch:
     """Observes the process of a client, from its creation until :meth:`end`: output, settings, threads.
 
@@ -119,6 +126,7 @@ class Watch:
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
             self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
+            self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             for name in ("stdout", "stderr"):
                 self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
@@ -142,9 +150,11 @@ class Watch:
         """Restore the program, and return the names of the settings that changed."""
         if not self._is_open:
             return []
+        now = _settings()
         self._replaced.close()
         imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
-        now = _settings()
+        if imported:
+            _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
             with suppress(Exception):  # a signal may belong to another language, or this is not the main thread
