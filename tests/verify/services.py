@@ -91,7 +91,8 @@ class Turn:
     def __init__(self, environ: dict[str, Anything], sent: bytes) -> None:
         path = environ["PATH_INFO"].removeprefix("/v1")
         names = {("GET", "/pets"): "list", ("POST", "/pets"): "create"}
-        self.name = names.get((environ["REQUEST_METHOD"], path), "get")
+        method = environ["REQUEST_METHOD"]
+        self.name = names.get((method, path), str(method).lower())
         self.environ, self.query = environ, str(environ["QUERY_STRING"])
         self.sent = json.loads(sent) if sent.startswith(b"{") and sent.endswith(b"}") else None
         self.status = 0
