@@ -189,7 +189,9 @@ def _no_route(condition: str, detail: str, allow: str = "") -> Route:
 
 def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
     name = operation.parameters_schema
-    found = [] if schemas.is_valid(name)(given) else schemas.violations(schemas.schema(name), given, location)
+    if schemas.is_valid(name)(given):
+        return []
+    found = schemas.violations(schemas.schema(name), given, location)
     return [replace(one, subject=operation.subject(one.path)) for one in found]
 
 

@@ -171,7 +171,7 @@ def _of_message(seen: Seen, history: History) -> Iterator[Look]:
     is_json = seen.document is not NO_JSON
     is_called_json = seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
     coding = seen.header("Content-Encoding") if not is_json else ""
-    if seen.is_success and seen.status != 204 and seen.probe.expected not in _STATUSES:
+    if seen.is_success and seen.status != 204 and seen.operation.response and seen.probe.expected not in _STATUSES:
         cause = "coding" if coding else _cause(seen, history)
         words = f"no coding, since identity was asked for; it is {coding}" if coding else ""
         yield Look("1-json-body", is_json, words, cause)
@@ -219,7 +219,9 @@ def _of_status(seen: Seen, history: History) -> Iterator[Look]:
         # A service may refuse the names and categories of the tool.
         is_told = seen.effect != "creates" or history.accepts_plain
         if seen.is_success or (seen.is_refusal and is_told and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
-            yield Look(probe.shows, seen.is_success, "the value to be accepted")
+            sent = {name for name, rules in properties("Pet").items() if name in seen.sent and "enum" in rules}
+            values = [f"{name} {seen.sent[name]}" for name in sorted(sent)]
+            yield Look(probe.shows, seen.is_success, "the value to be accepted", ", ".join(values))
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
         is_told = wanted != 400 or history.accepts_plain
@@ -249,9 +251,9 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     is_of_value = seen.is_refusal and ("?" in seen.probe.target or seen.effect == "creates")
     if is_of_value or seen.is_removed or seen.status in _KEYS_AND_LIMITS:
         return False
-    if seen.effect == "reads":
+    if seen.effect in {"reads", "changes", "removes"}:
         before, after = history.around(int(seen.pet_id), seen.number)
-        return bool(before) and (seen.status not in _ELSEWHERE or bool(after))
+        return bool(before) and (seen.status not in _ELSEWHERE or bool(after) or seen.operation.commits)
     return seen.effect != "lists" or seen.status not in _ELSEWHERE
 
 

@@ -47,6 +47,12 @@ def broken(verdict: Verdict) -> dict[str, str]:
     return {clause.id: clause.detail for clause in verdict.broken}
 
 
+def removed_ids(petstore: PetStoreMock) -> set[int]:
+    """Return the ids of the animals that requests removed."""
+    done = [one for one in petstore.journal if one.method == "DELETE" and one.status == 204]
+    return {int(one.path.rpartition("/")[2]) for one in done}
+
+
 class _Quiet(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 

@@ -15,6 +15,15 @@ from petstore_mock.interface.openapi import openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
 from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
 
+# What a method may do (RFC 9110 §9.3).
+EFFECTS = {
+    "GET": {"lists", "reads"},
+    "POST": {"creates"},
+    "PUT": {"changes"},
+    "PATCH": {"changes"},
+    "DELETE": {"removes"},
+}
+
 
 def test_routes_follow_the_operations() -> None:
     pets, pet = ROUTES
@@ -35,6 +44,8 @@ def test_rows_name_properties_of_the_schemas() -> None:
     for operation in OPERATIONS.values():
         assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
         assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
+        assert [one.name for one in operation.query_parameters if not one.filters] in ([], ["limit"])
+        assert operation.effect in EFFECTS[operation.method]
     for name, field in FIELDS.items():
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 
