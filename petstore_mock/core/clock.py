@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date, iso, moment_of
-from petstore_mock.common.refusing import Stays, refuse, require, shown
-from petstore_mock.common.values import is_number
+from petstore_mock.common.refusing import Stays, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,58 +22,39 @@ def wall_clock() -> float:
     return now if EARLIEST <= now <= LATEST else float(real.time())
 
 
-def moment_from(now: float, when: float | str | date | datetime, name: str) -> float:
-    """Return a moment in seconds since 1970: ``when`` is a number of seconds from now, or a moment."""
-    if is_number(when):
-        require(abs(when) < LATEST, f"{name} as a number of seconds, or a moment", **{name: when})
-        return now + when
-    return moment_of(when, name)  # type: ignore[arg-type]  # anything else is refused there
-
-
 class Time:
     """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it."""
-
-    __slots__ = ("_second", "date", "frozen", "offset", "present")
 
     def __init__(self) -> None:
         self.offset = 0.0  # seconds ahead of the real clock
         self.frozen: float | None = None  # the moment at which it stands
-        self.present = 0.0  # the time of the present request
-        self._second = -1.0
-        self.date = b""  # the same as the value of ``Date``, one object for all requests of a second
 
     def now(self) -> float:
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
-    def begin_request(self) -> float:
-        self.present = now = self.now()
-        second = now // 1
-        if second != self._second:
-            self._second = second
-            self.date = http_date(now).encode("ascii")
-        return now
+    @property
+    def date(self) -> bytes:
+        """The value of the field ``Date``: one object for all requests of a second."""
+        return _date_of(self.now() // 1)
 
     def change(
         self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
     ) -> None:
         """Travel to a moment, then move by a step of days, hours, minutes and seconds, then stop or run on."""
         now = self.now() if moment is None else moment
-        for name, amount in (step or {}).items():
-            require(is_number(amount) and not math.isnan(amount), f"a number of {name}", **{name: amount})
         try:
             now += timedelta(**(step or {})).total_seconds()
-        except OverflowError:
+        except (OverflowError, TypeError, ValueError):  # the last for NaN
             now = math.inf
-        if not EARLIEST <= now <= LATEST:
-            refuse(f"expected a step that ends from 1970 to the year 9998; got {shown(step)}")
+        require(EARLIEST <= now <= LATEST, "a step in numbers that ends from 1970 to the year 9998", step=step)
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()
 
-    def restart(self, at: float | None) -> None:
-        """Run from a moment on; None for the real time."""
-        self.frozen = None
-        self.offset = 0.0 if at is None else at - wall_clock()
+
+@lru_cache(maxsize=8)
+def _date_of(second: float) -> bytes:
+    return http_date(second).encode("ascii")
 
 
 class Clock(Stays):

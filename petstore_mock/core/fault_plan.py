@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require
-from petstore_mock.common.values import counted, is_integer, is_number
+from petstore_mock.common.values import counted
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
 from petstore_mock.journal.criteria import Criteria
@@ -63,7 +63,6 @@ class FaultHandle(Stays):
     off_contract: bool = False  #: whether it may leave the interface
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
-    since: int = 0  # the number of the last request before it was planned
     sent_as: Any = None  # the JSON form in which the door got the fault
     required: bool = True  # whether it must fire; a drawn one need not
     over: bool = False  # whether it was cancelled, its block ended, or it has fired as often as it may
@@ -74,11 +73,12 @@ class FaultHandle(Stays):
 
     def __post_init__(self) -> None:
         self._check_values()
-        one_of(self.at, _COMMIT_POINTS, "commit point")
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
             refuse(f"expected {in_words(_COMMITTING)} with at='after_commit'; {self.on} commits nothing")
         if self.fault.parts[0].row.meets_handshakes:
-            self._check_handshake()
+            given = [self.on, self.when, self.where, self.at]
+            words = f"no on, when, where or at with {self.fault}, which meets connections before any request is known"
+            require(given == [None, None, None, "before_commit"], words, given=given)
             self.at = "handshake"
         elif not self.off_contract:
             self._check_declared()
@@ -89,24 +89,16 @@ class FaultHandle(Stays):
             self._criteria = Criteria(self.where, self.on, before_response=True)
 
     def _check_values(self) -> None:
-        times, after, when, where = self.times, self.after, self.when, self.where
-        counts = times is None or (is_integer(times) and times >= 1)
-        require(counts, "times as a whole number of at least 1, or none", times=times)
-        require(is_integer(after) and after >= 0, "after as a whole number of at least 0", after=after)
-        share = is_number(self.probability) and 0 < self.probability <= 1
-        require(share, "a probability above 0 and at most 1", probability=self.probability)
+        when, where = self.when, self.where
+        require(self.times is None or self.times >= 1, "times of at least 1, or none", times=self.times)
+        require(self.after >= 0, "after of at least 0", after=self.after)
+        require(0 < self.probability <= 1, "a probability above 0 and at most 1", probability=self.probability)
+        one_of(self.at, _COMMIT_POINTS, "commit point")
         plain = when is None or callable(when)
-        require(
-            plain and not iscoroutinefunction(when), "when as a function of an ApiRequest, without async", when=when
-        )
-        names = where is None or (is_object(where) and all(isinstance(name, str) for name in where))
-        require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=where)
-
-    def _check_handshake(self) -> None:
-        given = [name for name in ("on", "when", "where") if getattr(self, name) is not None]
-        given += ["at"] if self.at != "before_commit" else []
-        words = f"no on, when, where or at with {self.fault}, which meets connections before any request is known"
-        require(not given, words, given=given)
+        words = "when as a function of an ApiRequest, without async"
+        require(plain and not iscoroutinefunction(when), words, when=when)
+        words = "where as a mapping of criteria, such as {'name': 'Rex'}"
+        require(where is None or is_object(where), words, where=where)
 
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares for another operation only (§7)."""
@@ -114,10 +106,8 @@ class FaultHandle(Stays):
         for part in self.fault.parts:
             declared = operations_of(part)
             if not set(asked) <= set(declared):
-                refuse(
-                    f"the interface declares {part.status} for {in_words(declared)} only (§7), not for "
-                    f"{self.on or 'every operation'}: inject it on {declared[0]}, or off_contract if you mean it"
-                )
+                where = self.on or "every operation"
+                refuse(f"expected status {part.status} on {in_words(declared)} (§7), or off_contract; got {where}")
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -168,13 +158,11 @@ class FaultHandle(Stays):
     def concerns(self, operation: str | None) -> bool:
         return self.on is None or self.on == operation
 
-    def why_not(self, refused: int = 0) -> str:
-        """Return why it has not fired, in words; ``refused`` requests were refused before a fault could meet them."""
-        what = "connection" if self.at == "handshake" else "request"
-        reasons = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
-        reasons += [f"the last because {self._last_miss}"] if self._last_miss else []
-        reasons += [f"{counted(refused, what)} got no further than a refusal"] if refused else []
-        return "; ".join(reasons) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
+    def why_not(self) -> str:
+        """Return in words why it has not fired."""
+        what, met = ("connection", "met") if self.at == "handshake" else ("request", "matched")
+        passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
+        return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
@@ -188,34 +176,28 @@ class FaultHandle(Stays):
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault if it meets a request, which has no response yet, or a connection; the lock is held."""
-        miss = "" if self._criteria is None or exchange is None else "; ".join(self._criteria.differences(exchange))
-        if not miss and self.when is not None and exchange is not None and not self.when(exchange.request):
-            miss = "its when= returned no"
+        misses = [] if self._criteria is None or exchange is None else self._criteria.differences(exchange)
+        if not misses and self.when is not None and exchange is not None and not self.when(exchange.request):
+            misses = ["its when= returned no"]
         if self.over:  # its `when` sent a request that used it up, or cancelled it
             return None
-        if miss:
-            self._last_miss = miss
         passed = f"passed under after={self.after}"
-        if miss or self._passes[passed] < self.after:
-            self.pass_by("did not match" if miss else passed)
-            return None
-        if self.probability < 1 and random().random() >= self.probability:
-            return None
-        self.hits += 1
-        return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
+        if misses:
+            self._last_miss = f"the last because {'; '.join(misses)}"
+            self.pass_by("did not match")
+        elif self._passes[passed] < self.after:
+            self.pass_by(passed)
+        elif self.probability == 1 or random().random() < self.probability:
+            self.hits += 1
+            return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
+        return None
 
     def pass_by(self, why: str) -> None:
         self._passes[why] += 1
 
 
 class FaultPlan:
-    """The faults of one world, in the order in which they were planned.
-
-    Attributes:
-        every: those that are in force or spent, by number; replaced, never changed.
-        in_force: those that may still fire.
-        idle: whether none of them is for requests; every request asks.
-    """
+    """The faults of one world, in the order in which they were planned."""
 
     def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
         self._lock = lock  # a test cancels a fault while the listener's thread uses another
@@ -224,16 +206,20 @@ class FaultPlan:
 
     def clear(self) -> None:
         self._planned = 0
-        self._keep([])
+        self.every: list[FaultHandle] = []  # those in force or spent; replaced, never changed
+
+    @property
+    def in_force(self) -> list[FaultHandle]:
+        return [handle for handle in self.every if not handle.over]
 
     def get(self, number: object) -> FaultHandle | None:
         return next((handle for handle in self.every if handle.id == number), None)
 
-    def add(self, handle: FaultHandle, since: int) -> FaultHandle:
+    def add(self, handle: FaultHandle) -> FaultHandle:
         with self._lock:
             self._planned += 1
-            handle.plan, handle.id, handle.since = self, self._planned, since
-            self._keep([*(self.every if len(self.every) < _KEPT else self.in_force), handle])
+            handle.plan, handle.id = self, self._planned
+            self.every = [*(self.every if len(self.every) < _KEPT else self.in_force), handle]
             return handle
 
     def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
@@ -241,28 +227,33 @@ class FaultPlan:
         with self._lock:
             handle.over = True
             stays = required and handle.is_unfired
-            self._keep([one for one in self.every if one is not handle or stays])
+            self.every = [one for one in self.every if one is not handle or stays]
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""
         with self._lock:
             for handle in self.every:
                 handle.over = True
-            self._keep([])
+            self.every = []
+
+    def pass_by(self, operation: str | None, why: str) -> None:
+        """Count a request that no fault could meet."""
+        for handle in self.in_force:
+            if handle.at != "handshake" and handle.concerns(operation):
+                handle.pass_by(why)
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
-        operation = None if exchange is None else exchange.operation
-        asked = [handle for handle in self.in_force if handle.at == point and handle.concerns(operation)]
-        for index, handle in enumerate(asked):
-            fault = self._met(handle, exchange, random)
-            if fault is not None:
-                for later in asked[index + 1 :]:
-                    later.pass_by("met a fault that was planned earlier")
-                handle.over = handle.spent
-                self._keep(self.every)
-                return fault
-        return None
+        operation, chosen = None if exchange is None else exchange.operation, None
+        for handle in self.in_force:
+            if handle.at != point or not handle.concerns(operation):
+                continue
+            if chosen is None:
+                chosen = self._met(handle, exchange, random)
+                handle.over = handle.over or handle.spent
+            else:
+                handle.pass_by("met a fault that was planned earlier")
+        return chosen
 
     def _met(self, handle: FaultHandle, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         try:
@@ -274,8 +265,3 @@ class FaultPlan:
             problem.__cause__ = error
             self._errors.append(problem)
             return None
-
-    def _keep(self, handles: list[FaultHandle]) -> None:
-        self.every = handles
-        self.in_force = [handle for handle in handles if not handle.over]
-        self.idle = all(handle.at == "handshake" for handle in self.in_force)

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.core.routing import SERVER, Refusal, ResponseFields, Route
-from petstore_mock.core.store import Body
 from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
 from petstore_mock.interface.gaps import ListPage
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.handler import Pending
-    from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
@@ -37,7 +35,7 @@ class Call:
     world: World  # its lock is held
     operation: Operation
     route: Route
-    body: Body | None
+    body: Mapping[str, Any] | None  # valid
     exchange: Exchange
     pending: Pending  # of the world when the request came: a reset replaces it
     commit: bool = True  # whether its effect is kept; a fault may corrupt the response of an operation that is not
@@ -45,7 +43,7 @@ class Call:
 
 def execute(call: Call) -> Response | Refusal:
     removed_at, world = call.operation.removed_at, call.world
-    is_removed = removed_at is not None and world.time.present >= removed_at.timestamp()
+    is_removed = removed_at is not None and world.time.now() >= removed_at.timestamp()
     condition = world.rules.policies.after_removal if is_removed else None
     if condition is not None:
         return Refusal(condition, detail=call.operation.removal, fields=_deprecation(call))
@@ -79,14 +77,13 @@ def create_pet(call: Call) -> Response:
     assert body is not None  # noqa: S101  # for the type checker: the operation has a body
     chosen, store = world.rules.policies, world.store
     status = chosen.status_when_omitted
-    if status is not None and "status" not in body.document:
-        body = Body({**body.document, "status": status})
     pet_id = store.free_id(chosen.id_assignment)
-    content = body.animal(pet_id)
-    if call.commit:
-        store.write(pet_id, content, body.filters)
-        if chosen.visibility:
-            store.hide(pet_id, chosen.visibility)
+    pet = {"id": pet_id, **body}
+    if status is not None:
+        pet.setdefault("status", status)
+    content = store.put(pet) if call.commit else encode_json(pet)
+    if call.commit and chosen.visibility:
+        store.hide(pet_id, chosen.visibility)
     location = chosen.location_header
     fields = () if location is None else location(call.exchange.request.base_path, pet_id)
     return render(world, call.operation.success, content, (*_deprecation(call), *fields))
@@ -127,23 +124,16 @@ def _head(status: int, fields: ResponseFields) -> Head:
 
 
 def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
-    exchange.condition = CONDITIONS[refusal.condition]
-    exchange.violations, exchange.omitted, exchange.detail = refusal.violations, refusal.omitted, refusal.detail
-    return refusal_response(world, refusal, exchange.request)
-
-
-def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Response:
-    """Return the response of a refusal (§7); the credentials of ``request`` are masked in it."""
-    condition = CONDITIONS[refusal.condition]
+    """Return the response of a refusal (§7), and note it in the exchange; keys are masked in its message."""
+    condition, request = CONDITIONS[refusal.condition], exchange.request
+    exchange.condition, exchange.detail = condition, refusal.detail
+    exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
     parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
     more = len(refusal.violations) + refusal.omitted - len(parts)
-    if more > 0:
-        parts.append(f"and {more} more")
-    if refusal.detail:
-        parts.append(refusal.detail)
-    message = condition.message
-    if parts:  # a client may have put a key anywhere, and its log shows our message
-        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.secrets(), *request.credentials))
+    parts += [f"and {more} more"] if more > 0 else []
+    parts += [refusal.detail] if refusal.detail else []
+    message = f"{condition.message}: {'; '.join(parts)}" if parts else condition.message
+    message = mask_text(message, (*world.secrets(), *request.credentials))  # a client may have put a key anywhere
     return _error(world, condition, message, refusal.fields)
 
 

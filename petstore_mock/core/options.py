@@ -1,8 +1,4 @@
-"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door take theirs from it.
-
-Each row says how a value from Python or JSON is checked, and how a value from text is read: from a command line, an
-environment variable or an ini file.
-"""
+"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door take theirs from it."""
 
 from __future__ import annotations
 
@@ -31,10 +27,8 @@ KEPT_REQUESTS: Final = 1_000  # of each world by address: a test looks back on i
 MOST_PETS: Final = 1_000_000  # of one request to the door
 
 _COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
-_FLAGS: Final = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off"), False),
-}
+_YES: Final = ("true", "yes", "on", "1")
+_NO: Final = ("false", "no", "off", "0")
 FLAG_WORDS: Final = "true or false, yes or no, on or off, 1 or 0"
 
 
@@ -74,10 +68,6 @@ def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], A
     return check
 
 
-def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses it checks it
-    return value
-
-
 def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
     return None if value is None else moment_of(value, name)
 
@@ -91,7 +81,7 @@ def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
 def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
     from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # as above
 
-    if value is not None and (not isinstance(value, str) or value not in MUTANTS):
+    if value is not None and value not in [*MUTANTS]:
         refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, MUTANTS)}")
     return value
 
@@ -100,9 +90,9 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def flag_of(text: str) -> bool:
-    found = _FLAGS.get(text.strip().lower())
-    require(found is not None, FLAG_WORDS, got=text)
-    return bool(found)
+    word = text.strip().lower()
+    require(word in {*_YES, *_NO}, FLAG_WORDS, got=text)
+    return word in _YES
 
 
 def number_of(text: str) -> int:
@@ -126,9 +116,7 @@ def seconds_of(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; ``--name`` and ``petstore_name`` follow from its name."""
-
-    name: str  # the keyword of Python
+    name: str  # the keyword of Python; ``--name`` and ``petstore_name`` follow from it
     words: str  # what it is, for help texts
     check: Callable[[str, Any], Any]  # checks a value from Python or JSON, and returns it as it is used
     places: str  # the places where it holds
@@ -141,6 +129,7 @@ class Option:
         return self.parse is flag_of
 
 
+_ANY: Final = _check(lambda _: True, "")  # the world checks it
 _FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
 _TEXT: Final = _check(lambda value: isinstance(value, str), "text")
 _WHOLE: Final = _check(is_integer, "a whole number")
@@ -168,15 +157,15 @@ _OFF: Final = False
 _ROWS: Final = (
     Option("host", "The address to listen on", _TEXT, "listener serve fixture", "127.0.0.1"),
     Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
-    Option("api_key", "A fixed valid API key", _any, "world serve fixture door", schema=_KEY_RULES),
-    Option("seed", _SEED_WORDS, _any, "world serve fixture marker door", None, seed_of, _SEED_RULES),
+    Option("api_key", "A fixed valid API key", _ANY, "world serve fixture door", schema=_KEY_RULES),
+    Option("seed", _SEED_WORDS, _ANY, "world serve fixture marker door", None, seed_of, _SEED_RULES),
     Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_CHOICE),
     Option("at", "The fake's date at the start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
     Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Whether the control door is open", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("cors", _CORS_WORDS, lambda _, value: cors_of(value), "listener serve"),
+    Option("cors", _CORS_WORDS, cors_of, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
@@ -207,12 +196,12 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return the starting state of one test: ``base``, but for the options of its own that are not None.
+    """Return the starting state of one test: options of its own that are not None win; ``seed`` comes on top.
 
-    They are ``behaviour``, ``gaps`` that differ from it, ``seed`` on top, ``at``, ``strict`` and ``mutant``.
+    ``gaps`` are those that differ from the behaviour.
     """
     given = {name: value for name, value in own.items() if value is not None}
-    gaps, added = given.pop("gaps", None), given.pop("seed", None)
+    gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}
-    start = base._replace(added=added, **values)
-    return start if gaps is None else start._replace(behaviour=start.behaviour.replace(gaps))
+    behaviour: Behaviour = values.pop("behaviour", base.behaviour)
+    return base._replace(added=added, behaviour=behaviour.replace(gaps), **values)

@@ -15,19 +15,16 @@ from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import require, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.host import NOBODY
-from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
 from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
-from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, door_hint
-from petstore_mock.core.world import World
+from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal
+from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
-    from petstore_mock.core.host import Host, Key
     from petstore_mock.http.handler import Deferred
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
@@ -40,11 +37,8 @@ _NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # a 
 
 
 def check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        refuse(
-            "expected a name of 1 to 100 letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
-            f"'{DEFAULT_WORLD}'; got {cut(repr(name), 100)}"
-        )
+    words = f"a name of 1 to 100 letters, digits, '.', '_', '~' and '-', other than '.', '..' and '{DEFAULT_WORLD}'"
+    require(_NAME.fullmatch(name), words, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +68,14 @@ class _Generation(NamedTuple):
 class Worlds:
     """The worlds behind one listener, and which of them responds to a request."""
 
-    def __init__(
-        self,
-        host: Host,
-        *,
-        max_worlds: int = MAX_WORLDS,
-        ttl: float | None = None,
-        keep: int = KEPT_REQUESTS,
-    ) -> None:
-        self.host = host
+    def __init__(self, default: World) -> None:
+        self.host = default.host
+        self.default = default
         self.named: dict[str, World] = {}
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # it must be quick
-        self.at_root: list[World] = []  # the worlds at the root, the current one last; replaced, never changed
-        self._max_worlds = max_worlds  # by address
-        self._ttl = ttl  # seconds after which a world by address that got no request ends
-        self._keep = keep  # requests of each of them
+        self.at_root = [default]  # and the worlds of ``fresh()``, the current one last; replaced, never changed
         self._lock = RLock()
 
     # The worlds at the root
@@ -101,8 +86,6 @@ class Worlds:
         return self.at_root[-1]
 
     def push(self, world: World) -> None:
-        if not self.at_root:
-            self.default = world  # those of ``fresh()`` come later
         self.at_root = [*self.at_root, world]
 
     def remove(self, world: World) -> None:
@@ -145,14 +128,13 @@ class Worlds:
                 self.find(name).remake(options)
                 return
             check_name(name)
-            if len(self.named) >= self._max_worlds:
+            most = self.host.max_worlds
+            if len(self.named) >= most:
                 self.expire()  # it looks at every world, so a server calls it only now and then
-            if len(self.named) >= self._max_worlds:
-                raise FullError(f"expected at most {self._max_worlds} worlds: end some, or raise --max-worlds")
-            world = World(self.host, options, name=name, keep=self._keep)
-            world.asked = perf_counter()
+            if len(self.named) >= most:
+                raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
+            world = self.named[name] = World(self.host, options, name=name)
             self.host.retired.pop(f"/w/{name}", None)
-            self.named[name] = world
         self.host.announce(world, "made")
 
     def end(self, world: World) -> None:
@@ -160,17 +142,16 @@ class Worlds:
         if world is self.default:
             raise ConflictError("expected a world by address, /w/NAME; the default world lasts as long as the stub")
         with self._lock:
-            if world.name is None or self.named.get(world.name) is not world:
-                return
-            del self.named[world.name]
-            self.host.remember(f"/w/{world.name}", world.name)
-            world.close()
+            if self.named.get(world.name or "") is world:
+                del self.named[world.name or ""]
+                self.host.remember(f"/w/{world.name}", world.name)
+                world.close()
 
     def expire(self) -> list[str]:
         """End the worlds that got no request for too long, and return their names."""
-        if self._ttl is None:
+        if self.host.ttl is None:
             return []
-        due = perf_counter() - self._ttl
+        due = perf_counter() - self.host.ttl
         with self._lock:
             over = {name: one for name, one in self.named.items() if one.asked < due and not one.visitors}
             for world in over.values():
@@ -197,26 +178,22 @@ class Worlds:
         world = self._find(request)
         if isinstance(world, _Lost):
             return self._turn_away(request, world)
-        name, problem = request.fields.bearer
+        key = request.fields.bearer[0]
         with world.lock:
-            key = None if name is None else world.keys.get(name)
-            if name is not None and key is None:
-                problem = "unknown_key"
-                if isinstance(lost := self._find(request), _Lost):  # its world ended since
-                    return self._turn_away(request, lost)
-            return pipeline.handle(world, request, key, problem)
+            if key is not None and key not in world.keys and isinstance(lost := self._find(request), _Lost):
+                return self._turn_away(request, lost)  # its world ended since
+            return pipeline.handle(world, request)
 
     def _find(self, request: ApiRequest) -> World | _Lost:
         """Return the world of the address of a request, else of its key, else the current one."""
         if request.mount or request.target.startswith(_ADDRESSES):
             return self._at_address(request)
         key = request.fields.bearer[0] or ""
-        holders: list[World] = self.host.by_key.get(key, [])
-        if not holders and key in self.host.retired:
-            owner = self.host.retired[key]
+        holders = self.host.by_key.get(key, [])
+        if not holders and (owner := self.host.retired.get(key)) is not None:
             present = any(one.owner == owner for one in self.at_root)
             return _Lost(Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}"), owner)
-        return holders[0] if len(holders) == 1 else self.at_root[-1]
+        return holders[0] if len(holders) == 1 else self.current
 
     def _at_address(self, request: ApiRequest) -> World | _Lost:
         """Return the world of a request to ``/w/NAME``, whose target becomes the rest of the path."""
@@ -234,10 +211,9 @@ class Worlds:
         if f"/w/{name}" in self.host.retired:
             words = f"the world {called} is over, and its client still sends requests"
             return _Lost(Refusal("ended_world", detail=words), name)
-        way = f"PUT {cut(request.mount, 100)}{DOOR_PATH}/world to the control door makes one"
-        way = way if self.host.has_door else f"worlds are made by the control door, which is {CLOSED}"
-        words = f"there is no world {called}: {door_hint(request.target) or way}"
-        return _Lost(Refusal("unknown_world", detail=words), None)
+        way = f"PUT {cut(request.mount, 100)}{DOOR_PATH}/world makes one"
+        way = way if self.host.has_door else f"the control door, which makes worlds, is {CLOSED}"
+        return _Lost(Refusal("unknown_world", detail=f"there is no world {called}: {way}"), None)
 
     def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
         """Refuse a request that no journal shows; it leaks if it has an owner."""
@@ -245,8 +221,7 @@ class Worlds:
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
-            by_key = lost.refusal.condition == "retired_key"
-            leak = Leak(lost.owner, f"{line}{lost.note}", response.status, by_key)
+            leak = Leak(lost.owner, line + lost.note, response.status, lost.refusal.condition == "retired_key")
             self.leaks.append(leak)
             self.leak_count += 1
             self.leaked(leak)
@@ -256,18 +231,17 @@ class Worlds:
         self.leaks.clear()
         self.leak_count = 0
 
-    def world_of(self, request: ApiRequest) -> tuple[World, Key | None]:
-        """Return the world of a request that is not to be carried out yet, and its key there."""
+    def world_of(self, request: ApiRequest) -> World:
+        """Return the world of a request that is not to be carried out yet."""
         found = self._find(request)
-        world = self.current if isinstance(found, _Lost) else found
-        return world, world.keys.get(request.fields.bearer[0] or "")
+        return self.current if isinstance(found, _Lost) else found
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return pipeline.admits(*self.world_of(request), request, length)
+        return pipeline.admits(self.world_of(request), request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request)[0].rules.policies.body_limit
+        limit: int | None = self.world_of(request).rules.policies.body_limit
         return limit
 
     def generation(self) -> object:
@@ -288,7 +262,8 @@ class Worlds:
         return pipeline.refuse(world, refusal, request)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        return pipeline.failed(self.world_of(request)[0], error, request)
+        world = self.world_of(request)
+        return pipeline.refuse(world, pipeline.failure(world, error), request)
 
     def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
@@ -298,15 +273,10 @@ class Worlds:
         return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
 
     def handshake_failed(self, reason: str) -> None:
-        world = self.current
-        with world.lock:
-            world.journal.notes.append(reason)
+        self.current.journal.notes.append(reason)
 
 
 def whose(owner: str, *, present: bool) -> str:
     """Return the owner of a retired key in words, with what its client needs."""
-    if owner == NOBODY:
-        return f"{owner}, which is over"
-    ended = "an earlier world of this test, which ended with its Hypothesis example or its fresh()"
-    whole, client = (ended, "several worlds") if present else (f"{owner}, which is over", "wider scope than the test")
-    return f"{whole}; a client of {client} needs a fixed key: set petstore_api_key"
+    whole = "an earlier world of this test" if present and owner != NOBODY else owner
+    return f"{whole}, which is over; a client of wider scope than the test needs a fixed key: set petstore_api_key"

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
-from petstore_mock.core.store import Body
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
@@ -22,7 +21,7 @@ from petstore_mock.interface.strict_json import (
     percent_decode,
     read_integer,
 )
-from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, in_words
+from petstore_mock.interface.table import METHODS, ROUTES, Operation, Parameter, in_words
 from petstore_mock.interface.violations import Violation, no_such_name, path_of
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
 
 ResponseFields = tuple[tuple[str, str], ...]
+Body: TypeAlias = "Mapping[str, Any]"  # a valid one; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 DOOR_PATH: Final = "/__petstore"
@@ -40,6 +40,7 @@ CLOSED: Final = "closed on this port: the option control opens it (serve --contr
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # characters of a target, bytes of a body
+_PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
 
 
@@ -75,8 +76,7 @@ class Rules:
 
     def route(self, method: str, target: str) -> Route:
         """Return where ``method`` and ``target`` lead, with validated parameters."""
-        is_short = len(target) <= _KEPT_SIZE and method in KNOWN_METHODS
-        return self._kept_route(method, target) if is_short else self._find(method, target)
+        return (self._kept_route if len(method + target) <= _KEPT_SIZE else self._find)(method, target)
 
     def _find(self, method: str, target: str) -> Route:
         path, _, query = target.partition("?")
@@ -88,8 +88,8 @@ class Rules:
             if arguments is None:
                 continue
             if operation is None and method != "OPTIONS":
-                detail = f"{method} {cut(path, 200)}; the methods are {row.allow}"
-                return _no_route("method_not_allowed", detail, row.allow)
+                words = f"{method} {cut(path, 200)}; the methods are {row.allow}"
+                return _no_route("method_not_allowed", words, row.allow)
             route = Route(operation, allow=row.allow)
             if operation is not None:
                 self._validate(route, operation, arguments, query)
@@ -101,28 +101,33 @@ class Rules:
     # Parameters
 
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
-        known = schemas.parameters(operation)
         texts, violations = self._read_query(operation, query)
-        given: dict[str, Any] = {
-            name: read_integer(text) if known[name].get("type") == "integer" else text
-            for name, text in {**texts, **in_path}.items()
-        }
-        parameter = operation.path_parameter
-        if parameter is not None:
-            wrong = [one for one in _broken(operation, given, "path") if one.path == f"path.{parameter.name}"]
-            if wrong:
-                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(wrong))
+        texts |= in_path
+        for parameter in operation.parameters:
+            name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
+            value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
+            broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
+            if broken and parameter.where == "path":
+                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
                 return
-        broken = _broken(operation, given, "query")
-        violations += [one for one in broken if not self._mends(operation, one, texts, given)]
+            violations += broken
+            value = rules.get("default") if value is None else value
+            if value is not None:
+                route.arguments[name] = value
+                route.filters += ((parameter.filters, value),) if parameter.filters else ()
+                route.pet_id = value if parameter.where == "path" else route.pet_id
         if violations:
             route.invalid = Refusal("invalid_query", tuple(violations))
-        defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
-        route.arguments = {**defaults, **given}
-        route.pet_id = 0 if parameter is None else given[parameter.name]
-        route.filters = tuple(
-            (one.filters, given[one.name]) for one in operation.parameters if one.filters and one.name in given
-        )
+
+    def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
+        """Return the value of a parameter, or what its gap puts in the place of an invalid one; None for no value."""
+        value = read_integer(text) if rules.get("type") == "integer" else text
+        place = f"{parameter.where}.{parameter.name}"
+        broken: list[Violation] = [] if schemas.quick(rules)(value) else schemas.violations(rules, value, place)
+        if not broken or parameter.where == "path" or parameter.gap is None:
+            return value, broken
+        instead = getattr(self.policies, parameter.gap)(text, rules)
+        return (value, broken) if instead is None else (None if instead == "" else instead, [])
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
         """Return the texts of the parameters in a query, and what is wrong with its form and its names."""
@@ -149,19 +154,6 @@ class Rules:
                 violations.append(Violation(path, "additionalProperties", words, given[0], subject))
         return texts, violations
 
-    def _mends(self, operation: Operation, violation: Violation, texts: dict[str, str], given: dict[str, Any]) -> bool:
-        """Replace or drop an invalid value as the gap of its parameter says; return whether it is right now."""
-        parameter = next((one for one in operation.parameters if f"query.{one.name}" == violation.path), None)
-        if parameter is None or parameter.gap is None or parameter.name not in given:
-            return False
-        rules = schemas.parameters(operation)[parameter.name]
-        instead = getattr(self.policies, parameter.gap)(texts[parameter.name], rules)
-        if instead == "":  # as if the parameter had not come
-            del given[parameter.name]
-        elif instead is not None:
-            given[parameter.name] = instead
-        return instead is not None
-
 
 @lru_cache(maxsize=512)
 def rules_for(behaviour: Behaviour) -> Rules:
@@ -184,33 +176,17 @@ def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Rou
 
 
 def _no_route(condition: str, detail: str, allow: str = "") -> Route:
-    return Route(refusal=Refusal(condition, detail=detail), allow=allow)
-
-
-def _broken(operation: Operation, given: Mapping[str, Any], location: str) -> list[Violation]:
-    name = operation.parameters_schema
-    if schemas.is_valid(name)(given):
-        return []
-    found = schemas.violations(schemas.schema(name), given, location)
-    return [replace(one, subject=operation.subject(one.path)) for one in found]
-
-
-def door_hint(path: str) -> str:
-    """Return what to say of a path of the control door, which comes to the core where the door is closed."""
-    under_door = f"{path.partition('?')[0]}/".startswith(f"{DOOR_PATH}/")
-    return f"the control door is {CLOSED}" if under_door else ""
+    fields = (("Allow", allow),) if allow else ()  # RFC 9110 §15.5.6
+    return Route(refusal=Refusal(condition, detail=detail, fields=fields), allow=allow)
 
 
 def _path_hint(path: str) -> str:
-    if hint := door_hint(path):
-        return hint
+    if f"{path}/".startswith(f"{DOOR_PATH}/"):
+        return f"the control door is {CLOSED}"
     tidied = path.lower().strip("/").replace("//", "/").split("/")
     if any(row.match(tidied) is not None for row in ROUTES):
         return "a trailing or doubled slash and letter case matter"
-    if path == f"{BASE_PATH}/store/orders":
-        return "the interface only names it (§4.4)"
-    paths = dict.fromkeys(f"{BASE_PATH}{operation.path}" for operation in OPERATIONS.values())
-    return f"the paths are {in_words(paths)}"
+    return f"the paths are {_PATHS}"
 
 
 # Bodies
@@ -269,7 +245,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
             violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
-    return Body({name: document[name] for name in schemas.properties(schema) if name in document})
+    return {name: document[name] for name in schemas.properties(schema) if name in document}
 
 
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:

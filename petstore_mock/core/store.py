@@ -29,28 +29,14 @@ _LARGEST_ID: Final = 2**63 - 1
 _MOST_RESPONSES: Final = 32  # clients repeat a few requests; an eager one must not fill the memory
 
 
-class Body:
-    """A valid body of a request that creates an animal. Requests with the same body share it."""
-
-    __slots__ = ("_members", "document", "filters")
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self.document = document
-        self.filters = filters_of(document)
-        self._members = b"," + encode_json(document)[1:-1] if document else b""
-
-    def animal(self, pet_id: int) -> bytes:
-        return b'{"id":%d%b}' % (pet_id, self._members)
-
-
-def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
+def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
     """Return the filters that select an animal; an array is selected by each of its items."""
     found: list[Filter] = []
     for name in _FILTERED:
         value = document.get(name)
         if value is not None:
             found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
-    return tuple(found)
+    return found
 
 
 class Store:
@@ -132,32 +118,25 @@ class Store:
 
     # Changing
 
-    def put(self, document: Mapping[str, Any]) -> None:
-        """Store an animal, in place of its former self where there is one."""
-        self.write(document["id"], encode_json(document), filters_of(document))
-
-    def write(self, pet_id: int, body: bytes, filters: Iterable[Filter]) -> None:
-        """Store the canonical JSON of an animal, and which filters select it."""
-        if pet_id in self._animals:
-            self.remove(pet_id)
-        self._animals[pet_id] = body
-        index = self._ids
-        for key in (_All, *filters):
-            ids = index.get(key)
-            if ids is None:
-                index[key] = [pet_id]
-            elif not ids or pet_id > ids[-1]:
+    def put(self, document: Mapping[str, Any]) -> bytes:
+        """Store an animal, in place of its former self where there is one; return its canonical JSON."""
+        pet_id = document["id"]
+        self.remove(pet_id)
+        self._animals[pet_id] = content = encode_json(document)
+        for key in (_All, *_filters_of(document)):
+            ids = self._ids.setdefault(key, [])
+            if not ids or pet_id > ids[-1]:
                 ids.append(pet_id)
             else:
                 insort(ids, pet_id)
-        if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
-            self.last = pet_id
+        self.last = max(self.last, pet_id)
         self.responses.clear()
+        return content
 
     def remove(self, pet_id: int) -> bool:
         if pet_id not in self._animals:
             return False
-        for key in (_All, *filters_of(loads(self._animals.pop(pet_id)))):
+        for key in (_All, *_filters_of(loads(self._animals.pop(pet_id)))):
             ids = self._ids[key]
             del ids[bisect_left(ids, pet_id)]
         self.responses.clear()

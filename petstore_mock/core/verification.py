@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
 
-    from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
+    from petstore_mock.core.fault_plan import FaultPlan
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
 
-_BEFORE_FAULTS: Final = frozenset({401, 429})  # such a refusal is no violation, and comes before any fault
 _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of times
 
 
@@ -28,11 +26,7 @@ _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of tim
 class Problem:
     kind: Literal["error", "unfired_fault", "violation"]
     text: str  # keys masked
-    source: object = None  # the exception, handle or exchange; by it a later verification knows the problem again
-
-    @property
-    def identity(self) -> object:
-        return self.text if self.source is None else id(self.source)
+    source: object  # the exception, handle, exchange or text; by it a later verification knows the problem again
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +40,7 @@ class Verification:
     errors: Collection[BaseException]  # exceptions inside the fake, and those for which the test must answer
     strict: bool = False  # whether contract violations by the client are problems
     expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
-    _reported: set[object] = field(default_factory=set[object])  # identities of present problems that were reported
+    _reported: set[object] = field(default_factory=set[object])  # sources of present problems that were reported
     _kept: list[Problem] = field(default_factory=list[Problem])  # unreported problems of states before a reset
 
     def forget(self) -> None:
@@ -65,7 +59,7 @@ class Verification:
             present = self._present()
             problems = [*self._kept, *(present if again else self._unreported(present))]
             self._kept = []
-            self._reported = {problem.identity for problem in present}
+            self._reported = {problem.source for problem in present}
         return problems
 
     def problems(self) -> list[Problem]:
@@ -75,32 +69,32 @@ class Verification:
 
     def keep(self) -> None:
         """Keep the unreported problems of a state that a reset is about to end."""
-        kept = [replace(one, text=f"before a reset(): {one.text}") for one in self._unreported(self._present())]
-        self._kept = [*self._kept, *kept][:_MOST_KEPT]
+        left = self._unreported(self._present())
+        self._kept = [*self._kept, *(replace(one, text=f"before a reset(): {one.text}") for one in left)][:_MOST_KEPT]
         self._reported = set()
 
     def keep_violations(self) -> None:
         """Keep the violations of a journal that is about to be cleared."""
-        if self.strict:
-            self._kept = [*self._kept, *self._unreported(self._violations())][:_MOST_KEPT]
+        left = self._unreported(self._violations())
+        self._kept = [*self._kept, *left][:_MOST_KEPT]
 
     def _unreported(self, present: Sequence[Problem]) -> list[Problem]:
-        return [problem for problem in present if problem.identity not in self._reported]
+        return [problem for problem in present if problem.source not in self._reported]
 
     def _present(self) -> list[Problem]:
         unfired = [handle for handle in self.plan.every if handle.is_unfired]
         problems = [
             *(Problem("error", _words_of(error), error) for error in self.errors),
-            *(Problem("unfired_fault", f"{one.shortfall()}: {_why_not(self.journal, one)}", one) for one in unfired),
-            *(Problem("error", text) for text in self.expectations()),
-            *(self._violations() if self.strict else []),
+            *(Problem("unfired_fault", f"{one.shortfall()}: {one.why_not()}", one) for one in unfired),
+            *(Problem("error", text, text) for text in self.expectations()),
+            *self._violations(),
         ]
         keys = self.secrets()  # a reset forgets them
         return [replace(one, text=mask_text(one.text, keys)) for one in problems]
 
     def _violations(self) -> list[Problem]:
         try:
-            violations = self.journal.violations
+            violations = self.journal.violations if self.strict else []
         except PetStoreMockError as lost:  # the journal has evicted some of them
             return [Problem("error", str(lost), self.journal)]
         return [
@@ -115,17 +109,7 @@ def _words_of(error: BaseException) -> str:
     return f"{inside}{error}"
 
 
-def _why_not(journal: Journal, handle: FaultHandle) -> str:
-    refused = [
-        one
-        for one in ([] if handle.at == "handshake" else journal.kept)
-        if one.number > handle.since and handle.concerns(one.operation) and one.condition is not None
-        if one.is_violation or one.status in _BEFORE_FAULTS
-    ]
-    return handle.why_not(len(refused))
-
-
-class ExpectedViolation:
+class ExpectedViolation(Stays):
     """A block in which the client breaks the contract on purpose: it marks the violations that match as expected.
 
     A class and no generator, so that a failing test does not show the frames of contextlib.
@@ -142,25 +126,18 @@ class ExpectedViolation:
         self._before, self._clears = len(self._journal), self._journal.clears
 
     def __exit__(self, kind: object, *_: object) -> None:
+        """Mark them also where an exception leaves: a client may raise for the refusal, as an outer block expects."""
         __tracebackhide__ = True
-        if kind is not None:  # a client may raise for the refusal, and an outer block may expect that
-            with suppress(PetStoreMockError):
-                self._mark()
-            return
-        found, matching = self._mark()
-        if not matching:
-            wanted = "" if self._pattern is None else f" that matches {self._pattern!r}"
-            came = "; ".join(f"{one.request_line}: {one.reason}" for one in found) or "none"
-            raise VerificationError(f"expected a contract violation{wanted} in this block; got {came}")
-
-    def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
-        journal = self._journal
+        journal, pattern = self._journal, self._pattern
         with self._lock:
             before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew
             found = [one for one in journal.violations if one.number > before]
-            matching = [one for one in found if self._pattern is None or re.search(self._pattern, _words(one))]
+            matching = [one for one in found if pattern is None or re.search(pattern, _words(one))]
             journal.expect(matching)
-        return found, matching
+        if kind is None and not matching:
+            wanted = "" if pattern is None else f" that matches {pattern!r}"
+            came = "; ".join(f"{one.request_line}: {one.reason}" for one in found) or "none"
+            raise VerificationError(f"expected a contract violation{wanted} in this block; got {came}")
 
 
 def _words(exchange: Exchange) -> str:

@@ -1,40 +1,111 @@
-"""A world: the state that one test sees."""
+"""A world, the state that one test sees; and what the worlds behind one listener share."""
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import Stays, refuse, require, shown
+from petstore_mock.common.values import Bounded, is_number
 from petstore_mock.core.animals import Animals
-from petstore_mock.core.clock import Time, moment_from
+from petstore_mock.core.clock import Time
+from petstore_mock.core.cors import Cors
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
-from petstore_mock.core.host import Key
-from petstore_mock.core.options import own_start, start_of
+from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
 from petstore_mock.faults.fault import Fault, coerce
+from petstore_mock.http.credentials import KEY_TEXT
 from petstore_mock.http.handler import Pending
-from petstore_mock.interface.mutants import MUTANTS, Mutant
+from petstore_mock.interface.mutants import MUTANTS
+from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date
 
-    from petstore_mock.core.host import Host
+    from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.behaviour import Behaviour
 
+NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
+_REMEMBERED: Final = 20_000  # names and keys of worlds that are over; a stub may run for months
 _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
+WorldEvent = Literal["made", "reset", "cleared", "ended", "request"]
 
-class Snapshot(NamedTuple):
+
+class Key(NamedTuple):
+    """A key of a world (§5), from its issue until the world is another test's."""
+
+    name: str
+    expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
+    revoked: str = ""  # the condition that refuses it for good
+
+
+@dataclass(eq=False)
+class Host:
+    """What worlds share: facts about the listener, the index of keys, and watchers.
+
+    Several worlds may have the same key: then only an address tells them apart.
+    """
+
+    cors: Cors = field(default_factory=Cors)  # the pages that may use the service
+    tls: bool = False
+    own_certificate: bool = False  # whether TLS has a certificate of the user's own, which the fake can't spoil
+    public_url: str = ""  # where clients reach the service behind a proxy; empty for as they name it
+    has_door: bool = False  # whether a control door makes worlds
+    max_worlds: int = MAX_WORLDS  # by address
+    ttl: float | None = None  # seconds after which a world by address that got no request ends
+    keep: int | None = None  # requests of each world; None for what is usual
+    renew_connections: Callable[[], object] = lambda: None  # a busy one closes after its response
+    # Closes the idle connections of these numbers, or all.
+    close_connections: Callable[[frozenset[int] | None], object] = lambda _: None
+    at_end: Callable[[World], object] = lambda _: None  # gets each world that a reset or its end will clear
+    # Called with each event of a world, and the exchange of a request, new or at its end, in the thread of the event;
+    # they must be quick, and not raise.
+    watchers: list[Callable[[World, WorldEvent, Exchange | None], object]] = field(default_factory=list[Any])
+    by_key: dict[str, list[World]] = field(default_factory=dict[str, Any])
+    # Owners of keys, and of addresses such as /w/NAME.
+    retired: Bounded[str, str] = field(default_factory=lambda: Bounded(_REMEMBERED))
+    # Two processes must not issue the same key.
+    _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def announce(self, world: World, event: WorldEvent, exchange: Exchange | None = None) -> None:
+        for watcher in tuple(self.watchers):
+            watcher(world, event, exchange)
+
+    def new_key(self) -> str:
+        return f"{self._prefix}{next(self._numbers):06d}"
+
+    def hold(self, key: str, world: World) -> None:
+        self.retired.pop(key, None)
+        self.by_key[key] = [*self.by_key.get(key, ()), world]
+
+    def retire(self, key: str, world: World) -> None:
+        self.by_key[key] = [other for other in self.by_key[key] if other is not world]
+        if not self.by_key[key]:
+            del self.by_key[key]
+            self.remember(key, world.owner)
+
+    def remember(self, what: str, owner: str | None) -> None:
+        """Remember the owner of a key or an address, as the newest."""
+        self.retired.pop(what, None)
+        self.retired[what] = owner or NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Stays):
     """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
 
     store: Store
@@ -46,11 +117,6 @@ class Snapshot(NamedTuple):
 class World:
     """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
-    store: Store
-    rules: Rules
-    key: str  # the world's own, valid from the start on
-    mutant: Mutant | None
-
     def __init__(
         self,
         host: Host,
@@ -59,7 +125,6 @@ class World:
         name: str | None = None,
         owner: str | None = None,
         keys: tuple[str, ...] = (),
-        keep: int = KEPT,
     ) -> None:
         self.host = host
         self.name = name  # of its address /w/NAME; None at the root
@@ -67,7 +132,7 @@ class World:
         self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
         self.time = Time()
         self.keys: dict[str, Key] = {}  # revoked ones too
-        self.journal = Journal(keep, self.secrets)
+        self.journal = Journal(host.keep or (KEPT if name is None else KEPT_REQUESTS), self.secrets)
         self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
         self.errors: deque[BaseException] = deque(maxlen=_KEPT_ERRORS)  # for the verification
         self.plan = FaultPlan(self.lock, self.errors)
@@ -77,8 +142,8 @@ class World:
         self.snapshot_numbers = count(1)
         self.visitors = 0  # waits and streams
         self.generation = 0  # changes with each reset and at the end
-        self.asked = 0.0  # when the last request came to its address, by perf_counter()
-        self._lasting_keys: tuple[str, ...] = keys
+        self.asked = perf_counter()  # when the last request came to its address
+        self._lasting_keys = keys
         self._begin(options)
         if name is None:
             self._lasting_keys = self.start.keys
@@ -88,10 +153,9 @@ class World:
     def _begin(self, options: Mapping[str, Any]) -> None:
         """Enter the starting state that ``options`` stand for. If they are wrong, nothing has changed."""
         start = start_of(options, self._lasting_keys)
-        for number, key in enumerate(start.keys):
-            self.host.check_key(key, self, shared=self.name is not None)
-            if key in start.keys[:number]:
-                refuse("expected each API key once; one of them came twice")
+        for key in start.keys:
+            self._check_key(key)
+        require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
         self.made = perf_counter()
         store, rules = Store(start.random_seed), rules_for(start.behaviour)
         Animals(store, rules.policies.id_assignment).fill(start.seed)
@@ -99,6 +163,13 @@ class World:
         self._origin = Snapshot(store, rules, {}, (0.0, None))
         self._give_keys()
         self._go_back()
+
+    def _check_key(self, key: object) -> None:
+        """Refuse a key that no client can send as a bearer token, or that another world has; never show it."""
+        if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
+            refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
+        if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
+            refuse("expected an API key that no other world behind this listener has; this one is taken")
 
     def remake(self, options: Mapping[str, Any]) -> None:
         """Become another test's world of ``options``. The world at the root keeps its first keys."""
@@ -134,7 +205,8 @@ class World:
         self.generation += 1
         self._restore(self._origin)
         self.rules = rules_for(start.behaviour)
-        self.time.restart(start.at)
+        if start.at is not None:
+            self.time.change(moment=start.at)
         self.journal.clear()
         self.plan.clear()
         self.errors.clear()
@@ -161,8 +233,7 @@ class World:
     def snapshot(self) -> Snapshot:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            clock = self.time.offset, self.time.frozen
-            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), clock)
+            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), (self.time.offset, self.time.frozen))
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Keys that were issued since are revoked; the world's own key is valid."""
@@ -175,16 +246,9 @@ class World:
         self.store, self.rules = snapshot.store.copy(), snapshot.rules
         self.time.offset, self.time.frozen = snapshot.clock
         for name in self.keys:
-            former = Key(name, revoked=name not in self._start_keys)
+            former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
             self.keys[name] = snapshot.keys.get(name, former)
         self.release()
-
-    # Animals
-
-    @property
-    def animals(self) -> Animals:
-        """What tests do to the animals. Hold the lock."""
-        return Animals(self.store, self.rules.policies.id_assignment)
 
     # Keys (§5); hold the lock
 
@@ -200,7 +264,7 @@ class World:
             if name not in self.keys:
                 self._add_key(name)
         self._start_keys = names
-        self.key = names[0]
+        self.key = names[0]  # the world's own, valid from the start on
 
     def _add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
@@ -208,11 +272,16 @@ class World:
 
     def _retire(self, name: str) -> None:
         del self.keys[name]
-        self.host.retire(name, self, self.owner)
+        self.host.retire(name, self)
 
     def issue_key(self, expires: float | str | date | None = None) -> str:
         """Return a further valid key; ``expires`` is a number of seconds from now, or a moment."""
-        until = None if expires is None else moment_from(self.time.now(), expires, "expires")
+        until = None
+        if is_number(expires):
+            require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
+            until = self.time.now() + expires
+        elif expires is not None:
+            until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
         name = self.host.new_key()
         self._add_key(name, until)
         if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
@@ -222,48 +291,50 @@ class World:
     def revoke_key(self, name: str) -> None:
         if name not in [*self.keys]:
             raise NotFoundError("expected a key of this world; got one that it never had")
-        self.keys[name] = self.keys[name]._replace(revoked=True)
+        self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
-        if key.revoked:
-            return "revoked_key"
-        if key.expires is not None and self.time.now() >= key.expires:
-            return "expired_key"
-        rotates, store = self.rules.policies.key_rotation, self.store
-        is_worn = rotates is not None and key.name == store.first_key and rotates(store.first_key_uses + 1)
-        return "revoked_key" if is_worn else ""
+        is_expired = key.expires is not None and self.time.now() >= key.expires
+        return key.revoked or ("expired_key" if is_expired else "")
 
-    def use_key(self, key: Key) -> str:
-        """Return the condition that refuses a key of a request; empty if it is valid. Counts the use."""
-        problem, store = self.key_problem(key), self.store
-        if not problem:
-            store.first_key = store.first_key or key.name
-            store.first_key_uses += key.name == store.first_key
-        elif problem == "revoked_key":
-            self.keys[key.name] = key._replace(revoked=True)  # from the first use after its rotation on
-        return problem
+    def refused_key(self, request: ApiRequest) -> str:
+        """Return the condition that refuses the key of a request; empty if the key is valid."""
+        name, problem = request.fields.bearer
+        key = self.keys.get(name or "")
+        return (problem or "unknown_key") if key is None else self.key_problem(key)
 
-    # Faults, behaviour, requests
+    def use_key(self, request: ApiRequest) -> None:
+        """Count the use of a key; the one that was used first may rotate (gap key_rotation)."""
+        name, store, rotates = request.fields.bearer[0], self.store, self.rules.policies.key_rotation
+        if name is None or name not in self.keys:  # a mutant let it in
+            return
+        store.first_key = store.first_key or name
+        store.first_key_uses += name == store.first_key
+        if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
+            self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
+
+    # Animals, faults, behaviour, requests
+
+    @property
+    def animals(self) -> Animals:
+        """What tests do to the animals. Hold the lock."""
+        return Animals(self.store, self.rules.policies.id_assignment)
 
     def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultHandle
         handle = FaultHandle(fault=coerce(fault), **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
-        with self.lock:
-            self.plan.add(handle, self.journal.total)
+        self.plan.add(handle)
         if handle.at == "handshake":
             self.host.renew_connections()
         return handle
 
     def _check_handshakes(self, fault: Fault) -> None:
         if not self.host.tls:
-            refuse(f"expected a service that speaks TLS for {fault}: turn its option tls on, as serve --tls does")
+            refuse(f"expected a service that speaks TLS for {fault}; got one of plain HTTP: use serve --tls")
         if self.name is not None:
-            refuse(
-                f"expected the world at the root for {fault}; got {self.name!r}: a handshake names no world, so the "
-                "fault would meet connections of other tests. Start a service of its own for this test"
-            )
+            refuse(f"expected the world at the root for {fault}; got {self.name!r}, and a handshake names no world")
         if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
             refuse(f"expected --tls without a certificate of your own, which the fake can't spoil, for {fault}")
 
@@ -275,11 +346,16 @@ class World:
         """Behave otherwise until the next reset: as ``behaviour``, or as now, but for ``gaps``."""
         self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
 
+    def begin(self, request: ApiRequest) -> Exchange:
+        """Return the exchange of a request that has arrived. Hold the lock."""
+        self.store.turn += 1
+        exchange = Exchange(self.journal.total + 1, self.owner, request, self.time.now())
+        exchange.secure = self.host.tls
+        return exchange
+
     def clear_requests(self) -> None:
         """Forget the journal. The test still answers for its violations."""
         with self.lock:
             self.verification.keep_violations()
             self.journal.clear()  # numbers begin anew
-            for handle in self.plan.in_force:
-                handle.since = 0
         self.host.announce(self, "cleared")

@@ -55,56 +55,26 @@ def test_integer_at_the_ends_of_64_bits_is_accepted(client: Client) -> None:
         assert (pet["categoryId"], type(pet["categoryId"])) == (int(number), int)
 
 
-NOT_JSON = {
-    "empty": b"",
-    "blank": b" \n",
-    "NaN": animal(b"NaN"),
-    "Infinity": animal(b"Infinity"),
-    "minus Infinity": animal(b"-Infinity"),
-    "NaN in an array": b"[NaN]",
-    "leading zero": animal(b"01"),
-    "plus sign": animal(b"+1"),
-    "bare point": animal(b"1."),
-    "point first": animal(b".5"),
-    "hexadecimal": animal(b"0x1"),
-    "underscore": animal(b"1_0"),
-    "Arabic digit": animal("١".encode()),
-    "trailing comma": animal(b"1,"),
-    "trailing garbage": animal(b"1") + b"x",
-    "two values": animal(b"1") * 2,
-    "trailing NUL": animal(b"1") + b"\0",
-    "single quotes": b"{'name':'a','categoryId':1}",
-    "comment": animal(b"1 /* one */"),
-    "cut": animal(b"1")[:-1],
-    "cut in a string": b'{"name":"a',
-    "cut in an escape": b'{"name":"a\\',
-    "cut in a Unicode escape": b'{"name":"\\u12"}',
-    "unknown escape": b'{"name":"\\x41","categoryId":1}',
-    "raw newline in a string": b'{"name":"a\nb","categoryId":1}',
-    "raw NUL in a string": b'{"name":"a\0b","categoryId":1}',
-    "bare word": b"Rex",
-    "Python's None": animal(b"None"),
-    "form": b"name=a&categoryId=1",
-    "byte-order mark": b"\xef\xbb\xbf" + animal(b"1"),
-    "UTF-16": animal(b"1").decode().encode("utf-16"),
-    "UTF-16 without mark": animal(b"1").decode().encode("utf-16-le"),
-    "UTF-32": animal(b"1").decode().encode("utf-32-be"),
-    "Latin-1": '{"name":"ä","categoryId":1}'.encode("latin-1"),
-    "overlong UTF-8": b'{"name":"\xc0\xaf","categoryId":1}',
-    "cut UTF-8": b'{"name":"\xe2\x82","categoryId":1}',
-    "raw surrogate": b'{"name":"\xed\xa0\x80","categoryId":1}',
-    "beyond Unicode": b'{"name":"\xf4\x90\x80\x80","categoryId":1}',
-    "only brackets": b"[" * 100_000,
-    "nested arrays": b"[" * 100_000 + b"]" * 100_000,
-    "nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "deep in an unknown field": animal(b'1,"x":' + b"[" * 100 + b"]" * 100),
-    "one level too deep": b"[" * 101 + b"]" * 101,
-}
+REX_1 = animal(b"1")
+NOT_JSON = [
+    *(b"", b" \n", b"[NaN]", b"Rex", b"{'name':'a','categoryId':1}", b"name=a&categoryId=1"),
+    *(animal(value) for value in (b"NaN", b"Infinity", b"-Infinity", b"None", b"1,", b"1 /* one */")),
+    *(animal(number) for number in (b"01", b"+1", b"1.", b".5", b"0x1", b"1_0", "١".encode())),
+    *(REX_1 + garbage for garbage in (b"x", b"\0", REX_1)),
+    *(REX_1[:-1], b'{"name":"a', b'{"name":"a\\', b'{"name":"\\u12"}'),
+    *(b'{"name":"%b","categoryId":1}' % name for name in (b"\\x41", b"a\nb", b"a\0b")),
+    # Not UTF-8, or with a mark
+    *(b"\xef\xbb\xbf" + REX_1, *(REX_1.decode().encode(one) for one in ("utf-16", "utf-16-le", "utf-32-be"))),
+    *(b'{"name":"%b"}' % name for name in (b"\xe4", b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")),
+    # Too deep
+    *(b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+    *(animal(b'1,"x":' + b"[" * 100 + b"]" * 100), b"[" * 101 + b"]" * 101),
+]
 
 
 def test_body_that_is_no_json_is_refused(client: Client) -> None:
-    for name, body in NOT_JSON.items():
-        assert refused(client, body, ("body", "json")), name
+    for body in NOT_JSON:
+        assert refused(client, body, ("body", "json")), body[:60]
     assert client.create(name="Rex", categoryId=1).status == 201
 
 
@@ -115,49 +85,20 @@ def test_brackets_inside_strings_are_no_depth_and_a_hundred_levels_are_read(serv
     assert client.post(animal(b'1,"x":' + b"[" * 99 + b"]" * 99)).status == 201
 
 
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        (rb'{"name":"a\udfff","categoryId":1}', "body.name"),
-        (rb'{"name":"\udc00\ud800","categoryId":1}', "body.name"),
-        (rb'{"name":"a","categoryId":1,"\ud800":1}', "body"),
-        (rb'{"name":"a","categoryId":1,"x":["\uD83D"]}', "body.x.0"),
-        (rb'{"name":"a","categoryId":1,"x":{"y":[0,{"\ud800":1}]}}', "body.x.y.1"),
-    ],
-)
-def test_lone_surrogate_is_refused_where_it_stands(client: Client, body: bytes, path: str) -> None:
-    refused(client, body, (path, "unicode"))
-
-
-def test_lone_surrogate_of_an_overwritten_member_is_refused_and_a_pair_is_one_character(client: Client) -> None:
+def test_lone_surrogate_is_refused_where_it_stands_and_a_pair_is_one_character(client: Client) -> None:
+    refused(client, rb'{"name":"a","categoryId":1,"x":["\uD83D"]}', ("body.x.0", "unicode"))
     assert client.post(rb'{"x":{"\ud800":1,"\ud800":2},"x":1,"name":"a","categoryId":1}').status == 400
     assert client.post(rb'{"name":"\ud83d\udc15","categoryId":1}').json()["name"] == "\N{DOG}"
 
 
-@pytest.mark.parametrize(
-    ("body", "broken"),
-    [
-        (b'{"name":"a","name":"b","categoryId":1}', [("body.name", "uniqueMembers", "b")]),
-        (b'{"name":"a","name":"a","name":"c","categoryId":1}', [("body.name", "uniqueMembers", "c")]),
-        (b'{"name":"a","categoryId":1,"categoryId":2}', [("body.categoryId", "uniqueMembers", 2)]),
-        (rb'{"name":"a","n\u0061me":"b","categoryId":1}', [("body.name", "uniqueMembers", "b")]),
-        (
-            b'{"name":"a","name":7,"categoryId":"x"}',
-            [("body.name", "uniqueMembers", 7), ("body.categoryId", "type", "x"), ("body.name", "type", 7)],
-        ),
-    ],
-)
-def test_repeated_member_is_refused_with_its_value(
-    client: Client, body: bytes, broken: list[tuple[str, str, object]]
-) -> None:
-    refused(client, body, *((path, rule) for path, rule, _ in broken))
-    assert [(one.path, one.rule, one.value) for one in client.last.violations] == broken
-
-
-def test_repeated_member_deep_inside_is_named_by_its_whole_path(client: Client) -> None:
-    assert client.post(b'{"name":"a","categoryId":1,"status":{"x":[0,{"name":1,"name":2}]}}').status == 400
-    assert ("body.status.x.1.name", "uniqueMembers") in client.broken
-    assert "body.name" not in dict(client.broken)
+def test_repeated_members_are_refused_with_their_last_values(client: Client) -> None:
+    body = rb'{"n\u0061me":"a","name":7,"categoryId":"x","status":{"x":[0,{"name":1,"name":1,"name":2}]}}'
+    assert client.post(body).status == 400
+    found = {(one.path, one.rule): one.value for one in client.last.violations}
+    assert found["body.name", "uniqueMembers"] == found["body.name", "type"] == 7
+    assert found["body.status.x.1.name", "uniqueMembers"] == 2
+    assert found.keys() >= {("body.categoryId", "type"), ("body.status", "type")}
+    assert len(found) == 5
 
 
 @pytest.mark.parametrize(("unknown", "more"), [(18, None), (19, 1), (20_000, 19_982)])

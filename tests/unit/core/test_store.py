@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petstore_mock.core.store import Body, Store
+from petstore_mock.core.store import Store
 
 STATUSES = ("available", "pending", "sold", None)
 
@@ -50,14 +50,6 @@ def test_page_has_the_order_of_the_ids() -> None:
     store = filled(pet(1), pet(2))
     assert store.page([2, 1]) == b'[{"id":2,"name":"pet 2","categoryId":1},{"id":1,"name":"pet 1","categoryId":1}]'
     assert store.page([]) == b"[]"
-
-
-def test_body_makes_the_row_of_an_animal() -> None:
-    body = Body({"name": "Žofka", "categoryId": 2, "status": "sold"})
-    store = Store()
-    store.write(7, body.animal(7), body.filters)
-    assert store.document(7) == {"id": 7, "name": "Žofka", "categoryId": 2, "status": "sold"}
-    assert list(store.ids([("status", "sold")])) == [7]
 
 
 def test_id_is_given_once() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petstore_mock.core.host import Host
 from petstore_mock.core.registry import Worlds
-from petstore_mock.core.world import World
+from petstore_mock.core.world import Host, World
 from petstore_mock.http.request import ApiRequest, Fields
 
 if TYPE_CHECKING:
@@ -14,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def worlds_of(**options: object) -> Worlds:
-    worlds = Worlds(Host())
-    worlds.push(World(worlds.host, options))
-    return worlds
+    return Worlds(World(Host(), options))
 
 
 def ask(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:

@@ -1,4 +1,4 @@
-"""What the rooms derive from the table: routes, sentences, conditions, the OpenAPI document, mutants."""
+"""Routes, sentences, conditions, the OpenAPI document and mutants, as derived from the table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from petstore_mock import PetStoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.mutants import MUTANTS
-from petstore_mock.interface.openapi import openapi_document
+from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
-from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
+from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation, source
+from tests.client import JSON, Client
 
 # What a method may do (RFC 9110 §9.3).
 EFFECTS = {
@@ -38,7 +39,7 @@ def test_routes_follow_the_operations() -> None:
         assert pet.match(segments) is None
 
 
-def test_rows_name_properties_of_the_schemas() -> None:
+def test_rows_match_the_properties_of_the_schemas() -> None:
     assert [*properties("Pet")] == [*FIELDS]
     assert [*properties("NewPet")] == [name for name, field in FIELDS.items() if not field.assigned]
     for operation in OPERATIONS.values():
@@ -50,23 +51,37 @@ def test_rows_name_properties_of_the_schemas() -> None:
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 
 
-def test_unknown_operation_is_refused_with_the_nearest() -> None:
+def test_unknown_operation_is_refused_with_the_nearest_name() -> None:
     assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
     with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
 
 
-def test_conditions_have_their_sentence_and_make_errors() -> None:
+@pytest.mark.parametrize(
+    ("section", "words", "told"),
+    [
+        ("5", SENTENCES["key"].text, "§5"),
+        ("4.1", "listPets: List animals", "§4.1"),
+        ("4.2", "every createPet adds an animal", "by the meaning of §4.2"),
+        ("RFC 9110 §15.4", "a redirection", "RFC 9110 §15.4"),
+        ("", "a client ends its threads", ""),
+    ],
+)
+def test_source_marks_an_inference(section: str, words: str, told: str) -> None:
+    assert source(section, words) == told
+
+
+def test_conditions_have_a_sentence_and_an_error_body() -> None:
     assert {condition.subject for condition in CONDITIONS.values()} <= SENTENCES.keys()
     for status in range(400, 600):
         condition = condition_of_status(status)
-        assert condition.status == status
+        assert (condition.status, bool(re.fullmatch(r"[a-z]+(_[a-z]+)*", condition.code))) == (status, True)
         document: Any = error_document(condition.code, condition.message, status)
         assert is_valid("Error")(document)
     assert SENTENCES[OPERATIONS["listPets"].query_subject].section == "4.1"
 
 
-def test_openapi_document_is_valid_and_whole() -> None:
+def test_openapi_document_is_valid_and_complete() -> None:
     document: Any = openapi_document("http://127.0.0.1:8080/v1/")
     validate(document)
     found = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
@@ -74,15 +89,79 @@ def test_openapi_document_is_valid_and_whole() -> None:
     for name, operation in OPERATIONS.items():
         names = [parameter.name for parameter in operation.parameters]
         assert [one["name"] for one in found[name].get("parameters", ())] == names
-        assert {str(status) for status in operation.statuses} <= found[name]["responses"].keys()
+        assert found[name]["responses"].keys() == {*map(str, operation.statuses), "default"}
     assert openapi_document()["servers"] == document["servers"][1:]
+
+
+def test_examples_are_the_first_animal_of_a_seeded_world() -> None:
+    (first,) = PetStoreMock(seed=1).pets
+    paths: Any = openapi_document()["paths"]
+    lists, creates, gets = paths["/pets"]["get"], paths["/pets"]["post"], paths["/pets/{petId}"]["get"]
+    assert gets["parameters"][0]["examples"]["first"]["value"] == first["id"]
+    responses = [(lists, "200", [first]), (creates, "201", first), (gets, "200", first)]
+    for operation, status, value in responses:
+        assert operation["responses"][status]["content"]["application/json"]["examples"]["first"]["value"] == value
+    sent = creates["requestBody"]["content"]["application/json"]["examples"]["first"]["value"]
+    assert {"id": first["id"], **sent} == first
+
+
+OLDER: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+    (
+        {"type": ["string", "integer"], "minLength": 1},
+        {"anyOf": [{"type": "string"}, {"type": "integer"}], "minLength": 1},
+    ),
+    (
+        {"exclusiveMinimum": 0, "exclusiveMaximum": 9},
+        {"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": True},
+    ),
+    ({"const": "sold"}, {"enum": ["sold"]}),
+    ({"examples": [1, 2]}, {"example": 1}),
+    ({"examples": {"first": {"value": [None]}}}, {"example": [None]}),
+    ({"$ref": "#/a", "description": "b"}, {"allOf": [{"$ref": "#/a"}], "description": "b"}),
+    ({"items": {"$ref": "#/a"}}, {"items": {"$ref": "#/a"}}),
+    ({"properties": {"type": {"const": 1}, "const": {}}}, {"properties": {"type": {"enum": [1]}, "const": {}}}),
+    ({"default": {"const": 1}, "enum": [{"examples": [1]}]}, {"default": {"const": 1}, "enum": [{"examples": [1]}]}),
+)
+
+
+@pytest.mark.parametrize(("newer", "older"), OLDER)
+def test_openapi_3_0_says_the_same_in_its_own_words(newer: dict[str, Any], older: dict[str, Any]) -> None:
+    document = openapi_document()
+    document["components"]["schemas"] |= {"Newer": newer}
+    as_older: Any = as_openapi_3_0(document)
+    assert as_older["components"]["schemas"]["Newer"] == older
+
+
+def test_openapi_3_0_document_is_valid() -> None:
+    document: Any = as_openapi_3_0(openapi_document())
+    validate(document)
+    assert document["openapi"] == "3.0.3"
+    assert document["paths"]["/pets/{petId}"]["get"]["parameters"][0]["example"] == 1
 
 
 # Mutants
 
 
-def test_mutants_differ_and_stand_in_the_order_of_the_sections() -> None:
+def test_mutants_differ_and_follow_the_order_of_the_sections() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]+", name) and one.operations for name, one in MUTANTS.items())
     assert len({mutant.words for mutant in MUTANTS.values()}) == len(MUTANTS)
     sections = [mutant.clause.partition("-")[0] for mutant in MUTANTS.values()]
     assert sections == sorted(sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("name-not-required", b'{"categoryId":1}'),
+        ("name-null-passes", b'{"name":null,"categoryId":1}'),
+        ("no-json-passes", b"name=Rex"),
+        ("create-without-key", b'{"name":"Rex","categoryId":1}'),
+    ],
+)
+def test_wrong_request_that_a_mutant_accepts_is_no_violation(name: str, body: bytes) -> None:
+    petstore = PetStoreMock(mutant=name)
+    key = [] if name == "create-without-key" else [*petstore.headers.items()]
+    assert Client(petstore, "wsgi").send("POST", "/v1/pets", [*key, JSON], body).status == 201
+    exchange = petstore.journal[-1]
+    assert (exchange.mutant, exchange.violations, petstore.journal.violations) == (name, (), [])

@@ -1,0 +1,72 @@
+"""Lets a mutant (:mod:`petstore_mock.interface.mutants`) change a request before the service, or a response after."""
+
+from __future__ import annotations
+
+from copy import copy
+from json import loads
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from petstore_mock.http.response import Head
+from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Turn
+from petstore_mock.interface.strict_json import encode_json
+
+if TYPE_CHECKING:
+    from petstore_mock.core.world import World
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.http.response import Response
+    from petstore_mock.interface.mutants import Mutant
+    from petstore_mock.journal.exchange import Exchange
+
+
+def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -> tuple[ApiRequest, str]:
+    """Return the request that the service sees, and the condition that refuses its key."""
+    request = exchange.request
+    turn = _turn(world, mutant, request, refused_key)
+    if turn is None or mutant.statuses:
+        return request, refused_key
+    query, sent = dict(turn.query), turn.sent
+    mutant.change(turn)
+    changes = turn.query != query or turn.sent is not sent
+    if turn.refused_key == refused_key and (refused_key or not changes):
+        return request, refused_key
+    exchange.mutant = mutant.name
+    changed = copy(request)
+    if turn.sent is not sent:
+        changed.body = encode_json(turn.sent)
+    elif turn.query != query:
+        changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
+    return changed, turn.refused_key
+
+
+def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
+    """Change a response, unless a fault of the test has broken it already."""
+    fault, turn = exchange.fault, _turn(world, mutant, exchange.request)
+    if turn is None or not mutant.statuses or (fault is not None and fault.breaks_contract):
+        return
+    turn.status, turn.media_type = response.status, response.head.get("Content-Type")
+    turn.document = loads(response.body) if response.body else None
+    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
+    mutant.change(turn)
+    document = encode_json(turn.document)
+    is_same = (turn.status, turn.media_type, document) == former and turn.body is None
+    if is_same and len(world.store) == animals and not turn.has_updated:
+        return
+    exchange.mutant = mutant.name
+    response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
+    if turn.body is not None:
+        response.body = turn.body
+    elif document != former[2]:
+        response.body = document
+
+
+def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:
+    """Return a request as a mutant meets it; None where its operation is none of the mutant's."""
+    route = world.rules.route(request.method, request.target)
+    if route.operation is None or route.operation.name not in mutant.operations:
+        return None
+    try:
+        sent = request.json() if request.body else NO_BODY
+    except ValueError:
+        sent = NO_JSON
+    return Turn(route.operation, request.query, route.pet_id, sent, refused_key, world.animals)
