@@ -303,7 +303,7 @@ def test_a_body_that_is_no_object_has_no_arguments(petstore: Face, client: Clien
     for body in (b"\xff", b"[1]", b"[" * 100_000):
         client.post(body)
     petstore.journal.assert_called("createPet", times=0, name="Rex")
-    with pytest.raises(ValueError, match="nests"):
+    with pytest.raises(ValueError, match="nested"):
         petstore.journal.last.json()
 
 
