@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -119,6 +123,26 @@ def test_ready_waits_and_says_what_it_found(command: Command) -> None:
     with PetStoreMock() as closed:  # it stops at once: no waiting makes this a stub
         code, out, _ = command("ready", "--url", closed.url, "--timeout", "60")
         assert (code, "status 404" in out) == (1, True)
+
+
+def test_ready_brackets_an_ipv6_address_of_the_environment(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", str(urlsplit(unused_url()).port))
+    for host in ("::", "::1"):
+        monkeypatch.setenv("PETSTORE_MOCK_HOST", host)
+        assert " http://[::1]:" in command("ready", "--timeout", "0.01")[1]
+
+
+def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            time.sleep(1.2)
+            self.wfile.write(b'HTTP/1.0 200 OK\r\n\r\n{"status": "ok"}')
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.handle_request).start()
+        assert command("ready", "--url", f"http://127.0.0.1:{server.server_port}", "--timeout", "30")[0] == 0
 
 
 def unused_url() -> str:
