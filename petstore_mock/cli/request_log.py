@@ -82,11 +82,10 @@ class RequestLog:
         if isinstance(one, str):
             return one
         told = _record(one)
-        return json.dumps(told) if self._as_json else self._text(told)
+        return json.dumps(told) if self._as_json else self._text(told, one.request_line)
 
-    def _text(self, told: dict[str, Any]) -> str:
-        world = f"[{told['world']}] " if told["world"] else ""
-        request, result = f"{world}{told['method']} {told['target']}", told["result"]
+    def _text(self, told: dict[str, Any], request: str) -> str:
+        request, result = f"[{told['world']}] {request}" if told["world"] else request, told["result"]
         took = f"{told['milliseconds']:.1f} ms"
         if self._has_columns:
             request, result, took = f"{request:<44}", f"{result:<5}", f"{took:<9}"

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -84,6 +85,18 @@ def test_the_log_tells_fault_and_outcome() -> None:
     assert lines[3].startswith("GET /v1/pets 200 (fault delay) 1")
     assert lines[4].startswith("GET /v1/pets?limit=0 400 ")
     assert len(lines) == 5
+
+
+def test_a_line_of_the_log_is_printable_and_bounded() -> None:
+    with stub("--api-key", KEY) as running:
+        port = urlsplit(running.url).port
+        for target in (b"/\x1b[31mred", b"/" + b"x" * 9_000):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % target)
+                client.recv(1)
+        first, second = running.end()[1].splitlines()
+    assert " GET /\\x1b[31mred 400 " in first
+    assert len(second) < 1_000
 
 
 def test_the_log_of_json_has_an_object_a_request() -> None:
