@@ -81,6 +81,7 @@ def test_what_concerns_all_worlds_stands_at_the_root_alone(door: Door, path: str
 def test_browsers_are_led_to_the_console(door: Door) -> None:
     reply = door("GET", "/", Accept="text/html,*/*")
     assert (reply.status, reply.fields["Location"]) == (303, "/__petstore/")
+    assert door("POST", "/", Accept="text/html").status == 404
     assert [door("GET", path).status for path in ("/favicon.ico", "/robots.txt")] == [404, 404]
     assert len(door.petstore.journal) == 0
     assert door("GET", "/").status == 404
