@@ -46,7 +46,10 @@ class _Reading:
         self._fields: list[tuple[str, str]] = []
         self._status = 0  # from the end of the head on
         self._size = 0
-        self.is_whole = self.closes = False
+        self.is_whole = self.has_more = self.closes = False
+
+    def on_message_begin(self) -> None:
+        self.has_more = self.is_whole
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._status:  # else it is a trailer
@@ -74,7 +77,7 @@ class _Reading:
             problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
         if self._status == 101:
             problem = "101: it switched protocols unasked"
-        elif self.is_whole and problem:
+        elif self.is_whole and (problem or self.has_more):
             problem = f"more bytes came than the {len(self._body)} of the body"
         elif len(self._body) > _MOST_BODY or (not self._status and self._size > _MOST_HEAD):
             problem = f"{'the body' if self._status else 'the head'} does not end within {self._size} bytes"
