@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import time
 import re
 import socket
 from typing import TYPE_CHECKING, Any
@@ -287,6 +288,14 @@ def test_keys_show_in_no_entry(door: Door) -> None:
     door.use(path=f"/v1/pets?api_key={key}")
     for path in ("requests", "requests.har", "requests.html", "requests.txt", "faults"):
         assert key.encode() not in door("GET", path).body
+
+
+def test_a_long_sequence_of_faults_is_judged_in_time(door: Door) -> None:
+    began = time.monotonic()
+    parts = [503, {"kind": "delay", "seconds": 0}] * 5_000
+    assert door("POST", "faults", {"fault": {"kind": "sequence", "faults": parts}}).status == 201
+    assert time.monotonic() - began < 5
+    door("DELETE", "faults")
 
 
 def test_the_page_stands_at_every_world_and_loads_nothing_from_elsewhere(door: Door) -> None:
