@@ -1,6 +1,6 @@
 """An in-process fake of the pet store service, for testing its clients.
 
-Public names are loaded on first use (PEP 562): pytest imports this package in every run once it is installed.
+Python loads each public name on first use (PEP 562), because pytest imports this package in every run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name; a public module stands for itself.
+# The module that defines each public name.
 _HOMES = {
     "ApiRequest": "http.request",
     "Behaviour": "interface.behaviour",

@@ -1,4 +1,4 @@
-"""``python -m petstore_mock`` is the command ``petstore-mock``."""
+"""Runs the command ``petstore-mock`` for ``python -m petstore_mock``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The errors and warnings that users of the fake meet.
+"""The errors and warnings that the fake raises in tests.
 
-A mistake of a *client* is none of them: it becomes a response with a 4xx status.
+A wrong *request* raises none of them: it gets a response with a 4xx status.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class PetStoreMockError(Exception):
-    """The test author used the fake wrongly. The message says what to do instead.
+    """The test used the fake wrongly. The message says what to do instead.
 
-    In pytest's reports the traceback ends at the author's own line; ``--full-trace`` shows the fake's lines as well.
+    In pytest's reports, the traceback ends at the line of your test. ``--full-trace`` also shows the fake's lines.
     """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        # pytest asks each module whose frame it is about to show. Only modules that this error passes need the mark.
+        # pytest reads this mark from the module of each frame in the traceback.
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # documented
         while frame is not None and frame.f_globals.get("__name__", "").startswith("petstore_mock."):
             frame.f_globals["__tracebackhide__"] = _is_misuse
@@ -32,11 +32,11 @@ def _is_misuse(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo,
 
 
 class VerificationError(AssertionError):
-    """A verification of the test failed: a planned fault never fired, or an expectation was not met."""
+    """The verification failed: for example, a planned fault never fired or an expectation was not met."""
 
 
 class ContractViolationError(VerificationError):
-    """The client broke the contract and the fake is strict."""
+    """The client broke the contract, and the fake is strict."""
 
 
 class ContractWarning(UserWarning):

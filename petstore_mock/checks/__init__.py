@@ -1,10 +1,10 @@
-"""Rules for clients of the pet store service, each as one function over requests and outcomes.
+"""Checks for clients of the pet store service. Each check is one function over requests and outcomes.
 
-The machine, pasted tests and people's own tests use the same checks: ``checks.no_repeated_create(petstore.journal)``.
-:func:`watched` makes a client that checks each of its calls. :func:`check` makes a check of your own.
+The machine, its pasted tests and your own tests use the same checks: ``checks.no_repeated_create(petstore.journal)``.
+:func:`watched` returns a client that checks each of its calls. :func:`check` makes a check of your own.
 """
 
-# ruff: noqa: I001  # a check has one line here, and no second one in __all__
+# ruff: noqa: I001  # each check stands on one line here, and __all__ takes the checks from CHECKS
 from __future__ import annotations
 
 from petstore_mock.checks.adapting import PetClient
@@ -41,4 +41,4 @@ from petstore_mock.checks.watched import CHECKS, WatchedClient, watched
 __all__ = ["CHECKS", "Broken", "Call", "Check", "Kept", "Kind", "Observation", "Outcome", "PetClient", "Process"]
 __all__ += ["UnknownErrorError", "WatchedClient", "check", "classify_exception", "read_pet", "watched"]
 __all__ += [*CHECKS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
-__dir__ = __all__.copy  # what editors and consoles complete
+__dir__ = __all__.copy  # editors and consoles complete these names

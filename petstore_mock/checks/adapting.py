@@ -1,8 +1,8 @@
-"""Clients of any shape behind one form: a method for each operation that they have, and ``close()``.
+"""Adapts clients of any shape to one form: a method for each operation, and ``close()``.
 
 Methods may be ``async def``, generators, or have other names. A client may be a context manager, and ``make_client``
-may need a running event loop. Each client has an event loop of its own, which goes on in a thread between the calls:
-libraries notice closed connections as they do in production.
+may need a running event loop. Each client has its own event loop, which also runs between the calls. So libraries
+notice closed connections as they do in production.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PLAYER_THREAD: Final = "petstore-mock-player"
 OWN_THREADS: Final = frozenset({LOOP_THREAD, PLAYER_THREAD})
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
-_MOMENT: Final = 0.1  # seconds that the tasks of a call, or of a closed client, may take to end
+_MOMENT: Final = 0.1  # seconds that tasks may take to end after a call or a close
 
 
 class PetClient(Protocol):
-    """A client that needs no ``methods=``. None leaves an argument out; methods may be ``async def``."""
+    """A client that needs no ``methods=``. None means an omitted argument. The methods may be ``async def``."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Any:  # noqa: ANN401
         """Return the animals in the response to listPets."""
@@ -53,14 +53,14 @@ class PetClient(Protocol):
 
 
 class AdaptedClient:
-    """A client whose calls are values; refuses a client without a method that fits."""
+    """A client that takes its calls as values."""
 
     def __init__(self, make_client: Callable[[Any], Any], petstore: PetStore, methods: Methods | None = None) -> None:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
-        self.tasks_go_on = False  # whether tasks outlast the call that began them
-        self.tasks_left: list[str] = []  # that go on after the close, in words
+        self.tasks_go_on = False  # whether tasks outlast the call that started them
+        self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
         made = self._made(make_client, petstore)
         self.client: Any = made
         self.closing: Callable[[], Any] | None = getattr(made, "close", None) or getattr(made, "aclose", None)
@@ -69,7 +69,7 @@ class AdaptedClient:
                 self.client = self._value(getattr(made, enter)())
                 self.closing = partial(getattr(made, leave), None, None, None)
                 break
-        self.operations = self._operations()  # each with the arguments that its method takes
+        self.operations = self._operations()  # the arguments that each method takes, by operation
 
     def _made(self, make_client: Callable[[Any], Any], petstore: PetStore) -> Any:  # noqa: ANN401
         async def made() -> Any:  # noqa: ANN401
@@ -78,7 +78,7 @@ class AdaptedClient:
         try:
             return self._value(make_client(petstore))
         except RuntimeError as error:
-            if "no running event loop" not in str(error):  # the complaint of asyncio, and of libraries on top of it
+            if "no running event loop" not in str(error):  # the message of asyncio, which its libraries pass on
                 raise
             return self._on_loop(made())
 
@@ -91,13 +91,13 @@ class AdaptedClient:
         if not found:
             known = in_words(row.client_method for row in OPERATIONS.values())
             refuse(
-                f"expected make_client to return a client with {known}; got make_client(petstore)={shown(self.client)}"
-                f" ({type(self.client).__name__}): make an instance of a class, or pass methods= with other names"
+                f"expected make_client to return a client with {known}; got {shown(self.client)} "
+                f"({type(self.client).__name__}): return an instance of a class, or pass methods= with the other names"
             )
         return found
 
     def _method(self, row: Operation) -> Any:  # noqa: ANN401
-        """Return the client's own method for an operation; raise AttributeError where it has none."""
+        """Return the client's method for an operation; raise AttributeError if there is none."""
         target = self._methods.get(row.client_method, row.client_method)
         return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
 
@@ -105,7 +105,7 @@ class AdaptedClient:
         return _of(call, self._value(self._begun(call)))
 
     def gather(self, calls: Sequence[Call]) -> list[asyncio.Task[Any]]:
-        """Make calls of an ``async`` client at once; return the task of each, which is done."""
+        """Make calls of an ``async`` client at once, and return their finished tasks."""
 
         async def result(call: Call) -> Any:  # noqa: ANN401
             return _of(call, await _awaited(self._begun(call)))
@@ -130,7 +130,7 @@ class AdaptedClient:
         return self._on_loop(_awaited(value)) if inspect.isawaitable(value) or _is_stream(value) else value
 
     def close(self) -> None:
-        """Leave the client's block, or close it if it can be closed."""
+        """Leave the client's ``with`` block, or close the client if it can be closed."""
         try:
             if self.closing is not None:
                 self._value(self.closing())
@@ -147,18 +147,18 @@ class AdaptedClient:
                 self._loop = loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=_run, args=(loop,), name=LOOP_THREAD, daemon=True)
                 self._thread.start()
-                # A forgotten client leaves no thread.
+                # The thread ends when the client is garbage.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
         future = asyncio.run_coroutine_threadsafe(self._with_its_tasks(coroutine), self._loop)
         try:
-            while not future.done():  # an endless wait in a lock can't be interrupted in every thread
+            while not future.done():  # a wait without a timeout can't be interrupted in every thread
                 concurrent.futures.wait([future], _LOOK)
             return future.result()
         finally:
             future.cancel()
 
     async def _with_its_tasks(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
-        """Await a coroutine and, for a moment, the tasks that it began: their requests belong to the call."""
+        """Await a coroutine and, for a moment, the tasks that it started. Their requests belong to the call."""
         before = asyncio.all_tasks()
         try:
             return await coroutine
@@ -170,27 +170,27 @@ class AdaptedClient:
 
 
 def checked_methods(methods: object) -> Methods:
-    """Return ``methods`` if it maps methods of the interface to names or functions; refuse anything else."""
+    """Return ``methods`` if it maps methods of the interface to names or functions; else raise PetStoreMockError."""
     known = [row.client_method for row in OPERATIONS.values()]
     given: object = {} if methods is None else methods
     if not is_object(given):
-        refuse(f"expected methods as a mapping of {in_words(known)} to names; got methods={shown(methods)}")
+        refuse(f"expected methods= as a mapping of {in_words(known)} to names; got methods={shown(methods)}")
     for name, target in given.items():
         one_of(name, known, "name in methods=")
         fits = callable(target) or (isinstance(target, str) and target)
-        require(fits, f"methods[{name!r}] to be the name of a method or a function of the client", target=target)
+        require(fits, f"the name of a method, or a function of the client, for {name}", target=target)
     return given
 
 
 def _accepted(row: Operation, method: Callable[..., Any]) -> list[str]:
-    """Return the arguments that a method takes, by the interface's names; refuse a method that lacks a required one."""
+    """Return the arguments that a method takes, by the interface's names; raise if a required argument is missing."""
     required = schemas.required_arguments(row)
     problem = _misfit(row, required, method)
     if problem is not None:
         name = row.client_method
         refuse(
-            f"expected a client whose {name} takes {in_words(required)}; {problem}: methods={{{name!r}: ...}} takes a "
-            "function of the client and these arguments"
+            f"expected a client whose {name} takes {in_words(required)}; {problem}: pass methods={{{name!r}: ...}} "
+            "with a function of the client and these arguments"
         )
     return [name for name in schemas.arguments(row) if _misfit(row, {*required, name}, method) is None]
 

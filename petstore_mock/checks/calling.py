@@ -1,7 +1,7 @@
-"""Calls in threads of their own: one that never ends is left behind, and two are made at once.
+"""Makes calls in threads of their own: one call, which may never end, or two calls at once.
 
-Two threads that just run meet where a bug shows once in a thousand times. Here a call is held before a line of the
-client's own code, so that both meet in the same way each time.
+Two threads that run freely show a bug once in a thousand runs. So the first call stops before a chosen line of the
+client's code, and both calls meet in the same way each time.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
 
 _TICK: Final = 0.02  # seconds between two looks
-_LONGEST_TICK: Final = 0.1  # seconds; more passed while the machine slept, and the client with it
-_RUNAWAY: Final = 200  # requests of one call, redirections that it follows included
+_LONGEST_TICK: Final = 0.1  # seconds; in a longer tick, the computer slept, and the client did too
+_RUNAWAY: Final = 200  # requests of one call, followed redirections included
 _INTERRUPTS: Final = 50
 
 _LOOK: Final = 0.001  # seconds between two looks at the other of two calls
-_STANDS: Final = 3  # looks at the same place after which it waits for something of the held call, such as a lock
+_STANDS: Final = 3  # looks at the same place after which the other call is known to wait, for example for a lock
 _LONGEST: Final = 0.5  # seconds
-_WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules that wait for a response
+_WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules in which a call waits for a response
 
 
 @dataclass
 class Limits:
-    """How long a call may wait."""
+    """How long a call may wait, in seconds."""
 
     patience: float = 2.0  # for a response that never comes
-    longest_wait: float | None = None  # that the client grants a Retry-After
-    standstill: float = 15.0  # without a request, and without a response that is due: no client pauses for as long
-    sends_by_itself: bool = False  # whether the client is known to send requests that no call asked for
+    longest_wait: float | None = None  # for a Retry-After
+    standstill: float = 15.0  # without a request and without a pending response; no client pauses for so long
+    sends_by_itself: bool = False  # whether threads of the client send requests after or between its calls
 
     def after(self, last: Exchange | None) -> float:
-        """Return the seconds from which on a client that has sent ``last`` stands still."""
+        """Return the seconds after the request ``last`` from which on a call stands still."""
         longest, told = self.longest_wait, None if last is None else seconds_told(last)
         if longest is None or told is None or max(told) <= longest:
             return max(self.standstill, 1.5 * self.patience)
@@ -62,19 +62,19 @@ class Limits:
 
 
 def client_threads() -> int:
-    """Return how many threads run that are not the package's own."""
+    """Return the number of running threads without the package's own."""
     return sum(thread.name not in OWN_THREADS for thread in threading.enumerate())
 
 
 class RunawayError(BaseException):
-    """Raised inside a call that sends requests without an end; no ``except Exception`` stops it."""
+    """Raised inside a call that sends requests endlessly. ``except Exception`` does not catch it."""
 
 
 class Player:
-    """A thread that does one thing after the other for another one, which can't wait for ever."""
+    """A thread that makes calls for another thread, because a call may never end."""
 
     def __init__(self) -> None:
-        self.is_lost = False  # in a call that never ended
+        self.is_lost = False  # whether the thread is in a call that never ended
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
         self._thread.start()
@@ -85,7 +85,7 @@ class Player:
         return self._thread.ident or 0
 
     def play(self, work: Callable[[], Any]) -> Future[Any]:
-        """Begin to do ``work`` and return the future of its result."""
+        """Start ``work`` and return the future of its result."""
         future: Future[Any] = Future()
         self._work.put((work, future))
         return future
@@ -97,7 +97,7 @@ class Player:
     def attend(
         self, work: Callable[[], Outcome], journal: Journal, limits: Limits, *, handshake: bool = False
     ) -> Outcome:
-        """Return the outcome of ``work``, a call of a client; one that does not end is left behind."""
+        """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread."""
         future, began, before = self.play(work), monotonic(), len(journal)
         looked, sent, waited = began, 0, 0.0
         while not future.done():
@@ -120,26 +120,26 @@ class Player:
         return outcome
 
     def _interrupt(self, future: Future[Any]) -> None:
-        """End the Python code that it runs."""
+        """Interrupt the Python code in the thread."""
         for _ in range(_INTERRUPTS):
             if not future.done():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
                 wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may come late
-            asyncio.set_event_loop(loop)  # for clients that ask for it
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # which may arrive after the call
+            asyncio.set_event_loop(loop)  # some clients call get_event_loop()
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
-                del todo  # it holds the result
+                del todo  # it references the result
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001  # for the thread that waits
+    except BaseException as error:  # noqa: BLE001  # the waiting thread gets it
         future.set_exception(error)
-    del future  # the error's traceback holds this frame
+    del future  # the traceback of the error references this frame
 
 
 # Two calls at once
@@ -148,10 +148,10 @@ def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
 def at_once(
     client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Callable[[BaseException], Kind]
 ) -> list[Outcome]:
-    """Make two calls of a client at once and return their outcomes.
+    """Make two calls of a client at once, and return their outcomes.
 
-    The first call is held before line ``hold`` of the client's own code until the second is done, or is held before
-    line ``then`` in its turn. Tasks of an ``async`` client are held nowhere.
+    The first call stops before line ``hold`` of the client's own code until the second call ends, or stops before line
+    ``then`` itself. Tasks of an ``async`` client do not stop.
     """
     if all(map(client.is_async, calls)):
         return [attempt(task.result, classify) for task in client.gather(calls)]
@@ -168,7 +168,7 @@ def at_once(
 
 
 def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
-    """Yield what each of two calls did: its own requests, and those that neither asked for."""
+    """Yield the observation of each of two calls, with the requests that may be its own."""
     for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
         own = [one for one in both.exchanges if asks_for(call, one)]
         either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
@@ -177,7 +177,7 @@ def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]
 
 
 class _Hold:
-    """Holds one of two calls, once, before the line at ``place``; None for nowhere."""
+    """Stops one of two calls, once, before the line number ``place``, or never for None."""
 
     other: _Hold
     until: threading.Event
@@ -187,7 +187,7 @@ class _Hold:
         self.begun, self.ended = threading.Event(), threading.Event()
 
     def run(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
-        """Make the call, in this thread."""
+        """Make the call in this thread."""
         former, self._thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)
@@ -201,7 +201,7 @@ class _Hold:
 
     def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys.settrace has it
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # which a library has made
+        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # code made by a library
         return self._line if own else None
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
@@ -213,7 +213,7 @@ class _Hold:
         return self._line
 
     def _wait(self) -> None:
-        """Wait until the other call has got on, or waits for something of this one, such as a lock."""
+        """Wait until the other call ends, stops, or waits for this call, for example for its lock."""
         self.begun.set()
         seen, looks, deadline = None, 0, monotonic() + _LONGEST
         while not self.until.wait(_LOOK) and monotonic() < deadline and looks < _STANDS:

@@ -1,4 +1,4 @@
-"""A check: one rule, written once, and what it looks at: one call of a client, its requests, its outcome, facts."""
+"""A check is one rule. It looks at one call of a client: its requests, its outcome and facts about the process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ class Call:
     """One call of a client's method."""
 
     operation: str  #: the name of the operation
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names, if not left out
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: by the interface's names
 
     @staticmethod
     def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
-        """Return the call that the Python arguments of a client's method make."""
+        """Return the call for the Python arguments of a client's method."""
         names = {python: name for name, python in _python_names(row).items()}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
         if row.path_parameter is not None and positional:
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def code(self) -> str:
-        """The call as Python source, without its object."""
+        """The call as Python source, without the client's name."""
         return self._written(literal)
 
     def _written(self, write: Callable[[object], str]) -> str:
@@ -61,20 +61,20 @@ class Call:
 
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as a Python client takes them: a path parameter by position, others by keyword."""
+        """The Python arguments: the path parameter by position, the others by keyword."""
         names, path = _python_names(self.row), self.row.path_parameter
         keywords = {names.get(name, name): value for name, value in self.arguments.items()}
         return ([] if path is None else [keywords.pop(path.python)]), keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
-        """The value of the parameter in its path; None without one."""
+        """The value of the path parameter, or None if the operation has none."""
         path = self.row.path_parameter
         return None if path is None else self.arguments[path.name]
 
     @property
     def body(self) -> dict[str, Any] | None:
-        """The body that belongs to it; None for an operation without one."""
+        """The request body of the call, or None if the operation has none."""
         parameters = {parameter.name for parameter in self.row.parameters}
         body = {name: value for name, value in self.arguments.items() if name not in parameters}
         return None if self.row.body is None else body
@@ -91,10 +91,10 @@ class Outcome:
 
     value: Any = None  #: the returned object
     error: BaseException | None = None  #: the raised exception, or None
-    kind: Kind | None = None  #: its meaning; None where ``classify`` does not know it
-    seconds: float = 0.0  #: how long the call took, in seconds
-    #: Why the call had to be ended by force, ``hung`` for a client without a timeout, ``stood still`` for one that
-    #: neither ended nor sent a request; else None.
+    kind: Kind | None = None  #: the meaning of the exception, or None if ``classify`` does not know it
+    seconds: float = 0.0  #: the duration of the call, in seconds
+    #: Why the machine gave up on the call. ``hung``: the client has no timeout. ``stood still``: the call neither ended
+    #: nor sent a request. None: the call ended.
     ended: Literal["hung", "stood still"] | None = None
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Outcome:
 
 
 def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kind]) -> Outcome:
-    """Call ``function`` and return its outcome; errors of the mock pass through."""
+    """Call ``function`` and return its outcome; raise the mock's own errors."""
     began = perf_counter()
     try:
         return Outcome(function(), seconds=perf_counter() - began)
@@ -116,11 +116,11 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
 
 
 class Kept(NamedTuple):
-    """The result of an earlier call, which its caller still holds."""
+    """The result of an earlier call that the caller still holds."""
 
     call: Call  #: the call
-    value: Any  #: the object
-    copy: Any  #: what the object was when the latest call began, as lists and dicts
+    value: Any  #: the returned object
+    copy: Any  #: a copy of the object, taken when the latest call began, as lists and dicts
 
 
 @dataclass
@@ -128,43 +128,43 @@ class Process:
     """Facts about the process of a client."""
 
     client: object = None  #: the client itself
-    shown: Sequence[str] = ()  #: the texts that were logged, printed or warned of
-    connections: int = 0  #: how many connections are open, if they are more than the client needs
-    left: Sequence[str] = ()  #: the threads and tasks that the client left behind at its close, in words
-    settings: Sequence[str] = ()  #: the changed settings of the program
+    shown: Sequence[str] = ()  #: the texts of log records, output and warnings
+    connections: int = 0  #: the number of open connections if a client needs fewer, else 0
+    left: Sequence[str] = ()  #: the threads and tasks that still run after the close, such as ``thread refresh``
+    settings: Sequence[str] = ()  #: the names of the settings of the program that changed
 
 
 @dataclass
 class Observation:
-    """One call of a client: its requests, its outcome, and facts that some checks need."""
+    """One call of a client: its requests, its outcome, and the facts that some checks need."""
 
     exchanges: Sequence[Exchange]  #: the requests of the call, in order
-    call: Call | None = None  #: None for requests outside of a call
-    outcome: Outcome | None = None  #: None if the observer has none
-    process: Process | None = None  #: facts about the client's process; None if the observer has none
-    doing: str = "the client"  #: the subject of sentences where there is no call, ``make_client`` or ``close()``
+    call: Call | None = None  #: the call, or None for requests outside of a call
+    outcome: Outcome | None = None  #: the outcome of the call, or None if it is not known
+    process: Process | None = None  #: facts about the client's process, or None if they are not known
+    doing: str = "the client"  #: the subject of sentences if there is no call: ``make_client`` or ``close()``
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
-    earlier_results: Sequence[Kept] = ()  #: results of earlier calls that their caller still holds
-    meanwhile: Call | None = None  #: the call that was under way at the same time
+    earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
+    meanwhile: Call | None = None  #: the second of two calls at once, or None
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
     pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])  #: the service's animals, by id
-    lags: bool = False  #: whether lists and reads may leave out animals that the service has (gap ``visibility``)
-    flaw: Fault | None = None  #: the fault that the connection met in its TLS handshake, or None
-    patience: float = 2.0  #: the seconds that a call may wait for a response that never comes
+    lags: bool = False  #: whether lists and reads may omit animals that the service has (gap ``visibility``)
+    flaw: Fault | None = None  #: the fault of the connection's TLS handshake, or None
+    patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds
     read_pet: ReadPet = read_pet  #: reads an animal that the client returned
 
     @property
     def offers(self) -> frozenset[Need]:
-        """What it offers to checks."""
+        """The needs of checks that this observation meets."""
         given: dict[Need, object] = {"journal": True, "outcome": self.outcome, "process": self.process}
         return frozenset(need for need, value in given.items() if value is not None)
 
     @property
     def subject(self) -> str:
-        """The actor in sentences: the call, or what the client did without one."""
+        """The subject of sentences: the call, or ``doing`` without one."""
         if self.call is None or self.meanwhile is None:
             return self.doing if self.call is None else str(self.call)
         return f"{self.call}, while {self.meanwhile} was under way in another thread or task,"
@@ -173,9 +173,9 @@ class Observation:
 class Broken(NamedTuple):
     """A broken rule whose section and words depend on the case."""
 
-    sentence: str  #: what the client did, without its subject and without a full stop
-    section: str  #: the section of the interface, or the RFC
-    words: str  #: what that section says
+    sentence: str  #: what the client did, without a subject and without a full stop
+    section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
+    words: str  #: the words of that section, or an inference from it
 
 
 Look = Callable[[Observation], str | Broken | None]
@@ -186,22 +186,23 @@ class Check:
     """One rule for clients, as a function over an observation.
 
     Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``. It
-    raises AssertionError with what is wrong, and PetStoreMockError if it needs more than requests.
+    raises AssertionError if the client broke the rule, and PetStoreMockError if the check needs more than requests.
     """
 
     name: str  #: the name of the function
-    section: str  #: the section of the interface, or the RFC, that the rule follows from
-    words: str  #: what that section says
-    needs: frozenset[Need]  #: what it looks at, of ``journal``, ``outcome``, ``process``
-    look: Look  #: returns what the client did wrong, in words that follow the subject; None where it did nothing wrong
+    section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
+    words: str  #: the words of that section, or an inference from it
+    needs: frozenset[Need]  #: the facts that it reads: ``journal``, ``outcome``, ``process``
+    look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
     def find(self, seen: Observation) -> str | None:
-        """Return what is wrong, in a sentence; None where nothing is, or where the observation lacks a need."""
+        """Return the client's mistake as a sentence; None if there is none or the observation lacks a need."""
         found = self.look(seen) if self.needs <= seen.offers else None
         if found is None:
             return None
         sentence, section, words = found if isinstance(found, Broken) else (found, self.section, self.words)
-        return f"{seen.subject} {sentence} ({'' if section.startswith('RFC') else '§'}{section}: {words})."
+        rule = ": ".join(filter(None, (source(section, words), words)))
+        return f"{seen.subject} {sentence} ({rule})."
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
@@ -209,23 +210,26 @@ class Check:
             seen = Observation(list(seen))
         missing = self.needs - seen.offers
         if missing:
-            refuse(f"expected an observation with {in_words(sorted(missing))} for {self.name}; use checks.watched()")
+            refuse(
+                f"expected an observation with {in_words(sorted(missing))} for {self.name}; got requests alone: use "
+                "checks.watched()"
+            )
         found = self.find(seen)
         if found is not None:
             raise AssertionError(found)
 
 
 def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> Callable[[Look], Check]:
-    """Make a check of the decorated function, which takes an :class:`Observation`.
+    """Return a decorator that turns a function of an :class:`Observation` into a check.
 
-    The function returns what the client did wrong, in words that follow the call (``"sent two requests"``), or None.
+    The function returns the client's mistake in words that follow the call (``"sent two requests"``), or None.
 
     Args:
-        section: the section of the interface, or the RFC, that the rule follows from: ``"4.2"``.
-        words: what that section says.
-        needs: what the function looks at besides the call: ``"journal"`` (the requests), ``"outcome"`` (the result or
-            the exception), ``"process"`` (output, connections, threads, settings). The check runs only where the
-            observer offers it.
+        section: the section of the interface, such as ``"4.2"``, or an RFC; empty if neither has the rule.
+        words: the words of that section, or an inference from it, which reports mark with "by the meaning of".
+        needs: the facts that the function reads besides the call: ``"journal"`` (the requests), ``"outcome"`` (the
+            result or the exception), ``"process"`` (output, connections, threads, settings). The check runs only where
+            these facts are known.
 
     Raises:
         PetStoreMockError: there is no such need.

@@ -1,4 +1,4 @@
-"""Rules about the process of a client, and the observer of it: output, settings of the program, threads."""
+"""Checks of a client's process, and the observer of it: output, settings of the program, threads."""
 
 from __future__ import annotations
 
@@ -22,53 +22,60 @@ from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from petstore_mock.checks.check import Observation
 
-_MOST_THREADS: Final = 8  # of a pool, which may end with the program
+_MOST_THREADS: Final = 8  # idle threads of a pool, which Python ends with the program
 _ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
-_MOMENT: Final = 0.1  # seconds that a few threads may take
+_MOMENT: Final = 0.1  # seconds that a few threads may take to end
 _PAUSE: Final = 0.002  # seconds between two looks
+_WAITS_FOR_WORK: Final = frozenset({"concurrent.futures.thread", "queue"})  # modules in which idle threads wait
 
 
-@check(section="5", words="the text of an exception ends in logs and reports, and the key with it", needs=("outcome",))
+@check(section="5", words="exceptions end up in logs, so their text has no key", needs=("outcome",))
 def key_not_in_errors(seen: Observation) -> str | None:
     link = None if seen.outcome is None else seen.outcome.error
     for _ in range(10):
         if link is None:
             return None
-        is_own = type(link).__module__.partition(".")[0] not in LIBRARIES  # the repr of a library's shows the request
+        # The repr of a library's exception may show the request; the client's author can't change it.
+        is_own = type(link).__module__.partition(".")[0] not in LIBRARIES
         texts = [text_of(str, link), text_of(repr, link) if is_own else "", *getattr(link, "__notes__", ())]
         form = key_in("\n".join(texts), seen.keys)
         if form is not None:
-            return f"raised {type(link).__name__} with the API key{form} in its text"
+            return f"raised {type(link).__name__}, whose text contains the API key{form}"
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
     return None
 
 
-@check(section="5", words="everybody who reads a log or sees a client could send its key", needs=("process",))
+@check(section="5", words="every reader of a log could use the key in it", needs=("process",))
 def key_not_in_output(seen: Observation) -> str | None:
     process = seen.process or Process()
     for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
         form = key_in(text, seen.keys)
         if form is not None:
-            return f"shows {shortened(without_keys(text, seen.keys))}, with the API key{form} in it"
+            return f"shows {shortened(without_keys(text, seen.keys))}, which contains the API key{form}"
     return None
 
 
-@check(section="RFC 9112 §9.6", words="a client closes the connections that it does not use", needs=("process",))
+@check(
+    section="RFC 9112 §9.4",
+    words="a client closes the connections that it does not need",
+    needs=("process",),
+)
 def connections_are_closed(seen: Observation) -> str | None:
     count = (seen.process or Process()).connections
     return f"left {counted(count, 'connection')} open" if count else None
 
 
-@check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
+@check(section="", words="a closed client ends its threads and tasks", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
     left = (seen.process or Process()).left
-    return f"left running: {', '.join(left[:3])}" if left else None
+    return f"left {', '.join(left[:3])} running" if left else None
 
 
-@check(section="1", words="a client sets its own logger, connections and contexts, not everybody's", needs=("process",))
+@check(section="", words="a client does not change settings of the program", needs=("process",))
 def program_unchanged(seen: Observation) -> str | None:
     changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None
@@ -87,7 +94,7 @@ def _set_environment(values: dict[str, str]) -> None:
     os.environ.update(values)
 
 
-# What reads a setting, and what restores it.
+# The function that reads a setting, and the function that restores it.
 _SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
     "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
     "logging.root.handlers": (lambda: logging.root.handlers[:], partial(setattr, logging.root, "handlers")),
@@ -102,10 +109,10 @@ _one_at_a_time: Final = Lock()
 
 
 class Watch:
-    """Observes the process of a client, from its creation until :meth:`end`: output, settings, threads.
+    """Observes output, settings and threads of the process, from its creation until :meth:`end`.
 
-    Handlers of the root logger get no records meanwhile: ``basicConfig()`` does nothing where there is one, and the
-    deliberate failures of a run would fill reports. While one is open, another observes threads only.
+    Meanwhile, the root logger has no handlers. Otherwise ``basicConfig()`` would do nothing, and the deliberate
+    failures of a run would fill reports. A second watch at the same time observes threads only.
     """
 
     def __init__(self) -> None:
@@ -118,7 +125,7 @@ class Watch:
             logging.root.handlers = []
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
-            self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
+            self._replace(logging, "lastResort", _Records(self._texts))  # receives the records without a handler
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             for name in ("stdout", "stderr"):
                 self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
@@ -129,7 +136,7 @@ class Watch:
         setattr(owner, name, value)
 
     def excuse_environment(self) -> None:
-        """Take the variables as they are now for the test's own."""
+        """Accept the environment variables as they are now."""
         self._before["os.environ"] = _environment()
 
     def take(self) -> list[str]:
@@ -139,7 +146,7 @@ class Watch:
         return texts
 
     def end(self) -> list[str]:
-        """Restore the program, and return the names of the settings that changed."""
+        """Restore the settings, and return the names of those that changed."""
         if not self._is_open:
             return []
         self._replaced.close()
@@ -147,16 +154,17 @@ class Watch:
         now = _settings()
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
-            with suppress(Exception):  # a signal may belong to another language, or this is not the main thread
+            with suppress(Exception):  # only the main thread may set signals, and no handler of other languages
                 _SETTINGS[name][1](self._former[name])
         self._is_open = False
         _one_at_a_time.release()
         return changed
 
     def threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
-        """Return the threads that a client leaves behind: those that end once it is forgotten, or more than a pool has.
+        """Return the threads that a client leaves behind, in words.
 
-        ``forget`` drops the last references to the client. One without ``close()`` only has to be forgotten.
+        These are the threads that end only after ``forget`` drops the last references to a closed client, and all
+        threads if they are more than a pool has. A client without ``close()`` ends its threads when it is forgotten.
         """
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()
@@ -165,9 +173,24 @@ class Watch:
         rest = self._running()
         return before if closed and len(rest) < len(before) else rest if len(rest) > _MOST_THREADS else []
 
-    def _running(self) -> list[str]:
+    def threads_work(self) -> bool:
+        """Whether a thread of the client works, and so may send requests."""
+        frames = sys._current_frames()  # noqa: SLF001  # public by its documentation
+        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in self._new_threads())
+
+    def _new_threads(self) -> list[threading.Thread]:
         new = set(threading.enumerate()) - self._threads
-        return [f"thread {thread.name}" for thread in new if thread.name not in OWN_THREADS]
+        return [thread for thread in new if thread.name not in OWN_THREADS]
+
+    def _running(self) -> list[str]:
+        return [f"thread {thread.name}" for thread in self._new_threads()]
+
+
+def _is_idle(frame: FrameType | None) -> bool:
+    """Whether a thread waits for work, as that of a pool does."""
+    while frame is not None and frame.f_globals.get("__name__") == "threading":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") in _WAITS_FOR_WORK
 
 
 def _settings() -> dict[str, Any]:
@@ -175,19 +198,19 @@ def _settings() -> dict[str, Any]:
 
 
 class _Records(logging.Handler):
-    """Keeps what is logged."""
+    """Keeps the texts of log records."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
         self._texts = texts
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(Exception):  # a message that does not fit its arguments
+        with suppress(Exception):  # the client's arguments may not fit its message
             self._texts.append(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
 
 
 class _Stream:
-    """A stream that keeps what is printed."""
+    """A stream that keeps the printed texts."""
 
     def __init__(self, stream: Any, texts: list[str]) -> None:  # noqa: ANN401
         self._stream, self._texts = stream, texts
@@ -206,9 +229,10 @@ def _show_warning(texts: list[str], former: Callable[..., None], message: Any, *
 
 
 def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
-    """Wait until ``holds`` is true, or for so many seconds; return whether it is.
+    """Wait until ``holds`` is true, at most ``seconds``, and return whether it is.
 
-    A cycle may hold a connection. The young cycles are collected first, which is quick, and all before the last wait.
+    A cycle of references may keep a connection open. So the garbage of the young generations is collected first, which
+    is quick, and all garbage before the last wait.
     """
     for patience, generation in ((_PAUSE, 1), (min(seconds, _MOMENT), 2), (seconds, 0)):
         deadline = monotonic() + patience

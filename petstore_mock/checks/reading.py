@@ -1,7 +1,7 @@
-"""How results and exceptions of clients are read, and shown in sentences and pasted tests.
+"""Reads results and exceptions of clients, and shows them in sentences and pasted tests.
 
-Animals may be mappings, dataclasses, models, named tuples, any object with the fields. Exceptions of libraries are
-recognised by the names of their classes, so none of them is imported.
+An animal may be a mapping, a dataclass, a model, a named tuple, or any object with the fields. Class names identify the
+exceptions of libraries, so this module imports none of them.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ ReadPet = Callable[[Any], Mapping[str, Any]]
 
 # The attributes or members in which pages hold their animals.
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
-# The types of objects that stand for nothing in generated clients and in several libraries.
+# The types of the "no value" objects of generated clients and of several libraries.
 _NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
-_MANY: Final = 10_000  # animals of an endless iterator
+_MANY: Final = 10_000  # animals that are read of an iterator, which may be endless
 _NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 
 def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
-    """Return the fields of an animal by the interface's names (§2): the default ``read_pet``.
+    """Return the fields of an animal by the interface's names (§2). This is the default ``read_pet``.
 
-    It understands mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples), fields by
-    the interface's name or in snake case, and members of an enumeration. A field that is absent or None is left out.
+    The function reads mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples). A field
+    may have the interface's name or its form in snake case, and its value may be a member of an enumeration. The result
+    omits fields that are absent or None.
 
     Args:
         value: the object that a client returned as an animal.
 
     Raises:
-        TypeError: it has none of an animal's fields.
+        TypeError: the object has no field of an animal.
     """
     fields: dict[str, Any] = {}
     for field, names in _NAMES.items():
@@ -62,7 +63,7 @@ def _member(value: Any, name: str) -> Any:  # noqa: ANN401
 
 
 def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any object
-    """Return the animals of a page or of an iterator as a list; anything else as it is."""
+    """Return the animals of a page or of an iterator as a list; return any other value unchanged."""
     if is_list(value) or isinstance(value, (str, bytes)):
         return value
     for name in _PAGES:
@@ -73,7 +74,7 @@ def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any obje
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether a value is a sequence of items: neither text nor a named tuple."""
+    """Whether a value is a sequence, but not text and not a named tuple."""
     return not isinstance(value, (str, bytes)) and not hasattr(value, "_fields") and isinstance(value, Sequence)
 
 
@@ -82,7 +83,7 @@ def _is_iterator(value: object) -> TypeGuard[Iterable[Any]]:
 
 
 def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN401
-    """Return the fields of an animal, or None where ``value`` is none."""
+    """Return the fields of an animal, or None if ``value`` is not an animal."""
     try:
         return read(value)
     except TypeError:
@@ -92,12 +93,12 @@ def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN4
 
 
 def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
-    """Return a result as lists and dicts, so that no ``__eq__`` of the client's own decides a comparison."""
+    """Return a result as lists and dicts, so that comparisons do not use an ``__eq__`` of the client."""
     if is_list(value):
         return [copied(item, read) for item in value]
     try:
         fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
-    except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
+    except Exception:  # noqa: BLE001  # an object may be unreadable after its client is closed
         return None
     return dict(fields) if is_object(fields) else value
 
@@ -105,11 +106,11 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
 # Exceptions
 
 Kind = int | Literal["transport", "timeout", "protocol", "argument"]
-"""The meaning of an exception: an HTTP status, how the response was lost, or that the client refused an argument."""
+"""The meaning of an exception: an HTTP status, how the response was lost, or that the client rejected an argument."""
 
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
 
-# Modules that are no client's own: the standard library, and those that clients are built on.
+# Modules that do not belong to a client: the standard library, and the libraries that clients use.
 LIBRARIES: Final = sys.stdlib_module_names | frozenset(
     {
         "aiohttp", "anyio", "attr", "attrs", "certifi", "charset_normalizer", "h11", "h2", "httpcore", "httpx",
@@ -118,8 +119,8 @@ LIBRARIES: Final = sys.stdlib_module_names | frozenset(
     }
 )  # fmt: skip
 
-# Names of classes along the MRO. The first kind that fits counts: most libraries derive a timeout from a transport
-# error, and requests derives everything from OSError, its JSONDecodeError too.
+# Names of classes along the MRO. The first matching kind counts, because most libraries derive a timeout from a
+# transport error, and requests derives all its errors from OSError, even its JSONDecodeError.
 _KINDS: Final[dict[Kind, set[str]]] = {
     "timeout": {"TimeoutError", "Timeout", "TimeoutException", "ServerTimeoutError"},
     "protocol": {
@@ -127,7 +128,7 @@ _KINDS: Final[dict[Kind, set[str]]] = {
         "DecodingError", "DecodeError", "ChunkedEncodingError", "ContentDecodingError", "TooManyRedirects",
         "ClientPayloadError", "ContentTypeError", "LimitOverrunError",
     },
-    # urllib3's HTTPError is the base of its errors; others of this name bear a status.
+    # HTTPError is the base of urllib3's errors. The HTTPError of other libraries has a status, which is found first.
     "transport": {
         "OSError", "EOFError", "TransportError", "NetworkError", "ProxyError", "HTTPError", "ClientError",
         "EndOfStream", "BrokenResourceError", "ClosedResourceError",
@@ -138,15 +139,15 @@ _DEEPEST: Final = 10  # exceptions of a chain
 
 
 class UnknownErrorError(Exception):
-    """An exception that says neither a status nor what went wrong on the way."""
+    """Raised for an exception that has no HTTP status and does not mean a lost response."""
 
 
 def classify_exception(error: BaseException) -> Kind:
-    """Return the meaning of a client's exception: the default ``classify``.
+    """Return the meaning of a client's exception. This is the default ``classify``.
 
-    It looks for a status in ``status_code``, ``status``, ``code`` and ``response``, then at the class (those of
-    requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio and ssl are known), then at the exception
-    that it was raised from.
+    The function looks for a status in ``status_code``, ``status``, ``code`` and ``response``. Then it looks at the
+    class (it knows requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio and ssl). Then it looks at
+    the cause of the exception (``raise ... from error``).
 
     Args:
         error: the exception that a call of the client raised.
@@ -155,7 +156,7 @@ def classify_exception(error: BaseException) -> Kind:
         The HTTP status, ``"transport"``, ``"timeout"`` or ``"protocol"``.
 
     Raises:
-        UnknownErrorError: the exception says nothing of the kind.
+        UnknownErrorError: the exception has no such meaning.
     """
     link: BaseException | None = error
     for _ in range(_DEEPEST):
@@ -163,21 +164,21 @@ def classify_exception(error: BaseException) -> Kind:
             break
         names, causes = ({base.__name__ for base in type(one).__mro__} for one in (link, link.__cause__))
         if "HttpProcessingError" in causes:
-            return "protocol"  # aiohttp could not read a response, and made its status up
+            return "protocol"  # aiohttp could not read the response; the status is not from the service
         status = _status(link)
         if status is not None:
-            # An error with the status of a success (aiohttp's ContentTypeError) is about the rest of the response.
+            # An error with a success status, such as aiohttp's ContentTypeError, means that the body is wrong.
             return status if status not in SUCCESSES else "protocol"
         for kind, known in _KINDS.items():
             if names & known:
                 return kind
         if type(link).__module__ == "builtins":
-            break  # a KeyError is a mistake of the client, whatever it was raised from
+            break  # a KeyError is a mistake of the client, whatever its cause
         link = _reason(link) or link.__cause__
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     raise UnknownErrorError(
-        f"expected an exception that says a status or what went wrong; got {name}: give it a status_code, raise it "
-        "from the library's error, or pass classify= with a function that reads it"
+        f"expected an exception with a status or of a known library; got {name}: give it a status_code, raise it from "
+        "the library's error, or pass classify= with a function that reads it"
     ) from error
 
 
@@ -194,28 +195,28 @@ def _status(error: BaseException) -> int | None:
             if is_integer(value):
                 if 100 <= value < 600:
                     return int(value)
-                break  # aiohttp's own errors have status 0, and a code that warns when it is read
-    for link in (error, error.args[0] if error.args else None):  # requests' RetryError holds urllib3's error
+                break  # aiohttp's own errors have status 0, and reading their code causes a warning
+    for link in (error, error.args[0] if error.args else None):  # requests' RetryError contains urllib3's error
         found = _GAVE_UP.fullmatch(str(_reason(link)))
         if found is not None:
             return int(found[1])
     return None
 
 
-# How values are shown, and keys in them found, in each form that gives a key away
+# Values in sentences, and keys in texts
 
 _SHOWN: Final = 60  # characters of a value in a sentence
-_LEAST: Final = 8  # characters of a key; a shorter form is part of many words
+_LEAST: Final = 8  # characters of a key; a shorter text may be part of a word
 
 
 def literal(value: object) -> str:
-    """Return ``value`` as Python source; long text that repeats a unit becomes a product."""
+    """Return ``value`` as Python source; a long text that repeats a unit becomes a product."""
     if isinstance(value, str):
         for unit in (value[:1], value[:2], value[:3]) if len(value) > _SHOWN else ():
             count = len(value) // len(unit)
             if unit * count == value:
                 return f"{unit!a} * {count}"
-        # An editor or a form may change text that is not in Unicode's composed form.
+        # Editors and web forms may change text that is not in Unicode's composed form (NFC).
         return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
     if is_object(value):
         return f"{{{', '.join(f'{literal(name)}: {literal(member)}' for name, member in value.items())}}}"
@@ -223,18 +224,18 @@ def literal(value: object) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return ``value`` as Python source, or its beginning."""
+    """Return ``value`` as Python source, cut to a sentence's length."""
     return _cut(literal(value))
 
 
 def raised(error: BaseException) -> str:
-    """Return an exception in words that follow "raised"; keys that the fake issued are masked."""
+    """Return an exception in words that follow "raised", with the fake's keys masked."""
     text = _cut(mask_text(text_of(str, error).strip().partition("\n")[0]))
     return f"{type(error).__name__}{f' ({text})' if text else ''}"
 
 
 def text_of(make: Callable[[Any], str], value: object) -> str:
-    """Return ``make(value)``; a client's own method may fail."""
+    """Return ``make(value)``, or a placeholder if the client's own method fails."""
     try:
         return make(value)
     except Exception as error:  # noqa: BLE001
@@ -247,24 +248,24 @@ def _cut(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _forms(key: str) -> dict[str, str]:
-    """Return the texts that give a key away, each with words about its form."""
+    """Return the encoded forms of a key, each with words about its encoding."""
     raw = key.encode()
     found = dict.fromkeys((raw.hex(), raw.hex().upper()), " in hexadecimal")
-    for before in range(3):  # the bytes before the key shift the groups of base64, of three bytes each
+    for before in range(3):  # base64 encodes groups of three bytes, and the key may begin anywhere in a group
         encoded = b64encode(b"\0" * before + raw).decode()
-        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]  # these characters depend on the key only
+        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]  # the characters of the key alone
         found |= dict.fromkeys((alone, alone.translate({ord("+"): "-", ord("/"): "_"})), " in base64")
     found |= {quote(key, safe=""): " percent-encoded", key: ""}
     return {form: words for form, words in found.items() if len(form) >= _LEAST}
 
 
 def key_in(text: str, keys: Iterable[str]) -> str | None:
-    """Return words about the form in which one of the keys stands in a text (empty for as it is), or None."""
+    """Return words about the encoding of a key in a text, empty for a plain key, or None if there is no key."""
     return next((words for key in keys for form, words in _forms(key).items() if form in text), None)
 
 
 def without_keys(text: str, keys: Iterable[str]) -> str:
-    """Return a text with the keys masked in every form."""
+    """Return a text with the keys masked in every encoding."""
     for form in (form for key in keys for form in _forms(key)):
         text = text.replace(form, "***")
     return text

@@ -1,4 +1,4 @@
-"""Rules about the requests of a call, whatever it returns."""
+"""Checks of the requests of a call."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 MOST_REQUESTS: Final = 10  # urllib3 sends 4 by default, and few libraries more than 5
 MOST_REDIRECTIONS: Final = 151  # requests follows 30, curl 50, and a client may retry twice
-_MOST_REFUSALS: Final = 2  # of the same request; a client may send it once more with another key
+_MOST_REFUSALS: Final = 2  # of the same request; a client may try a second key
 _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
-_NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
+_NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
 TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
 
 
@@ -38,24 +38,24 @@ def key_only_in_authorization(seen: Observation) -> str | None:
         for place, text in [("the target", one.target), ("the body", one.body.decode("latin-1")), *elsewhere]:
             form = key_in(text, seen.keys or one.keys())
             if form is not None:
-                return f"sent the API key{form} in {place}, beside Authorization"
+                return f"sent the API key{form} in {place}"
     return None
 
 
-@check(section="RFC 9110 §15.4", words="a key goes to its own service only, also where a redirection leads elsewhere")
+@check(section="RFC 9110 §15.4", words="a client sends a key to its own service only, even after a redirection")
 def key_only_to_its_service(seen: Observation) -> str | None:
     redirected = any(one.status in REDIRECTS for one in seen.exchanges)
     for one in seen.foreign:
         parts = [one.target, one.body.decode("latin-1"), *(value for _, value in one.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return "sent the API key to another service"
-        if not redirected and not seen.shared:
+        if one.operation is not None and not redirected and not seen.shared:  # others may probe the port
             whose = "without its key" if one.condition is not None else "with the key of another client"
             return f"sent {one.request_line} {whose}"
     return None
 
 
-@check(section="4", words="a client sends requests that the interface allows")
+@check(section="4", words="a client sends only requests that the interface allows")
 def requests_are_valid(seen: Observation) -> Broken | None:
     for place, one in enumerate(seen.exchanges):
         broken = _wrong_field(one, seen.url)
@@ -63,7 +63,7 @@ def requests_are_valid(seen: Observation) -> Broken | None:
             return broken
         row = OPERATIONS.get(one.operation or "")
         if row is not None and row.body is None and one.body:
-            return Broken(f"sent a body with {one.request_line}", row.section, "the operation has no request body")
+            return Broken(f"sent a body with {one.request_line}", row.section, "Request body: none")
         if one.is_violation and not _is_excused(seen, place):
             words = "" if one.sentence is None else one.sentence.text
             return Broken(f"sent {one.request_line}: {one.reason}", one.section or "4", words)
@@ -72,14 +72,14 @@ def requests_are_valid(seen: Observation) -> Broken | None:
 
 def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
     request = exchange.request
-    port = urlsplit(url).port if exchange.connection else None  # in process there is no port
+    port = urlsplit(url).port if exchange.connection else None  # a mock in the process has no port
     for host in request.values("host"):
         if port not in {None, 80} and not host.endswith(f":{port}"):
             return Broken(f"sent 'Host: {host}'", "RFC 9110 §7.2", "Host names the host and the port of the service")
     for date in request.values("date"):
         moment = seconds_of(date)
         if moment is None or http_date(moment) != date:
-            return Broken(f"sent 'Date: {date}'", "RFC 9110 §5.6.7", "a date has English names, and ends with GMT")
+            return Broken(f"sent 'Date: {date}'", "RFC 9110 §5.6.7", "a date has English names and ends with GMT")
     accept = (request.header("accept") or "*/*").lower()
     if not any(media in accept for media in ("*/*", "application/*", "application/json")):  # RFC 9110 §12.5.1
         return Broken(f"sent 'Accept: {accept}'", SENTENCES["json"].section, SENTENCES["json"].text)
@@ -87,33 +87,34 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
-    """Whether a violation is the test's will: expected, a removed operation, a gap, a redirection without the key."""
+    """Whether the scenario causes the violation: expected, a revoked key, a removed operation, a gap, a redirection."""
     exchange, call = seen.exchanges[place], seen.call
     name = "" if exchange.condition is None else exchange.condition.name
     is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS
-    is_own = call is not None and name == "invalid_body" and _json(exchange) == call.body  # such as the gap name_rule
+    # A gap such as name_rule makes the service reject the very body that the caller passed.
+    is_own = call is not None and name == "invalid_body" and _json(exchange) == call.body
     is_removed = name.startswith("operation_removed") and (seen.shared or call is not None)
-    return exchange.expected or is_redirected or is_own or is_removed
+    return exchange.expected or is_redirected or is_own or is_removed or name == "revoked_key"
 
 
-@check(section="4", words="a call asks the service for what its caller asked, and for nothing else")
+@check(section="4", words="a call sends the request of its caller, and changes nothing else")
 def requests_are_asked_for(seen: Observation) -> Broken | None:
     if seen.call is None:
         made = [one for one in seen.exchanges if _commits(one) and seen.doing != "the client"]
         return _unasked(made[0]) if made else None
     differences = [(one, _difference(seen.call, one)) for one in seen.exchanges]
     is_asked = any(found is None and one.operation == seen.call.operation for one, found in differences)
-    excused = is_asked and seen.shared  # another thread may have read something else
+    excused = is_asked and seen.shared  # another thread may have sent the other reads
     return next((found for one, found in differences if found is not None and (_commits(one) or not excused)), None)
 
 
 def is_ping(exchange: Exchange) -> bool:
-    """Whether a request only looks whether the service is there."""
+    """Whether a request only asks whether the service is reachable."""
     return exchange.method in {"HEAD", "OPTIONS"}
 
 
 def asks_for(call: Call, exchange: Exchange) -> bool:
-    """Whether a request asks for what the caller asked."""
+    """Whether a request has the operation and the arguments of a call."""
     is_own = exchange.operation == call.operation and not is_ping(exchange)
     return is_own and _difference(call, exchange) is None
 
@@ -124,25 +125,27 @@ def _commits(exchange: Exchange) -> bool:
 
 def _unasked(exchange: Exchange) -> Broken:
     row = OPERATIONS[exchange.operation or ""]
-    return Broken(f"sent {exchange.request_line}, which nobody asked for", row.section, f"{row.name}: {row.summary}")
+    words = f"{row.name}: {row.summary}"
+    return Broken(f"sent {exchange.request_line}, which no caller requested", row.section, words)
 
 
 def _difference(call: Call, exchange: Exchange) -> Broken | None:
-    """Return how a request differs from what the caller asked; reads of another operation are the client's affair."""
+    """Return how a request differs from the call. The client is free to send reads of another operation."""
     if is_ping(exchange):
         return None
     if exchange.operation != call.operation:
         return _unasked(exchange) if _commits(exchange) else None
     row, path = call.row, call.row.path_parameter
     if path is not None and exchange.path.rpartition("/")[2] != str(call.path_value):
-        return Broken(f"sent {exchange.request_line}, for another animal", row.section, path.sentence.text)
+        return Broken(f"sent {exchange.request_line} for another animal", row.section, path.sentence.text)
     for parameter in row.query_parameters:
         wanted, sent = call.arguments.get(parameter.name), exchange.query.get(parameter.name)
         fits = [wanted] if wanted is not None else [None, schemas.parameters(row)[parameter.name].get("default")]
         if sent not in [None if value is None else str(value) for value in fits]:
-            words = f"sent {exchange.request_line}, with {parameter.name}={sent} instead of {wanted}"
-            return Broken(words, row.section, parameter.sentence.text)
-    # The service may refuse a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
+            name = parameter.name
+            how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
+            return Broken(f"sent {exchange.request_line} {how}", row.section, parameter.sentence.text)
+    # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
     is_unread = not exchange.body and exchange.condition is not None
     if call.body is None or exchange.cut_request or is_unread:
         return None
@@ -160,41 +163,50 @@ def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 def _wrong_members(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  # a JSON value
     if not is_object(sent):
         return f"the body {shortened(sent)}"
-    pairs = {name: (sent.get(name), wanted.get(name)) for name in {**wanted, **sent}}  # None stands for an absent one
-    wrong = [(name, *pair) for name, pair in pairs.items() if not same(*pair)]
-    return ", ".join(f"{name}={shortened(found)} instead of {shortened(right)}" for name, found, right in wrong)
+    pairs = {name: (sent.get(name), wanted.get(name)) for name in {**wanted, **sent}}  # None: the member is absent
+    wrong = {
+        name: [None if one is None else shortened(one) for one in pair]
+        for name, pair in pairs.items()
+        if not same(*pair)
+    }
+    return ", ".join(_shown(name, *pair) for name, pair in wrong.items())
+
+
+def _shown(name: str, sent: object, wanted: object) -> str:
+    found = f"no {name}" if sent is None else f"{name}={sent}"
+    return f"{found}, which was not given" if wanted is None else f"{found} instead of {wanted}"
 
 
 def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
-    """Whether two values are equal and of the same types: to Python alone, ``1 == True`` and ``1 == 1.0``."""
+    """Whether two values are equal and have the same types. In Python, ``1 == True`` and ``1 == 1.0``."""
     if is_array(wanted) and is_array(found):
         return len(found) == len(wanted) and all(map(same, found, wanted))
-    is_alike = isinstance(found, type(wanted)) or isinstance(wanted, type(found))  # an enumeration may be text
+    is_alike = isinstance(found, type(wanted)) or isinstance(wanted, type(found))  # a member of a str enumeration
     return is_alike and isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 
 
-@check(section="4.2", words="every createPet adds an animal (RFC 9110 §9.2.2), and the first may have succeeded")
+@check(section="4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
 def no_repeated_create(seen: Observation) -> str | None:
-    # A journal alone does not say which requests belong to one call. There, a repetition is the same body sent again
-    # after a response that was lost or no success.
+    # A journal does not show which requests belong to one call. So the same body counts as a repetition only if the
+    # first response was lost or was not a success.
     creates = [one for one in seen.exchanges if one.operation and OPERATIONS[one.operation].effect == "creates"]
     for first, second in () if seen.shared else pairwise(creates):
         has_failed = first.fault is not None or first.status is None or first.status >= 300
         is_repeated = seen.call is not None or (first.body == second.body and has_failed)
-        if is_repeated and first.status not in _NOT_CARRIED_OUT:
-            return f"sent {second.request_line} again when {came(first)}"
+        if is_repeated and first.status not in _NOT_EXECUTED:
+            return f"sent {second.request_line} again after {came(first)}"
     return None
 
 
 def came(exchange: Exchange) -> str:
-    """Return how a request was responded to, in words that follow "when" or "after"."""
+    """Return the response to a request in words that follow "after"."""
     if exchange.status is None:
         return "its response was lost"
     return f"it received {exchange.status}" + (f" (fault {exchange.fault})" if exchange.fault is not None else "")
 
 
-@check(section="8", words=f"rate limits are not shown: at most {MOST_REQUESTS} requests for a call are allowed here")
-def retries_are_bounded(seen: Observation) -> str | None:
+@check(section="8", words=f"rate limits are not shown; this check allows {MOST_REQUESTS} requests in a call")
+def retries_are_bounded(seen: Observation) -> str | Broken | None:
     if seen.shared:
         return None
     followed = sum(one.status in REDIRECTS for one in seen.exchanges)
@@ -203,7 +215,8 @@ def retries_are_bounded(seen: Observation) -> str | None:
     refused = Counter((one.method, one.target, one.body, one.status) for one in seen.exchanges if _is_refused(one))
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS:
-            return f"sent {method} {target[:80]} {count} times, and received {status} each time"
+            sentence = f"sent {method} {target[:80]} {count} times and received {status} each time"
+            return Broken(sentence, "7", "the service rejects the same request again")
     return None
 
 
@@ -228,9 +241,9 @@ def retry_after_is_honoured(seen: Observation) -> str | None:
 
 
 def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
-    """Return for how long a response tells the client to wait, by the clock of the service and by that of the client.
+    """Return how long a response tells the client to wait, by the service's clock and by the client's, in seconds.
 
-    Both count from the request. None where it tells nothing, or nothing that a client understands.
+    Both times begin with the request. Returns None for a response without a valid ``Retry-After``.
     """
     hint = exchange.response_headers.get("retry-after") if exchange.status in TELL_TO_WAIT else None
     if hint is not None and hint.isdecimal():
@@ -240,8 +253,8 @@ def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
     return None if until is None else (until - exchange.timestamp, until - asked_at)
 
 
-@check(section="RFC 9110 §4.3.4", words="a client verifies a certificate before it sends anything, its key above all")
+@check(section="RFC 9110 §4.3.4", words="a client verifies the certificate before it sends a request")
 def certificate_is_verified(seen: Observation) -> str | None:
     if seen.flaw is not None and seen.exchanges:
-        return f"sent its request, with the key, although {seen.flaw.row.sentence.partition(' (')[0]}"
+        return f"sent a request with its key although {seen.flaw.row.sentence.partition(' (')[0]}"
     return None

@@ -1,4 +1,4 @@
-"""A client whose calls are checked one by one: for the machine, for pasted tests, and for people's own."""
+"""A client that checks each of its calls. The machine, its pasted tests and your own tests use it."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 CHECKS: Final[dict[str, Check]] = {
     name: one for room in (requests, results, process) for name, one in vars(room).items() if isinstance(one, Check)
 }
-"""Every check of the package by its name, in the order in which they are tried."""
+"""Every check of the package by its name, in the order in which a watched client runs them."""
 
-_MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
+_MOST_CONNECTIONS: Final = 5  # of one client: a call needs one connection, and a pool may keep some more
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
-_KEPT: Final = 2  # results that are compared with their copies
+_KEPT: Final = 2  # earlier results that each call is checked against
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
-_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # how many requests, by mock
+_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
 
 
-class Found(AssertionError):  # noqa: N818  # it says what it is
+class Found(AssertionError):  # noqa: N818  # a found mistake of the client is no error of ours
     """A check failed."""
 
     def __init__(self, sentence: str, outcome: Outcome | None) -> None:
@@ -47,25 +47,25 @@ class Found(AssertionError):  # noqa: N818  # it says what it is
 
 
 class WatchedClient:
-    """A client with the methods of the interface (``list_pets``, ``create_pet``, ``get_pet``), each call checked.
+    """A client with the methods of the interface (``list_pets``, ``create_pet``, ``get_pet``) that checks each call.
 
-    ``close()``, or the end of a ``with`` block, closes the client and checks what it leaves behind.
+    ``close()``, or the end of a ``with`` block, closes the client, and checks that no thread or connection remains.
 
     Args:
-        make_client: makes a client of ``petstore``.
+        make_client: a function that takes ``petstore`` and returns a client.
         petstore: the mock that the client talks to.
-        checks: the checks; all of ``CHECKS`` unless given.
-        classify: says what an exception of the client means.
-        read_pet: reads an animal that the client returned.
+        checks: the checks; all of ``CHECKS`` by default.
+        classify: a function that returns the meaning of a client's exception.
+        read_pet: a function that returns the fields of an animal that the client returned.
         methods: the client's own names of the methods, such as ``{"list_pets": "pets.all"}``.
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
-        patience: the seconds that a call may wait for a response that never comes.
-        longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
-        others: mocks of other services, to which the client sends nothing but what it is redirected to.
+        patience: how long a call may wait for a response that never comes, in seconds.
+        longest_wait: the longest ``Retry-After`` that the client waits for, in seconds; None for any.
+        others: mocks of other services. The client sends requests to them only if it is redirected there.
 
     Raises:
-        PetStoreMockError: an argument does not fit.
-        AssertionError: the client did wrong while it was made. Each call raises one for what it did.
+        PetStoreMockError: an argument has a wrong value.
+        AssertionError: a check failed while the client was made. Each call raises this error for its own checks.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class WatchedClient:
         self.quiet, self.others, self.player = quiet, [*others], Player()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0
-        self.raised: BaseException | None = None  # by the latest call that was not quiet
+        self.raised: BaseException | None = None  # the error that the latest call raised, unless it was quiet
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
@@ -107,7 +107,7 @@ class WatchedClient:
         __tracebackhide__ = True
         context = copy_context()
         outcome: Outcome = self.player.play(lambda: context.run(attempt, make, self._classify)).result()
-        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # signals are set in no other
+        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # make_client sets a signal
             outcome = attempt(make, self._classify)
         if outcome.error is not None:
             raise outcome.error
@@ -131,19 +131,20 @@ class WatchedClient:
         self.close()
 
     def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
-        """Make two calls at once, in two threads, or tasks of an ``async`` client, and check both; raise no errors.
+        """Make two calls at once, in two threads or as two tasks of an ``async`` client, and check both.
 
-        Lines of the standard library and of the usual HTTP libraries do not count. A call that waits for something
-        that the held one has, such as a lock, is not waited for.
+        The method counts the executed lines of the client's own code, without those of the standard library and of
+        HTTP libraries. It does not raise errors of the calls that the checks allow. If the second call waits for the
+        first, for example for its lock, the first call goes on.
 
         Args:
-            first: a call, which is held until the second is done, or is held in its turn.
-            second: another call.
-            hold: the line of the client's own code before which the first call is held, from 1.
-            then: the line before which the second call is held until the first is done; None for none.
+            first: the call that stops until the second call ends or stops.
+            second: the other call.
+            hold: the number of the line before which the first call stops, from 1.
+            then: the number of the line before which the second call stops until the first ends; None for no stop.
 
         Raises:
-            AssertionError: one of the calls did wrong.
+            AssertionError: a check of one of the calls failed.
         """
         __tracebackhide__ = True
         self._skip()
@@ -156,9 +157,9 @@ class WatchedClient:
             outcome.error = None
 
     def spoil(self) -> None:
-        """Change the latest result, as its caller may do with an object of its own; no call may return the change."""
+        """Change the latest result, as its caller may do. No later call may return the changed object."""
         result: Any = self._results[-1].value if self._results else None
-        with suppress(Exception):  # an immutable result can't be spoilt
+        with suppress(Exception):  # an immutable result can't be changed
             whole, first = result, result[0] if is_array(result) else result
             if isinstance(first, dict):
                 first["name"] = "spoilt"
@@ -169,13 +170,13 @@ class WatchedClient:
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
         call, read = Call.of(row, positional, given), self._read_pet
-        # Their caller may have changed the results since.
+        # The caller may change its results between two calls.
         self._results = [kept._replace(copy=copied(kept.value, read)) for kept in self._results[-_KEPT:]]
         self._skip()
         self.calls += 1
         outcome = self._attempt(partial(self.client.call, call))
         self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=self._facts()))
-        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and a connection perhaps
+        error, outcome.error = outcome.error, None  # the traceback references the outcome, and perhaps a connection
         if error is None:
             self._results.append(Kept(call, outcome.value, None))
         elif not self.quiet:
@@ -184,7 +185,7 @@ class WatchedClient:
         return outcome.value
 
     def _skip(self) -> None:
-        """Skip the requests that the client sent between two calls: no call explains them."""
+        """Skip the requests that the client sent between two calls. They can't be attributed to a call."""
         self.limits.sends_by_itself |= len(self.petstore.journal) > _looked_at[self.petstore]
         _looked_at[self.petstore] = len(self.petstore.journal)
 
@@ -192,7 +193,7 @@ class WatchedClient:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
-        """Call the client in a thread, so that a call that never ends does not hang the test."""
+        """Call the client in a thread, so that an endless call does not hang the test."""
         journal, connections = self.petstore.journal, open_connections(self.petstore)
         sent, context = len(journal), copy_context()
         handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
@@ -203,13 +204,18 @@ class WatchedClient:
             fault = journal[-1].fault
             if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
                 settled(lambda: open_connections(self.petstore) < max(connections, 1), _CLOSES)
+        watch, limits = self._watch, self.limits
+        if watch is not None and not limits.sends_by_itself and outcome.ended is None:
+            # A thread that the call started may send one more request, which belongs to the call. If the thread works
+            # for longer, its requests can't be attributed to a call.
+            limits.sends_by_itself = not settled(lambda: not watch.threads_work(), _UNDER_WAY)
         return outcome
 
     def close(self) -> None:
-        """Close the client; a second time does nothing.
+        """Close the client. A second call does nothing.
 
         Raises:
-            AssertionError: the close failed, or left something behind.
+            AssertionError: the close failed, or a thread, task, connection or changed setting remains.
         """
         __tracebackhide__ = True
         if self not in _open:
@@ -218,6 +224,7 @@ class WatchedClient:
         if self.player.is_lost:
             self._end_watch()
             return
+        self._skip()
         closed = self.client.closing is not None
         outcome = self._attempt(self.client.close)
         self.player.end()
@@ -230,7 +237,7 @@ class WatchedClient:
             return None
         shown = watch.take()
         left = [*left, *watch.threads_left(partial(vars(self).pop, "client"), closed=closed)]
-        # Other clients may be on the same listener.
+        # Other watched clients may use the same listener.
         connections = self._too_many(self._before + _MOST_CONNECTIONS * len(_open))
         return Process(shown=shown, connections=connections, left=left, settings=self._end_watch())
 
@@ -238,19 +245,19 @@ class WatchedClient:
         return [] if self._watch is None else self._watch.end()
 
     def _facts(self) -> Process | None:
-        """Return what the process shows; None where no check looks at it."""
+        """Return the facts about the process, or None if no check needs them."""
         if self._watch is None:
             return None
         most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
         return Process(self.client.client, self._watch.take(), self._too_many(most, _UNDER_WAY))
 
     def _too_many(self, most: int, seconds: float = 1.0) -> int:
-        """Return how many connections are open if they stay more than ``most``, else 0."""
+        """Return the number of open connections if it stays above ``most``, else 0."""
         fits = settled(lambda: open_connections(self.petstore) <= most, seconds)
         return 0 if fits else open_connections(self.petstore)
 
     def _observed(self, **given: Any) -> Observation:  # noqa: ANN401  # fields of an observation
-        """Return what happened since the last look."""
+        """Return the observation of everything since the last one."""
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
         exchanges = journal[before:]
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
@@ -277,11 +284,11 @@ class WatchedClient:
 watched = WatchedClient
 
 
-# Facts about a mock. One in another process has no service here.
+# Facts about a mock. A mock in another process has none of them here.
 
 
 def open_connections(petstore: Any) -> int:  # noqa: ANN401
-    """Return how many connections are open to the listener of a mock; 0 where it has none here."""
+    """Return the number of open connections to the mock's listener, or 0 if it is in another process."""
     service = getattr(petstore, "service", None)
     return service.server.open_connections if service is not None and service.server.is_alive else 0
 

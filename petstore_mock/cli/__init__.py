@@ -1,4 +1,4 @@
-"""The command ``petstore-mock``. Each command has a module, which is imported when that command runs."""
+"""The command line ``petstore-mock``. Each command has a module, which is imported only for that command."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ if TYPE_CHECKING:
 
 UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2
-INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
+INTERRUPTED: Final = 130  # the exit code by which shells report SIGINT
 
-# Each has a module of its name with DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
+# The module of a command has DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
 COMMANDS: Final = {
     "demo": "show a famous bug of clients, and how the fake finds it",
-    "serve": "respond to requests on a port until Ctrl-C",
-    "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",
-    "gaps": "print what the interface leaves open, and the alternatives",
-    "openapi": "print the interface as an OpenAPI 3.1 document",
-    "verify": "ask a service whether it keeps the contract",
-    "learn": "find out which choices a service makes, and write them for the fixture and the stub",
+    "serve": "serve the fake on a port until Ctrl-C",
+    "ready": "wait until a stub is ready; exit with 0, or with 1 if it is not",
+    "gaps": "print the gaps of the interface and their alternatives",
+    "openapi": "print the interface as an OpenAPI document",
+    "verify": "check whether a service keeps the contract",
+    "learn": "detect the choices of a service, and write them for the fixture and the stub",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line, by default that of the process, and return its exit code: 2 for wrong arguments."""
+    """Run a command and return its exit code. By default, the arguments are those of the process."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # a stream that was replaced, or closed
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name must not end the server
+        with contextlib.suppress(AttributeError):  # a replaced or closed stream
+            # A name that the terminal can't show must not end the server.
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
             sys.stderr.write(f"petstore-mock: {error}\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again at its exit
+        # Python's exit would report the error again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNWRITTEN
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    parser = Parser(prog="petstore-mock", description="A fake of the pet store service, for testing its clients.")
+    parser = Parser(prog="petstore-mock", description="A fake pet store service for tests of its clients.")
     parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():

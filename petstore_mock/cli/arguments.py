@@ -1,4 +1,4 @@
-"""Options of the command line, from the table of options; the environment stands in for those that are not given."""
+"""The options of the command line, from the table of options. Environment variables set options that are not given."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from petstore_mock.journal.exchange import is_base_url
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Without those that Kubernetes gives to each pod beside a service called petstore-mock.
+# Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
 _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
-_BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
+_BETWEEN: Final = re.compile(r"[,\s]+")  # separates the values of a repeated option in a variable
 
 
 def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
-    require(all("=" in text for text in texts), "GAP=VALUE, such as list_order=by_name", set=texts)
+    for text in texts:
+        require("=" in text, "GAP=VALUE, such as list_order=by_name", set=text)
     pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
     Behaviour().replace(dict(pairs))
     return dict(pairs)
@@ -39,7 +40,7 @@ def _keys(_: str, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def _date(name: str, value: str) -> str:
     OPTIONS["at"].check(name, value)
-    return value  # the world reads it again
+    return value  # the world parses the text itself
 
 
 def _format(_: str, value: str) -> str:
@@ -55,36 +56,37 @@ def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-_PORT_WORDS: Final = "Give the control door a port of its own, without TLS"
-# Options that `serve` alone has, or has in another way. One whose default is a tuple may be repeated.
+_PORT_WORDS: Final = "Serve the control door on this port, without TLS"
+# Options that only `serve` has, or for which it has other defaults or checks. The user may repeat an option whose
+# default is a tuple.
 _SERVE: Final = (
     replace(OPTIONS["port"], default=8080),
     replace(OPTIONS["api_key"], check=_keys, default=()),
     replace(OPTIONS["at"], check=_date),
     replace(OPTIONS["cors"], default=()),
     Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _settings, "serve", ()),
-    Option("tls_cert", "Listen with TLS and your certificate (PEM, with the chain)", _plain, "serve"),
-    Option("tls_key", "The private key of your certificate (PEM), unless it is in the same file", _plain, "serve"),
-    Option("tls_host", "A further name of the stub's own certificate, such as its container's", _plain, "serve", ()),
-    Option("tls_ca_out", "Write the certificate of the stub's own authority here, for clients", _plain, "serve"),
-    Option("public_url", "The address before /v1 under which a proxy shows the stub", _address, "serve"),
-    Option("quiet", "Log no requests", _plain, "serve", False, flag_of),  # noqa: FBT003
-    Option("log_format", "How to print: text or json", _format, "serve", "text"),
+    Option("tls_cert", "Listen with TLS and this certificate (PEM, with its chain)", _plain, "serve"),
+    Option("tls_key", "The private key of that certificate (PEM), if it is in another file", _plain, "serve"),
+    Option("tls_host", "Another name for the stub's own certificate, such as its container's", _plain, "serve", ()),
+    Option("tls_ca_out", "Write the certificate authority of the stub to this file, for clients", _plain, "serve"),
+    Option("public_url", "The public address of the stub behind a proxy, up to /v1", _address, "serve"),
+    Option("quiet", "Do not log requests", _plain, "serve", False, flag_of),  # noqa: FBT003
+    Option("log_format", "The format of the output: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
-    Option("control_token", "Open the control door with this token", _plain, "serve"),
+    Option("control_token", "Open the control door to requests with this token", _plain, "serve"),
     Option("control_port", _PORT_WORDS, OPTIONS["port"].check, "serve", None, number_of),
-    Option("allowed_host", "A further Host at which the door may be asked on loopback", _plain, "serve", ()),
+    Option("allowed_host", "Another Host value that the control door accepts on loopback", _plain, "serve", ()),
     Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
 )
 SERVE: Final = options_at("serve") | {option.name: option for option in _SERVE}
 
 
 class UsageError(Exception):
-    """The arguments can't be right."""
+    """The arguments are invalid."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of whole options, whose refusal is one sentence."""
+    """A parser that accepts no abbreviated options and reports an error in one sentence."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
         super().__init__(allow_abbrev=False, **settings)
@@ -93,12 +95,12 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see '{self.prog} --help')")
 
     def add_options(self, options: Mapping[str, Option]) -> None:
-        """Add options of the table, each None unless given."""
+        """Add options of the table. An option that is not given is None."""
         for option in options.values():
             how: dict[str, Any] = {"action": "store_const", "const": "true"} if option.is_flag else {}
             default = f" (default: {option.default})" if option.default else ""
             if _is_repeated(option):
-                how, default = {"action": "append"}, "; repeat it for several"
+                how, default = {"action": "append"}, "; can be repeated"
             self.add_argument(flag(option.name), help=f"{option.words}{default}", **how)
 
 
@@ -111,7 +113,7 @@ def flag(name: str) -> str:
 
 
 def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the value of each option: from the command line, else from the environment, else its default."""
+    """Return the value of each option from the command line, the environment or its default, in this order."""
     values: dict[str, Any] = {}
     for name, option in options.items():
         texts, source = getattr(given, name), flag(name)
@@ -129,7 +131,7 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
 
 
 def misspelt_variables() -> list[str]:
-    """Return a line for each variable that is like that of an option, and that Kubernetes did not set."""
+    """Return a line for each environment variable whose name resembles that of an option."""
     known = [variable_of(name) for name in (*SERVE, *OPTIONS)]
     found = {name: nearest(name, known) for name in os.environ if _PREFIXED.match(name) and name not in known}
-    return [f"the environment has {name}; did you mean {meant}?" for name, meant in found.items() if meant]
+    return [f"unknown environment variable {name}; did you mean {meant}?" for name, meant in found.items() if meant]

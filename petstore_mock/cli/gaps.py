@@ -1,4 +1,4 @@
-"""``petstore-mock gaps``: the gap register as people and programs read it."""
+"""``petstore-mock gaps``: prints the gap register as text or JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from petstore_mock.interface.behaviour import gap_register
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-DESCRIPTION: Final = "Print every gap of the interface with its alternatives, the default first."
+DESCRIPTION: Final = "Print each gap of the interface with its alternatives. The default comes first."
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="how to print")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="the output format")
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
@@ -27,6 +27,6 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
         print(f"{gap['name']:<{column}}  §{gap['section']:<4} {', '.join(gap['alternatives'])}", file=stdout)
         print(f"    {gap['sentence']}\n    Do not assume {gap['do_not_assume']}.\n", file=stdout)
     for name, changes in register["presets"].items():
-        told = ", ".join(f"{gap}={value}" for gap, value in changes.items()) or "every default"
-        print(f"The preset {name}: {told}", file=stdout)
+        choices = ", ".join(f"{gap}={value}" for gap, value in changes.items()) or "every default"
+        print(f"The preset {name}: {choices}", file=stdout)
     return 0

@@ -1,4 +1,4 @@
-"""``petstore-mock learn``: writes the choices of a service as a behaviour for the fixture and the stub."""
+"""``petstore-mock learn``: detects the choices of a service and writes them as a behaviour."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 DESCRIPTION: Final = (
-    "Ask a service, and write its choices as a behaviour for the fixture and the stub. Exits 0 if something was "
-    "learned, 1 on drift from --behaviour, 2 for wrong arguments, 3 if nothing could be learned."
+    "Detect the choices of a service, and write them as a behaviour for the fixture and the stub. The exit code is 0 "
+    "if a choice was learned, 1 on drift from --behaviour, 2 for wrong arguments, and 3 if nothing was learned."
 )
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE.toml", help="where the behaviour goes (default: printed)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.toml", help="write the behaviour to this file (default: print it)"
+    )
     add_shared_options(parser)
 
 
@@ -29,14 +31,15 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if output is not None:
         require_writable(output, "--output")
     learned = Learned(ask(options, stderr))
-    told = f"{len(learned.choices)} of {len(learned.gaps)} gaps from {learned.verdict.url}"
+    result = f"learned {len(learned.choices)} of {len(learned.gaps)} gaps from {learned.verdict.url}"
     if output is None:
         stdout.write(learned.to_toml())
     elif learned.choices:
         Path(output).write_text(learned.to_toml(), encoding="utf-8")
-        stdout.write(f"{output}: {told}\n")
-    else:  # what an earlier run has learned is worth more
-        stderr.write(f"petstore-mock: {told}; {output} is as it was. {learned.verdict.stopped or ''}\n")
+        stdout.write(f"{output}: {result}\n")
+    else:  # the file may hold the choices of an earlier run
+        why = f": {learned.verdict.stopped}" if learned.verdict.stopped else ""
+        stderr.write(f"petstore-mock: {result}, so {output} is unchanged{why}\n")
     if learned.verdict.broken:
         names = ", ".join(clause.id for clause in learned.verdict.broken)
         stderr.write(f"petstore-mock: the service breaks {names} (see 'petstore-mock verify')\n")

@@ -1,4 +1,4 @@
-"""``petstore-mock openapi``: the interface as an OpenAPI document."""
+"""``petstore-mock openapi``: prints the interface as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import json
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.common.refusing import require
-from petstore_mock.interface.openapi import openapi_document
+from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.journal.exchange import is_base_url
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-DESCRIPTION: Final = "Print the interface as an OpenAPI 3.1 document, made from its table and schemas."
+DESCRIPTION: Final = "Print the interface as an OpenAPI document, generated from its table and schemas."
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--server", metavar="URL", help="a base address to name first, such as http://127.0.0.1:8080/v1"
+        "--server", metavar="URL", help="a base address to list first, such as http://127.0.0.1:8080/v1"
+    )
+    parser.add_argument(
+        "--openapi", choices=("3.1", "3.0"), default="3.1", help="the version of OpenAPI (default: 3.1)"
     )
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     fits = options.server is None or is_base_url(options.server)
     require(fits, "a base address such as http://127.0.0.1:8080/v1", server=options.server)
-    stdout.write(json.dumps(openapi_document(options.server), indent=2, ensure_ascii=False) + "\n")
+    document = openapi_document(options.server)
+    if options.openapi == "3.0":
+        document = as_openapi_3_0(document)
+    stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0

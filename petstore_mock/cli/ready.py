@@ -1,4 +1,4 @@
-"""``petstore-mock ready``: waits until a stub serves."""
+"""``petstore-mock ready``: waits until a stub is ready."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 DESCRIPTION: Final = (
-    "Ask a stub for its health until it responds: for a container's health check, or a script. Without --url it asks "
-    "the stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start."
+    "Request the health of a stub until it responds. Use this in a container's health check or in a script. Without "
+    "--url, the address follows from PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS, as for serve."
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, not bound
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--url", metavar="http://HOST:PORT", help="where the stub serves")
-    words = "the authority to trust, as serve --tls-ca-out writes it (PEM)"
+    parser.add_argument("--url", metavar="http://HOST:PORT", help="the address of the stub")
+    words = "the certificate authority of the stub (PEM), as serve --tls-ca-out writes it"
     parser.add_argument("--tls-ca", metavar="FILE", help=words)
-    parser.add_argument("--timeout", type=float, default=10, metavar="S", help="seconds to wait (default: 10)")
+    parser.add_argument("--timeout", type=float, default=10, metavar="S", help="the seconds to wait (default: 10)")
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
@@ -54,8 +54,8 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
 
 
 def _address_of_serve() -> str:
-    """Return where ``serve`` listens by the environment."""
-    own_port = text_of("control_port")  # where the door speaks plain HTTP
+    """Return the address at which ``serve`` listens with this environment."""
+    own_port = text_of("control_port")  # this port has no TLS
     tls = text_of("tls_cert") or flag_of(text_of("tls") or "false")
     host = text_of("host") or "127.0.0.1"
     host = _LOCAL.get(host, host)
@@ -64,24 +64,25 @@ def _address_of_serve() -> str:
 
 
 def _ask(address: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
-    """Return why the stub is not ready, empty if it is, and whether waiting can't help."""
+    """Return why the stub is not ready (empty if it is ready), and whether more waiting is useless."""
     parts = urlsplit(address)
     path = parts.path.rstrip("/").removesuffix(DOOR_PATH).removesuffix("/v1")
     try:
         context = ssl.create_default_context(cafile=ca_path) if parts.scheme == "https" else None
-        if context is not None and not verify:  # a stub of this machine: its certificate may be for other names
+        # On this machine, the certificate may be for other names.
+        if context is not None and not verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
         with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=timeout) as response:
             is_ready = json.load(response)["status"] == "ok"
-            return "" if is_ready else "it says that it is not", False
+            return "" if is_ready else "its health is not ok", False
     except HTTPError as error:
-        tls = "; if it speaks TLS, ask at https:// with --tls-ca FILE" if error.code == 400 else ""
-        return f"its health has status {error.code}: no stub of petstore-mock listens there{tls}", True
-    except (OSError, HTTPException) as error:  # the file of the authority may be still to come
+        tls = "; if it speaks TLS, use https:// and --tls-ca FILE" if error.code == 400 else ""
+        return f"its health has status {error.code}, so it is no stub of petstore-mock{tls}", True
+    except (OSError, HTTPException) as error:  # includes a missing --tls-ca file, which serve may still write
         reason = getattr(error, "reason", error)
         is_distrust = isinstance(reason, ssl.SSLCertVerificationError)
-        hint = "; pass the file of its authority, which serve --tls-ca-out writes, as --tls-ca" if is_distrust else ""
+        hint = "; pass --tls-ca with the file that serve --tls-ca-out writes" if is_distrust else ""
         return f"{reason}{hint}", is_distrust
     except (ValueError, KeyError, TypeError):
-        return "another service responds there", True
+        return "another service responds at this address", True

@@ -1,4 +1,4 @@
-"""The request log of ``serve``: a line for each request. A daemon thread writes, so a full pipe delays no client."""
+"""The request log of ``serve``: one line per request. A daemon thread writes it, so a full pipe delays no client."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from petstore_mock.interface.table import OPERATIONS
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
-_MOST_LINES: Final = 10_000  # that wait for a reader
+_MOST_LINES: Final = 10_000  # in the queue; a full queue drops the oldest
 _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes
-_PATIENCE: Final = 2.0  # seconds at the end for a reader
+_PATIENCE: Final = 2.0  # seconds for the last write
 _DONE: Final = {"creates": "created", "changes": "changed", "removes": "removed"}
-_COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}  # by the first digit of a status; else magenta
+# The colour by the first digit of a status. Other results are magenta.
+_COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 
 
 class RequestLog:
-    """Lines on their way to a stream; ``as_json`` makes each an object."""
+    """Queues lines and writes them to a stream. With ``as_json``, each line is a JSON object."""
 
     def __init__(self, stream: TextIO, *, as_json: bool) -> None:
         self._stream = stream
@@ -44,7 +45,7 @@ class RequestLog:
         self._thread.start()
 
     def note(self, exchange: Exchange) -> None:
-        """Log a request when its response is known, and a hang when it begins."""
+        """Log a request when its response is known. Log a hang when it begins."""
         if exchange in self._hanging:
             self._hanging.remove(exchange)
         elif not exchange.in_flight:
@@ -53,23 +54,24 @@ class RequestLog:
             self._add(exchange)
 
     def say(self, event: str, text: str, world: str) -> None:
-        """Log what became of a world."""
-        told = json.dumps({"event": event, "world": world, "text": text})
-        self._add(told if self._as_json else f"{_clock(iso(time()))} [{world}] {text}")
+        """Log an event of a world."""
+        record = json.dumps({"event": event, "world": world, "text": text})
+        self._add(record if self._as_json else f"{_clock(iso(time()))} [{world}] {text}")
 
     def finish(self) -> str:
-        """Write the rest, as long as somebody reads it; return a sentence about the lines that are missing."""
+        """Write the rest, and return a sentence about lost lines, or an empty text."""
         self._ended.set()
         self._thread.join(_PATIENCE)
         missing = self._noted - self._written
-        return f"{counted(missing, 'line')} missing in the log: nobody read it, or the disk is full" if missing else ""
+        return f"the log lost {counted(missing, 'line')}: no process read it, or the disk is full" if missing else ""
 
     def _add(self, line: Exchange | str) -> None:
         self._noted += 1
         self._queue.append(line)
 
     def _write(self) -> None:
-        descriptor = self._stream.fileno()  # Python's exit would wait for a lock of the stream itself
+        # A blocked write to the stream itself would block the exit of Python.
+        descriptor = self._stream.fileno()
         while not self._ended.wait(_REST) or self._queue:
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
             data = "".join(f"{self._line(one)}\n" for one in batch).encode(errors="backslashreplace")
@@ -81,20 +83,20 @@ class RequestLog:
     def _line(self, one: Exchange | str) -> str:
         if isinstance(one, str):
             return one
-        told = _record(one)
-        return json.dumps(told) if self._as_json else self._text(told, one.request_line)
+        record = _record(one)
+        return json.dumps(record) if self._as_json else self._text(record, one.request_line)
 
-    def _text(self, told: dict[str, Any], request: str) -> str:
-        request, result = f"[{told['world']}] {request}" if told["world"] else request, told["result"]
-        took = f"{told['milliseconds']:.1f} ms"
+    def _text(self, record: dict[str, Any], request: str) -> str:
+        request, result = f"[{record['world']}] {request}" if record["world"] else request, record["result"]
+        took = f"{record['milliseconds']:.1f} ms"
         if self._has_columns:
             request, result, took = f"{request:<44}", f"{result:<5}", f"{took:<9}"
         if self._has_colours:
             result = f"\33[{_COLOURS.get(result[:1], '35')}m{result}\33[0m"
-        operation = f" {told['operation']}" if told["operation"] else ""
-        why = f": {told['condition']}, {told['reason']}" if told["condition"] else ""
-        browser = f"; {told['browser']}" if told["browser"] else ""
-        return f"{_clock(told['time'])} {request} {result} {took}{operation}{printable(why + browser)}"
+        operation = f" {record['operation']}" if record["operation"] else ""
+        why = f": {record['condition']}, {record['reason']}" if record["condition"] else ""
+        browser = f"; {record['browser']}" if record["browser"] else ""
+        return f"{_clock(record['time'])} {request} {result} {took}{operation}{printable(why + browser)}"
 
 
 def _record(exchange: Exchange) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _record(exchange: Exchange) -> dict[str, Any]:
 
 
 def _result_of(exchange: Exchange) -> str:
-    """Return the result in words: ``503 (fault server_error)``, ``reset after the commit: animal 7 created``."""
+    """Return the result, such as ``503 (fault server_error)`` or ``reset after the commit: animal 7 created``."""
     fault, operation = exchange.fault or exchange.delayed_by, OPERATIONS.get(exchange.operation or "")
     if fault is not None and exchange.status is not None:
         return f"{exchange.status} (fault {fault.kind})"
@@ -137,11 +139,11 @@ def _result_of(exchange: Exchange) -> str:
 
 
 def _kept_by_browser(exchange: Exchange) -> str | None:
-    """Return what a browser will refuse: it keeps responses from pages that nothing allows (CORS)."""
+    """Return a hint if a browser hides the response from the page that sent the request (CORS)."""
     origin, response = exchange.request.header("Origin"), exchange.response
     if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
         return None
-    return f"a browser will keep this from pages of {origin}: --cors allows them"
+    return f"browsers hide this response from pages of {origin}: pass --cors to allow them"
 
 
 def _clock(moment: str) -> str:

@@ -1,4 +1,4 @@
-"""``petstore-mock serve``: worlds on a port, in the foreground, with a line for each request."""
+"""``petstore-mock serve``: serves worlds on a port, in the foreground, and logs each request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     Options = dict[str, Any]
 
 DESCRIPTION: Final = (
-    "Respond to requests in the foreground until Ctrl-C or SIGTERM. The environment stands in for options that are not "
-    "given: PETSTORE_MOCK_PORT for --port, true for --quiet, commas or spaces between the values of a repeated option."
+    "Serve the fake in the foreground until Ctrl-C or SIGTERM. Environment variables set the options that are not "
+    "given, such as PETSTORE_MOCK_PORT=8080 and PETSTORE_MOCK_QUIET=true. Commas or spaces separate several values."
 )
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
-_COLLECTED: Final = 10_000  # new objects between two looks of the garbage collector, which finds nothing in journals
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for messages, not for a listener
+# The number of new objects before a garbage collection. Journals keep many objects, but none of them is garbage.
+_COLLECTED: Final = 10_000
 
 
 def add_options(parser: Parser) -> None:
@@ -53,7 +54,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     service = _service(options, certificates)
     token, door = _open_door(options, service)
     if not options["quiet"]:
-        words = "arrived after the end of the world"
+        words = "arrived after the end of this world"
         service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
         service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
     ended = _ended_by_signal()
@@ -62,17 +63,21 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         for server in (service, door) if door else (service,):
             server.start()
             running.callback(server.stop)
+        if options["tls_ca_out"] is not None:  # until the port is taken, the file may be that of another stub
+            write_text(options["tls_ca_out"], Path(trust["ca_path"]).read_text(encoding="ascii"))
+            trust["ca_path"] = options["tls_ca_out"]
         log.start(_greeting(options, service, door, {"control_token": token, **trust}))
-        while not ended.wait(0.2):  # a signal that comes just before the wait does not end it
+        # A signal just before the wait does not interrupt it, so the wait is short.
+        while not ended.wait(0.2):
             for name in service.worlds.expire():
-                log.say("ended", f"no request for {options['world_ttl']:g} s", name)
-    if trouble := log.finish():
-        print(f"petstore-mock: {trouble}", file=stderr)
+                log.say("ended", f"ended after {options['world_ttl']:g} s without a request", name)
+    if problem := log.finish():
+        print(f"petstore-mock: {problem}", file=stderr)
     return 0
 
 
 def _ended_by_signal() -> threading.Event:
-    """Return an event that the first SIGINT or SIGTERM sets; the second ends the process."""
+    """Return an event that the first SIGINT or SIGTERM sets. The second signal kills the process."""
     ended = threading.Event()
 
     def handle(number: int, _: object) -> None:
@@ -85,21 +90,21 @@ def _ended_by_signal() -> threading.Event:
 
 
 def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
-    """Return the certificates, and by what clients trust the stub's own authority."""
+    """Return the certificates, and the details by which clients trust the stub's own authority."""
     for name, needed in (("tls_key", "tls_cert"), ("tls_host", "tls"), ("tls_ca_out", "tls")):
-        require(options[needed] or not options[name], f"{flag(needed)} beside {flag(name)}", **{needed: None})
+        if options[name] and not options[needed]:
+            raise UsageError(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
     if options["tls_cert"] is not None:
-        require(not options["tls"], "--tls or --tls-cert, which brings a certificate of its own", tls=True)
+        if options["tls"]:
+            raise UsageError("expected --tls or --tls-cert; got both, and only one certificate can be used")
         own = own_context(options["tls_cert"], options["tls_key"])
         return lambda _: own, {}
     if not options["tls"]:
         return None, {}
-    from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra
+    from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # needs the extra tls
 
-    tls, copy = Tls(options["host"], *options["tls_host"]), options["tls_ca_out"]
-    if copy is not None:
-        write_text(copy, Path(tls.ca_path).read_text(encoding="ascii"))
-    return tls.context, {"ca_path": copy or tls.ca_path, "spki_hash": tls.spki_hash}
+    tls = Tls(options["host"], *options["tls_host"])
+    return tls.context, {"ca_path": tls.ca_path, "spki_hash": tls.spki_hash}
 
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:
@@ -117,24 +122,24 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
             keep=options["keep_requests"],
         )
     except PetStoreMockError as error:
-        refuse(f"--seed: {error}")  # all else is checked by now
+        refuse(f"--seed: {error}")  # the other options are checked already
     service.host.public_url = options["public_url"] or ""
     service.host.own_certificate = options["tls_cert"] is not None
     return service
 
 
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:
-    """Open the control door as the options say; return a token that was made up, and the door's own port."""
+    """Open the control door. Return its generated token (or None), and the server of its own port (or None)."""
     token, port, made_up = options["control_token"], options["control_port"], None
     opening = [name for name in ("control", "control_token", "control_port") if options[name] not in {None, False}]
     if options["no_control"] and opening:
-        raise UsageError(f"expected {flag(opening[0])} or --no-control; got both: the second closes the control door")
+        raise UsageError(f"expected {flag(opening[0])} or --no-control; got both, and --no-control closes the door")
     if token is not None:
         check_token(token)
     elif options["control"]:
         token = made_up = secrets.token_urlsafe(24)
     hosts = tuple(check_host(host) for host in options["allowed_host"])
-    cors_of("allowed_origin", options["allowed_origin"])  # the same rules for what an origin is
+    cors_of("allowed_origin", options["allowed_origin"])  # refuses the same wrong origins as --cors
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
     is_local = options["host"] == "localhost" or is_loopback(options["host"])
     is_open = not options["no_control"] and (token is not None or is_local)
@@ -147,19 +152,19 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
 
 
 def _greeting(options: Options, service: Service, door: Server | None, further: dict[str, str | None]) -> str:
-    """Return where the stub is, with a line that works when it is pasted into a shell."""
+    """Return the addresses and keys of the stub, with a curl command to paste into a shell."""
     server, keys = service.server, list(service.worlds.default.keys)
     url = f"{_origin(server, secure=service.host.tls)}{BASE_PATH}"
     control = _origin(door, secure=False) if door else url.removesuffix(BASE_PATH)
-    told = {"control_url": f"{control}{DOOR_PATH}/" if service.host.has_door else None, **further}
-    told = {name: value for name, value in told.items() if value is not None}
-    trusting = f"--cacert {shlex.quote(str(told['ca_path']))} " if "ca_path" in told else ""
+    details = {"control_url": f"{control}{DOOR_PATH}/" if service.host.has_door else None, **further}
+    details = {name: value for name, value in details.items() if value is not None}
+    trusting = f"--cacert {shlex.quote(str(details['ca_path']))} " if "ca_path" in details else ""
     curl = f"curl -i {trusting}-H 'Authorization: Bearer {keys[0]}' {url}/pets"
     if options["log_format"] == "json":
-        return json.dumps({"event": "serving", "url": url, "api_keys": keys, "curl": curl, **told})
+        return json.dumps({"event": "serving", "url": url, "api_keys": keys, "curl": curl, **details})
     everywhere = " and on every other address of this machine" if server.bound in _LOCAL else ""
     lines = [f"petstore-mock serves {url}{everywhere} (Ctrl-C stops it)", *(f"API key: {key}" for key in keys)]
-    lines += [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in told.items()]
+    lines += [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in details.items()]
     return "\n".join([*lines, f"Try: {curl}"])
 
 

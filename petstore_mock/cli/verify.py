@@ -1,4 +1,4 @@
-"""``petstore-mock verify``: holds a service against the contract."""
+"""``petstore-mock verify``: checks a service against the contract."""
 
 from __future__ import annotations
 
@@ -14,40 +14,39 @@ if TYPE_CHECKING:
     from petstore_mock.verify import Verdict
 
 DESCRIPTION: Final = (
-    "Ask a service, as a guest does, and hold its responses against every clause of the contract. Exits 0 if what was "
-    "seen holds, 1 if the contract or the recorded behaviour is broken, 2 for wrong arguments, 3 if it could not be "
-    "checked."
+    "Check the responses of a service against every clause of the contract. The exit code is 0 if every observed "
+    "clause holds, 1 on a broken clause or drift, 2 for wrong arguments, and 3 if the service could not be checked."
 )
-# The name, the metavar, the default and the words of each option that is an argument of verify().
+# The name, metavar, default and help text of each option that is an argument of verify().
 _ARGUMENTS: Final[tuple[tuple[str, str, Any, str], ...]] = (
-    ("allow-create", "N", 0, "how many animals may be left behind: nothing can delete them; without it, only GET"),
-    ("rate", "N", 2.0, "requests a second, at most"),
-    ("max-requests", "N", 200, "requests in all, at most"),
-    ("timeout", "SECONDS", 10.0, "until a response must be whole"),
-    ("deadline", "SECONDS", 120.0, "that the whole run may take"),
-    ("receipt", "FILE", None, "a file that gets a line for each created animal"),
-    ("behaviour", "FILE.toml", None, "choices that the service is to make still: else drift"),
+    ("allow-create", "N", 0, "the largest number of animals to create; no operation can delete them; 0 sends only GET"),
+    ("rate", "N", 2.0, "the largest number of requests per second"),
+    ("max-requests", "N", 200, "the largest number of requests"),
+    ("timeout", "SECONDS", 10.0, "the time for a whole response"),
+    ("deadline", "SECONDS", 120.0, "the time for the whole run"),
+    ("receipt", "FILE", None, "append a line to this file for each created animal"),
+    ("behaviour", "FILE.toml", None, "the recorded choices; other choices are reported as drift"),
 )
-_FORMS: Final = {"json": "the record, whatever the exit code", "junit": "a report for CI"}
+_FORMS: Final = {"json": "the verdict as JSON, whatever the exit code", "junit": "a JUnit XML report for CI"}
 
 
 def add_options(parser: ArgumentParser) -> None:
     add_shared_options(parser)
-    parser.add_argument("--verbose", action="store_true", help="list the clauses that hold and the gaps as well")
+    parser.add_argument("--verbose", action="store_true", help="also list the clauses that hold, and the gaps")
 
 
 def add_shared_options(parser: ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the service's base address, which ends in /v1")
-    words = "a valid API key; twice, where keys rotate"
+    parser.add_argument("url", metavar="URL", help="the base address of the service, which ends in /v1")
+    words = "a valid API key; repeat it if keys rotate"
     parser.add_argument("--api-key", action="append", default=[], metavar="KEY", help=words)
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     for name, metavar, default, words in _ARGUMENTS:
-        told = "" if default is None else " (default: %(default)s)"
+        suffix = "" if default is None else " (default: %(default)s)"
         kind: Any = str if default is None else type(default)
-        parser.add_argument(f"--{name}", metavar=metavar, default=default, type=kind, help=words + told)
-    words = "a further header of each request, left out of reports; repeat it for several"
+        parser.add_argument(f"--{name}", metavar=metavar, default=default, type=kind, help=words + suffix)
+    words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
-    parser.add_argument("--plan", action="store_true", help="print every request, and send none")
+    parser.add_argument("--plan", action="store_true", help="print every request and send none")
     for name, words in _FORMS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {words}")
 
@@ -60,7 +59,7 @@ def _field(text: str) -> tuple[str, str]:
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.plan:
         return print_plan(options, stdout)
-    from petstore_mock.verify.verdict import as_text  # noqa: PLC0415  # --plan and --help need none
+    from petstore_mock.verify.verdict import as_text  # noqa: PLC0415  # --plan and --help do not need it
 
     verdict = ask(options, stderr)
     stdout.write(as_text(verdict, verbose=options.verbose))
@@ -75,7 +74,7 @@ def print_plan(options: Namespace, stdout: TextIO) -> int:
 
 
 def ask(options: Namespace, stderr: TextIO) -> Verdict:
-    """Ask the service, and write the reports that are wanted."""
+    """Return the verdict on the service, and write the reports that options name."""
     from petstore_mock.verify import verify  # noqa: PLC0415  # as above
     from petstore_mock.verify.verdict import as_junit, json_text  # noqa: PLC0415  # as above
 
@@ -104,11 +103,11 @@ def _keys(options: Namespace) -> list[str]:
     if options.api_key_env is not None:
         found = os.environ.get(options.api_key_env)
         keys.insert(0, found or refuse(f"expected a key in the variable {options.api_key_env}; it is empty or not set"))
-    return keys or refuse("expected a key: name the environment variable that holds it by --api-key-env NAME")
+    return keys or refuse("expected an API key; pass --api-key-env with the name of a variable that holds it")
 
 
 def require_writable(file: str, option: str) -> None:
-    """Refuse before anything is asked, rather than lose a report after."""
+    """Refuse a file that can't be written, before the run and not after it."""
     path = Path(file)
     can_write = os.access(path if path.exists() else path.parent, os.W_OK)
-    require(can_write and not path.is_dir(), f"a file that can be written for {option}", file=file)
+    require(can_write and not path.is_dir(), f"a writable file for {option}", file=file)

@@ -1,1 +1,1 @@
-"""The control door: steers the fake over HTTP, from any language."""
+"""The control door: tests in any language steer the fake over HTTP."""

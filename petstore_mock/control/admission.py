@@ -1,7 +1,8 @@
-"""Who may use the door: the token, and the signs of a web page that reaches it through somebody's browser.
+"""Decides which requests may use the door, by the token and by the header fields that a browser adds.
 
-A page of any site can make a browser send requests to loopback and, with a name that the site controls (DNS rebinding),
-read the responses. So the door demands an Origin of its own and a Host that no site can have, and answers no preflight.
+A page of any site can make a browser send requests to loopback. With a host name that the site controls (DNS
+rebinding), the page can also read the responses. So the door accepts only its own Origin and a Host that no other site
+can have, and it permits no preflight.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
 
 PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
-TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
+TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 
 
 class ProblemError(PetStoreMockError):
-    """A refusal with its status, the broken rules, and the header fields that HTTP demands for the status."""
+    """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
 
     def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
         super().__init__(detail)
@@ -39,7 +40,7 @@ class ProblemError(PetStoreMockError):
 
 
 def is_loopback(address: str) -> bool:
-    """Say whether only this machine reaches a listener at ``address``."""
+    """Return whether only this machine can reach a listener at ``address``."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
@@ -47,28 +48,29 @@ def is_loopback(address: str) -> bool:
 
 
 def check_token(token: str) -> str:
-    """Return a token that a header field can carry (RFC 9110 §5.5); the refusal does not show it."""
+    """Return the token if a header field can carry it (RFC 9110 §5.5)."""
     fits = token and token.isascii() and token.isprintable() and token.strip() == token
-    require(fits, "a control token of printable ASCII characters, without blanks around it", length=len(token))
+    # The error must not show the token.
+    require(fits, "a control token of printable ASCII characters, without spaces around it", length=len(token))
     return token
 
 
 def check_host(host: str) -> str:
-    """Return a value that a Host field can have (RFC 9110 §7.2)."""
-    require(_HOST.fullmatch(host), "a Host as its field has it, without scheme or path, such as proxy:8080", host=host)
+    """Return the host if it is a valid value of the Host field (RFC 9110 §7.2)."""
+    require(_HOST.fullmatch(host), "a value of the header Host without scheme or path, such as proxy:8080", host=host)
     return host
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What a request needs."""
+    """The conditions that a request to the door must meet."""
 
     token: str | None = None
     allowed_hosts: tuple[str, ...] = ()  # with or without a port
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
-        """Refuse what a foreign web page may have sent; people come to the page itself by links."""
+        """Refuse requests of other sites' pages, but accept links to the console."""
         host = (request.header("Host") or "").lower()
         own = [f"{name}:{port}" for name in _LOOPBACK_HOSTS]
         own += _LOOPBACK_HOSTS if port in {80, 443} else ()
@@ -76,29 +78,29 @@ class Admission:
         if is_loopback(address) and host not in own and not is_allowed:
             raise ProblemError(
                 403,
-                f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}: a proxy must hand on the "
-                "Host that it got, and --allowed-host must name it",
+                f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}. Behind a proxy, forward "
+                "the Host of the client and name it with --allowed-host",
             )
         origins = request.values("Origin")
         for origin in origins:
             if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
                     403,
-                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}: a page of another "
-                    "origin may not steer the stub, unless --allowed-origin names it",
+                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. To let a page of "
+                    "another origin steer the stub, name the origin with --allowed-origin",
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
         may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
         if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
-            raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")
+            raise ProblemError(403, "expected a request from this origin; got one from a page of another site")
 
     def check_token(self, request: ApiRequest) -> None:
-        """Refuse a request without the token or with another; compared in constant time."""
+        """Refuse a request without the right token, which is compared in constant time."""
         given = request.header(TOKEN_HEADER) or ""
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise ProblemError(
                 401,
-                f"expected the header {TOKEN_HEADER} with the token of --control-token, or the one that the greeting "
-                f"of serve shows; got {'another token' if given else 'none'}",
+                f"expected the header {TOKEN_HEADER} with the token of --control-token, or with the token in the "
+                f"greeting of serve; got {'a wrong token' if given else 'no such header'}",
                 WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
             )

@@ -1,4 +1,7 @@
-"""The files of the console, under a strict content security policy. They hold no world, so they need no token."""
+"""Serves the files of the console under a strict content security policy.
+
+The files contain no data of a world, so requests for them need no token.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _PAGE: Final = "index.html"
 
 @cache
 def _files() -> dict[str, tuple[bytes, str]]:
-    """Return the files by name, with their media types. A request can name no other file."""
+    """Return content and media type of each file that a request can read."""
     return {
         file.name: (file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8")
         for file in _DIRECTORY.iterdir()
@@ -23,9 +26,9 @@ def _files() -> dict[str, tuple[bytes, str]]:
 
 
 def console_page(path: str) -> tuple[int, bytes, dict[str, str]] | None:
-    """Return status, body and header fields of the page or one of its files, at what follows ``/__petstore``."""
+    """Return status, body and header fields for a path below ``/__petstore``, or None."""
     if not path:
-        return 308, b"", {"Location": "__petstore/"}  # so that relative links lead to its files
+        return 308, b"", {"Location": "__petstore/"}  # the relative links of the page need the slash
     name = _PAGE if path in {"/", "/latest"} else path[1:]
     if name not in _files() or path == f"/{_PAGE}":
         return None

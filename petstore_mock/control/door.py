@@ -1,4 +1,4 @@
-"""The door: routes a request, admits or refuses it, judges its arguments, and lets the verb do it."""
+"""The control door: routes a request, admits or refuses it, validates its arguments, and runs the verb."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
 
-_LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
-_SHOWN: Final = 20  # violations
-_LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
+_LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
+_SHOWN: Final = 20  # violations in one response
+_LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
-_ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # in an escaped path
-_OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
+_ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
+_BROWSER_PATHS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # browsers request these on their own
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
-_FIELDS: Final = {  # a page of another site may not frame, sniff or read the responses
+_FIELDS: Final = {  # a page of another site must not frame, sniff or read a response
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -58,9 +58,9 @@ class HealthData(TypedDict):
 
 
 class Door:
-    """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
+    """The control door. The service passes it each request for which :meth:`serves` returns true.
 
-    A door that is not open tells its health alone.
+    A closed door responds to ``health`` only.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Door:
     ) -> None:
         self._worlds = worlds
         self._service = server
-        self.server = server  # where it listens; another one where it has a port of its own
+        self.server = server  # with --control-port, serve sets a second server here
         self._admission = admission or Admission()
         self._is_open = is_open
         self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
@@ -78,26 +78,26 @@ class Door:
         worlds.host.has_door |= is_open
 
     def health(self, _: Worlds) -> HealthData:
-        """Say that the stub serves."""
+        """Report that the stub is ready, its version, and its uptime in seconds."""
         return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self.server.started, 3)}
 
     def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
-        """Describe the door as an OpenAPI 3.1 document."""
+        """Describe the control door as an OpenAPI 3.1 document."""
         return door_document(self._verbs, origin, __version__)
 
-    # What the transport asks
+    # Called by the transport
 
     def serves(self, request: ApiRequest) -> bool:
-        """Say whether a request is the door's: it is never journalled, and meets no fault."""
+        """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in _OF_BROWSERS or _PATH.fullmatch(path) is not None
+        return is_browser or path in _BROWSER_PATHS or _PATH.fullmatch(path) is not None
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002  # any may ask
+    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002
         try:
             self._admit(request, to_page=False)
         except ProblemError:
@@ -111,11 +111,13 @@ class Door:
         return None
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
-        return _refused(ProblemError(CONDITIONS[condition].status, f"expected what HTTP allows; got {detail}"))
+        return _refused(ProblemError(CONDITIONS[condition].status, f"expected a valid request; got {detail}"))
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
-        return _refused(ProblemError(500, f"a bug of petstore-mock: {type(error).__name__}: {error}"))
+        return _refused(
+            ProblemError(500, f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}")
+        )
 
     def connection_opened(self) -> None: ...
 
@@ -128,11 +130,11 @@ class Door:
             return self._routed(request)
         except PetStoreMockError as error:
             return _refused(error)
-        except Exception as error:  # noqa: BLE001  # a bug must be a response, and be seen
+        except Exception as error:  # noqa: BLE001  # a bug must give a response and a log line
             return self.failed(error, request)
 
     def _admit(self, request: ApiRequest, *, to_page: bool) -> None:
-        """Refuse a request unless it may use the door; the files of the page need no token."""
+        """Refuse a request that may not use the door. The files of the page need no token."""
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
         scheme = "https" if self.server is self._service and self._worlds.host.tls else "http"
@@ -148,17 +150,17 @@ class Door:
         found = {verb.method: (verb, one) for pattern, verb in self._routes if (one := pattern.fullmatch(path[1:]))}
         found |= {"HEAD": found["GET"]} if "GET" in found else {}
         page = console_page(path)
-        if path != "/health" or name is not None or method not in found:  # that is open to all
+        if path != "/health" or name is not None or method not in found:  # health is open to all
             self._admit(request, to_page=page is not None)
         if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-            raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
+            raise ProblemError(501, f"expected an HTTP method; got {cut(method, 40)}")
         if page is not None and method in {"GET", "HEAD"}:
             self._worlds.find(name or DEFAULT_WORLD)
             return _response(*page)
         if not found and page is None:
             known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
-            raise ProblemError(404, f"expected a path of the door; got {came}")
+            raise ProblemError(404, f"expected a path of the control door; got {came}")
         allowed = ", ".join(sorted({"OPTIONS", *(found if page is None else ("GET", "HEAD"))}))
         if method == "OPTIONS":
             return _response(204, fields={"Allow": allowed})
@@ -166,12 +168,12 @@ class Door:
             raise ProblemError(405, f"expected one of the methods {allowed}; got {method}", Allow=allowed)
         verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
-            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
-        return self._done(request, verb, name, given.groupdict())
+            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds. Send the request to {DOOR_PATH}{path}")
+        return self._run(request, verb, name, given.groupdict())
 
-    # Doing
+    # Running a verb
 
-    def _done(self, request: ApiRequest, verb: Verb, name: str | None, in_path: Mapping[str, str]) -> Response | Stream:
+    def _run(self, request: ApiRequest, verb: Verb, name: str | None, in_path: Mapping[str, str]) -> Response | Stream:
         shape, fields = shape_of(verb), {"Content-Type": verb.media_type}
         arguments: dict[str, Any] = {one: _typed(unquote(in_path[one]), rules) for one, rules in shape.path.items()}
         arguments |= _query(request, shape.query)
@@ -180,7 +182,7 @@ class Door:
             arguments |= {verb.body: body} if verb.body else body
         own = {"origin": self._origin(request), "new": request.header("If-None-Match") == "*"}  # RFC 9110 §13.1.2
         own |= {} if name is None else {"name": name}
-        arguments |= {one: value for one, value in own.items() if one in shape.carried}
+        arguments |= {one: value for one, value in own.items() if one in shape.added}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":
                 return _response(200, fields=fields)
@@ -198,7 +200,7 @@ class Door:
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:
-        """Return the address of the service: the public one, else as the client names this machine."""
+        """Return scheme, host and port of the service: --public-url, else those of the request."""
         host, shared = request.header("Host") or "localhost", self._worlds.host
         if self.server is not self._service:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -207,13 +209,13 @@ class Door:
 
 
 def _parts_of(target: str) -> tuple[str | None, str]:
-    """Return the world that a path names, None at the root, and what follows ``/__petstore``."""
+    """Return the world in a path (None at the root) and the path below ``/__petstore``."""
     match = _PATH.fullmatch(target)
     if match is None:
         raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
     name = None if match["name"] is None else unquote(match["name"])
     if name == DEFAULT_WORLD:
-        check_name(name)  # which refuses it: the default world has no address but the root
+        check_name(name)  # raises an error: the only address of the default world is the root
     return name, match["rest"] or ""
 
 
@@ -221,21 +223,21 @@ def _parts_of(target: str) -> tuple[str | None, str]:
 
 
 def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an object
-    """Decode and judge the query; the judge refuses the list that a repeated parameter becomes."""
+    """Decode and validate the query. A repeated parameter becomes a list, which no schema allows."""
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
     value = {name: _typed(given[0], known.get(name, {})) if len(given) == 1 else given for name, given in texts.items()}
-    return _judged(value, rules, "query")
+    return _validated(value, rules, "query")
 
 
 def _typed(text: str, rules: Schema) -> object:
-    """Return the value that a text in a path or a query stands for; the judge refuses text that stands for none."""
+    """Return the value of text in a path or query. The schema refuses text that stays a string."""
     kind = rules.get("type")
     return read_integer(text) if kind == "integer" else _FLAGS.get(text, text) if kind == "boolean" else text
 
 
 def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
-    """Decode and judge the body; an object without required members may be missing."""
+    """Decode and validate the body. A request may omit it if no member is required."""
     required = rules.get("required", ["JSON"])
     if request.oversized:
         came = request.header("Content-Length") or "more"
@@ -256,11 +258,11 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
         raise ProblemError(400, str(error)) from None
     if repeated:
         raise ProblemError(400, str(repeated[0]), repeated)
-    return _judged(value, rules, "body")
+    return _validated(value, rules, "body")
 
 
-def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a value that its schema allows. An empty object with no required members asks no judge."""
+def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
         more = len(found) + found.omitted - _SHOWN
@@ -295,5 +297,5 @@ def _refused(error: PetStoreMockError) -> Response:
     }
     if broken:
         document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
-    content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a value may have a lone surrogate
+    content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a quoted value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

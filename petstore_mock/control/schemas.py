@@ -1,4 +1,4 @@
-"""The door described: JSON Schemas of what verbs take and return, and the OpenAPI 3.1 document that is made of them."""
+"""JSON Schemas of the verbs' arguments and results, and the OpenAPI document with them."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_NOT_TOLD: Final = frozenset({"name", "origin", "new", "when"})  # the carrier adds them; a function can't travel
+_INTERNAL: Final = frozenset({"name", "origin", "new", "when"})  # arguments that no request contains
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a request for a verb may say, and what it gets."""
+    """The schemas of a verb's arguments and of its result."""
 
     concerns_all: bool  # the verb takes all worlds, not one
-    carried: frozenset[str]  # the arguments that the carrier adds
+    added: frozenset[str]  # the arguments that the caller adds
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
@@ -58,31 +58,31 @@ class Shape:
 
     @property
     def root_only(self) -> bool:
-        return self.concerns_all and "name" not in self.carried
+        return self.concerns_all and "name" not in self.added
 
 
 @cache
 def shape_of(verb: Verb) -> Shape:
-    """Return the shape of a verb, from the signature of its function."""
+    """Return the schemas of a verb, derived from the signature of its function."""
     hints = hints_of(verb.function, include_extras=True)
     target, *parameters = signature(verb.function).parameters.values()
-    told: dict[str, Schema] = {}
+    sent: dict[str, Schema] = {}
     for one in parameters:
         if one.kind is Parameter.VAR_KEYWORD:
-            told |= _members(get_args(hints[one.name])[0])
-        elif one.name not in _NOT_TOLD:
-            told[one.name] = schema(hints[one.name])
-    path = {name: told.pop(name) for name in re.findall(r"\{(\w+)\}", verb.path)}
-    body = told.pop(verb.body) if verb.body else None
-    if body is None and told and verb.method not in {"GET", "DELETE"}:
-        body = _closed(told, [one.name for one in parameters if one.name in told and one.default is Parameter.empty])
-        told = {}
-    # A query has no null: a parameter is there or not.
-    query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in told.items()}
+            sent |= _members(get_args(hints[one.name])[0])
+        elif one.name not in _INTERNAL:
+            sent[one.name] = schema(hints[one.name])
+    path = {name: sent.pop(name) for name in re.findall(r"\{(\w+)\}", verb.path)}
+    body = sent.pop(verb.body) if verb.body else None
+    if body is None and sent and verb.method not in {"GET", "DELETE"}:
+        body = _closed(sent, [one.name for one in parameters if one.name in sent and one.default is Parameter.empty])
+        sent = {}
+    # A query parameter can be absent, but not null.
+    query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in sent.items()}
     result = schema(hints["return"] if verb.media_type == "application/json" else str)
     return Shape(
         concerns_all=hints[target.name] is Worlds,
-        carried=_NOT_TOLD & {one.name for one in parameters},
+        added=_INTERNAL & {one.name for one in parameters},
         path=path,
         query=_closed(query),
         body=body,
@@ -91,7 +91,7 @@ def shape_of(verb: Verb) -> Shape:
 
 
 def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
-    """Return the JSON Schema of a type; a TypedDict becomes a component."""
+    """Return the JSON Schema of a type. A TypedDict becomes a component."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         made = _PLAIN[hint]
@@ -133,7 +133,7 @@ def _closed(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> S
 
 
 def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
-    """Return the schema of values that have the members of this one."""
+    """Return the schema of values with the same members as this value."""
     if is_object(value):
         return _object({name: _like(part) for name, part in value.items()}, [*value])
     if is_array(value):
@@ -141,7 +141,7 @@ def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
     return _PLAIN[type(value)]
 
 
-# Components that no type says
+# Components that no Python type describes
 
 _PET: Final = schemas.schema("Pet")
 _FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
@@ -164,7 +164,7 @@ _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 _COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_FIELDS, _PET["required"]),
     "NewAnimal": _closed(_FIELDS),
-    "AnimalChanges": _closed(  # null takes an optional field away
+    "AnimalChanges": _closed(  # null removes an optional field
         {
             name: rules if name in _PET["required"] else {"anyOf": [rules, _PLAIN[NoneType]]}
             for name, rules in _FIELDS.items()
@@ -192,8 +192,9 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
 
-# The judge can't say which of the kinds is meant, so it chooses by the member; criteria have better words of their own.
-_AS_JUDGED: Final[dict[str, Schema]] = {
+# With `oneOf`, a validator can't tell which kind of fault has the mistake. `if` selects the kind by its name.
+# The journal checks criteria itself, because its messages are better.
+_FOR_VALIDATION: Final[dict[str, Schema]] = {
     "Criteria": {"type": "object"},
     "Fault": {
         **_STATUS,
@@ -206,23 +207,23 @@ _AS_JUDGED: Final[dict[str, Schema]] = {
 
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value
-    """Return every rule that a value breaks."""
-    judged = {**rules, "components": {"schemas": {**_COMPONENTS, **_AS_JUDGED}}}
-    return schemas.violations(judged, value, location)
+    """Return the violations of a schema by a value."""
+    complete = {**rules, "components": {"schemas": {**_COMPONENTS, **_FOR_VALIDATION}}}
+    return schemas.violations(complete, value, location)
 
 
 # The document
 
 _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
-_WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
+_DESCRIPTIONS: Final = {200: "Success.", 201: "Created.", 204: "Success, without a body."}
 _PROBLEM: Final = {
-    "description": "The request is refused, and has changed nothing.",
+    "description": "The door refused the request and changed nothing.",
     "content": {PROBLEM_TYPE: {"schema": {"$ref": f"{_REF}Refusal"}}},
 }
 
 
 def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
-    """Return the description of the door of a stub at ``origin``: scheme, host and port."""
+    """Return the OpenAPI document of the door at ``origin``, which is scheme, host and port."""
     paths: dict[str, Any] = {}
     for verb in verbs:
         for mount in [""] if shape_of(verb).root_only else ["", "/w/{world}"]:
@@ -233,13 +234,13 @@ def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str,
         "info": {
             "title": "petstore-mock control door",
             "version": version,
-            "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
+            "description": "Steers a running fake of the pet store service. Each world has an address, /w/NAME/v1.",
         },
         "servers": [{"url": origin}],
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(_COMPONENTS.items())),  # complete by now: each verb has added what it needs
+            "schemas": dict(sorted(_COMPONENTS.items())),  # complete after the loop over the verbs
             "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
         },
     }
@@ -252,13 +253,13 @@ def _operation(verb: Verb, mount: str) -> dict[str, Any]:
     statuses = [verb.status, *([200] if verb.method == "PUT" else [])]
     operation: dict[str, Any] = {
         "operationId": f"{verb.name}_of" if mount else verb.name,
-        "summary": (verb.function.__doc__ or "").partition("\n")[0],  # empty where Python keeps no docstrings
+        "summary": (verb.function.__doc__ or "").partition("\n")[0],  # python -OO removes docstrings
         "parameters": [
             *({"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()),
             *({"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()),
         ],
         "responses": {
-            **{str(status): {"description": _WORDS[status], **content} for status in statuses},
+            **{str(status): {"description": _DESCRIPTIONS[status], **content} for status in statuses},
             "default": _PROBLEM,
         },
     }

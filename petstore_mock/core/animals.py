@@ -1,4 +1,4 @@
-"""What tests do to the animals of a world: they seed, change and remove them, as another actor would (§3)."""
+"""What tests do to the animals of a world: they seed, change and remove them, as another actor would."""
 
 from __future__ import annotations
 

@@ -127,10 +127,10 @@ def _without_operation(world: World, route: Route, exchange: Exchange) -> Respon
 
 def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) -> Body | Refusal | None:
     """Authenticate and validate a request: return its body, None where its operation takes none, or the refusal."""
-    if refused_key:  # §5: it comes before everything else
+    if refused_key:  # by the meaning of §5, it comes before everything else
         detail = key_fault(refused_key, request.values("authorization"), world.secrets())
-        if refused_key == "revoked_key" and world.owner is not None:
-            detail = f"the world of {world.owner} revoked it"
+        if refused_key == "revoked_key":
+            detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"
         return Refusal(refused_key, detail=detail)
     world.use_key(request)
     judged = validate(world.rules, request, route)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
@@ -109,7 +109,7 @@ def _words_of(error: BaseException) -> str:
     return f"{inside}{error}"
 
 
-class ExpectedViolation:
+class ExpectedViolation(Stays):
     """A block in which the client breaks the contract on purpose: it marks the violations that match as expected.
 
     A class and no generator, so that a failing test does not show the frames of contextlib.

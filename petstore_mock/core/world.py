@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.refusing import Stays, refuse, require, shown
 from petstore_mock.common.values import Bounded, is_number
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Time
@@ -49,7 +49,7 @@ class Key(NamedTuple):
 
     name: str
     expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
-    revoked: bool = False
+    revoked: str = ""  # the condition that refuses it for good
 
 
 @dataclass(eq=False)
@@ -104,7 +104,8 @@ class Host:
         self.retired[what] = owner or NOBODY
 
 
-class Snapshot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Snapshot(Stays):
     """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
 
     store: Store
@@ -245,7 +246,7 @@ class World:
         self.store, self.rules = snapshot.store.copy(), snapshot.rules
         self.time.offset, self.time.frozen = snapshot.clock
         for name in self.keys:
-            former = Key(name, revoked=name not in self._start_keys)
+            former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
             self.keys[name] = snapshot.keys.get(name, former)
         self.release()
 
@@ -290,12 +291,12 @@ class World:
     def revoke_key(self, name: str) -> None:
         if name not in [*self.keys]:
             raise NotFoundError("expected a key of this world; got one that it never had")
-        self.keys[name] = self.keys[name]._replace(revoked=True)
+        self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
         is_expired = key.expires is not None and self.time.now() >= key.expires
-        return "revoked_key" if key.revoked else "expired_key" if is_expired else ""
+        return key.revoked or ("expired_key" if is_expired else "")
 
     def refused_key(self, request: ApiRequest) -> str:
         """Return the condition that refuses the key of a request; empty if the key is valid."""
@@ -311,7 +312,7 @@ class World:
         store.first_key = store.first_key or name
         store.first_key_uses += name == store.first_key
         if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
-            self.revoke_key(name)
+            self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
 
     # Animals, faults, behaviour, requests
 

@@ -114,7 +114,7 @@ class Fault:
         """Whether the client gets, on purpose, no response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
-        if self.row.responds:  # an Error tells of no success (§7)
+        if self.row.responds:  # by the meaning of §7, an Error tells of no success
             return self.body is not None or (self.status or 0) < 400
         return not self.row.only_slows
 

@@ -51,7 +51,7 @@ def _phrase(status: int) -> str:
 
 
 def _code(status: int) -> str:
-    return _phrase(status).lower().replace(" ", "_").replace("-", "_")
+    return _phrase(status).lower().replace("'", "").replace(" ", "_").replace("-", "_")
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
@@ -68,7 +68,8 @@ _ROWS: Final = (
     _row("missing_key", 401, "The API key is missing: send 'Authorization: Bearer <API_KEY>'", "5", "key"),
     _row("malformed_credentials", 401, _WRONG_KEY, "5", "key"),
     _row("unknown_key", 401, _INVALID_KEY, "5", "key"),
-    _row("revoked_key", 401, _INVALID_KEY, "5", "key", violation=False),
+    _row("revoked_key", 401, _INVALID_KEY, "5", "key"),
+    _row("rotated_key", 401, _INVALID_KEY, "5", "key", violation=False),
     _row("expired_key", 401, _INVALID_KEY, "5", "key", violation=False),
     _row("retired_key", 401, _INVALID_KEY, "5", "key", violation=False),
     _row("invalid_body", 400, "The request body is invalid", "7", "body", code="invalid_body"),

@@ -119,7 +119,7 @@ _ACCEPTED: Final[_Rows] = {
         {"reject": True, "accept": False},
     ),
     "duplicate_member": (
-        "§2: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
+        "§1: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
         "which of two members of one name counts",
         {"reject": True, "last": False},
     ),
@@ -203,7 +203,7 @@ _SAID: Final[_Rows] = {
         },
     ),
     "page_fill": (
-        "§4.1: limit is the maximum number of animals to return; a page may hold fewer although more animals match.",
+        "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
         "that a list shorter than limit holds every animal that matches",
         {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one if any matches
     ),

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import names, parameters, schema
-from petstore_mock.interface.table import BASE_PATH, INTERFACE_VERSION, OPERATIONS, SENTENCES
+from petstore_mock.interface.table import BASE_PATH, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.interface.table import Operation
 
 JsonObject = dict[str, Any]
@@ -23,9 +25,10 @@ _ENVIRONMENTS: Final = (
 _REFUSALS: Final = {
     400: "The request body is missing required fields or contains invalid values (§7)",
     401: "The API key is missing or invalid (§5, §7)",
-    404: "No animal found for the given petId (§7); or the interface has no such path (§4)",
-    405: "The path has no such method (RFC 9110 §15.5.6)",
+    404: "No animal found for the given petId (§7)",
 }
+# The first animal of a seeded world: a tool that sends the examples finds it.
+_EXAMPLE_ID: Final = 1
 
 
 def openapi_document(server: str | None = None) -> JsonObject:
@@ -38,8 +41,7 @@ def openapi_document(server: str | None = None) -> JsonObject:
         "openapi": "3.1.0",
         "info": {
             "title": "Pet store service",
-            "summary": "The catalogue of a store's animals",
-            "description": "§ marks the section of the interface that a statement comes from.",
+            "description": "The catalogue of a store's animals. § marks the section that a statement comes from.",
             "version": INTERFACE_VERSION,
         },
         "servers": [*given, *_ENVIRONMENTS],
@@ -79,14 +81,13 @@ def _parameters(operation: Operation) -> list[JsonObject]:
         rules = _referring(parameters(operation)[row.name])
         words = rules.pop("description", "")
         is_required = row.name in required
-        found.append(
-            {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
-        )
+        described = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
+        found.append(described | (_examples(_EXAMPLE_ID) if row is operation.path_parameter else {}))
     return found
 
 
 def _responses(operation: Operation) -> JsonObject:
-    """Return the responses that the interface declares, then those that HTTP has for any path."""
+    """Return the responses that the interface declares, then ``default`` for those that it leaves open."""
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
     if operation.response is not None:
         success |= _content(operation.response)
@@ -102,16 +103,32 @@ def _responses(operation: Operation) -> JsonObject:
     others = (
         f"Any other refusal has an error body (§7). These gaps decide about them: {gaps}, after_removal, rate_limit"
     )
-    refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in (*operation.errors, 404, 405)}
+    refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in operation.errors}
     return {
         str(operation.success): success,
         **{str(status): {"description": refused[status], **_content("Error")} for status in sorted(refused)},
-        "4XX": {"description": others, **_content("Error")},
+        "default": {"description": others, **_content("Error")},
     }
 
 
 def _content(name: str) -> JsonObject:
-    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
+    described: JsonObject = {"schema": {"$ref": f"#/components/schemas/{name}"}}
+    rules = schema(name)
+    if rules["type"] == "array":
+        described |= _examples([_animal(rules["items"])])
+    elif name != "Error":
+        described |= _examples(_animal(rules))
+    return {"content": {"application/json": described}}
+
+
+def _animal(rules: Mapping[str, Any]) -> JsonObject:
+    fields = [field for name, field in FIELDS.items() if name in rules["properties"]]
+    animal: JsonObject = {one.name: one.samples[0] for one in fields if one.samples}
+    return {one.name: _EXAMPLE_ID for one in fields if one.assigned} | animal
+
+
+def _examples(value: object) -> JsonObject:
+    return {"examples": {"first": {"value": value}}}
 
 
 def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a JSON value
@@ -125,3 +142,34 @@ def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a J
         own = {key: value for key, value in node.items() if value != schema(name).get(key)}
         return {"$ref": f"#/components/schemas/{name}", **own}
     return {key: _referring(value) for key, value in node.items()}
+
+
+def as_openapi_3_0(document: JsonObject) -> JsonObject:
+    """Return an OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version."""
+    return {**_older(document), "openapi": "3.0.3"}
+
+
+def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
+    if is_array(node):
+        return [_older(item) for item in node]
+    if not is_object(node):
+        return node
+    found: JsonObject = {}
+    for key, value in node.items():
+        if key == "properties":  # its keys are names: a field may be called `type`
+            found[key] = {name: _older(rules) for name, rules in value.items()}
+        elif key == "type" and is_array(value):
+            types = [one for one in value if one != "null"]
+            found |= {"type": types[0]} if len(types) == 1 else {"anyOf": [{"type": one} for one in types]}
+            found |= {"nullable": True} if "null" in value else {}
+        elif key in {"exclusiveMinimum", "exclusiveMaximum"}:
+            found |= {key: True, key.removeprefix("exclusive").lower(): value}
+        elif key == "const":
+            found["enum"] = [value]
+        elif key == "examples":
+            found["example"] = value[0] if is_array(value) else next(iter(value.values()))["value"]
+        elif key == "$ref" and len(node) > 1:  # its neighbours have no effect in 3.0
+            found["allOf"] = [{"$ref": value}]
+        else:
+            found[key] = value if key in {"default", "enum"} else _older(value)
+    return found

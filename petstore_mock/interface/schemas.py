@@ -128,13 +128,17 @@ def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: 
 
 
 def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
-    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
+    """Yield an error, or those of the form that was meant: its type and most rules fit, and it knows the names."""
     forms = [list(form) for _, form in groupby(error.context, key=lambda one: one.schema_path[0])]
     if not forms:
         yield error
         return
-    meant = min(forms, key=lambda form: (any(one.validator == "type" and not one.path for one in form), len(form)))
-    for one in meant:
+
+    def distance(form: list[Any]) -> tuple[bool, int, bool]:
+        own = {one.validator for one in form if not one.path}
+        return "type" in own, len(form), "additionalProperties" in own
+
+    for one in min(forms, key=distance):
         yield from _told(one)
 
 

@@ -300,3 +300,18 @@ ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that a violation or a refusal quotes, by the place of a field or a parameter, or by a topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
+_QUOTED: Final = frozenset(
+    {
+        "Request body: none",
+        *(sentence.text for sentence in SENTENCES.values()),
+        *(f"{one.success}: {one.response_words}" for one in _OPERATIONS),
+        *(f"{one.name}: {one.summary}" for one in _OPERATIONS),
+    }
+)
+
+
+def source(section: str, words: str) -> str:
+    """Return where a rule stands: ``§4.1``, "by the meaning of §4.1" for an inference, an RFC, or nothing."""
+    if not section or section.startswith("RFC"):
+        return section
+    return f"{'' if words in _QUOTED else 'by the meaning of '}§{section}"

@@ -1,6 +1,6 @@
-"""The journal of requests, and its forms for people and programs."""
+"""The request journal, and its output as text, curl, JSON, HAR and HTML."""
 
 from __future__ import annotations
 
-# Registers how copies and pickles of an exchange are masked, wherever the class is imported from.
+# The import makes copies and pickles of an exchange masked, wherever Exchange is imported from.
 from petstore_mock.journal import record as record

@@ -1,4 +1,4 @@
-"""Criteria of requests: for the journal's assertions and waits, and for faults. Each says why a request differs."""
+"""Criteria that a request must meet: for the journal's assertions and waits, and for faults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_SENT: Final = _NotSent()
 
 
 class _Parameter(str):
-    """The text of a parameter, which an integer equals that is written so."""
+    """The text of a path or query parameter; an integer criterion is compared with it as text."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class Criteria:
     def _taken(self, name: str, value: Any) -> Any:  # noqa: ANN401  # each criterion checks its own value
         if name in GENERAL and not _is_argument(name, value):
             if name not in self._general:
-                refuse(f"expected criteria of the request, which has no response yet; got {name}={value!r}")
+                refuse(f"expected criteria of the request, because no response exists yet; got {name}={value!r}")
             return _general_value(name, value)
         operations = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
         arguments = [argument for operation in operations for argument in _places(operation)]
@@ -65,7 +65,7 @@ class Criteria:
         return _NOT_SENT if value is None else value
 
     def claim_of(self, times: str) -> str:
-        """Return the claim of an assertion in words: ``expected getPet twice with petId=1``; keys are masked."""
+        """Return what an assertion expects, keys masked: ``expected getPet 2 times with petId=1``."""
         words = ", ".join(f"{name}={_show(name, value)}" for name, value in self.asked.items())
         return f"expected {self.operation or 'a request'} {times}{f' with {words}' if words else ''}"
 
@@ -82,24 +82,24 @@ class Criteria:
 
     def _differences(self, exchange: Exchange) -> Iterator[str]:
         if self.operation not in {None, exchange.operation}:
-            yield f"it is {exchange.operation or 'no operation'}"
+            yield f"operation was {exchange.operation or 'none'}, expected {self.operation}"
         for name, wanted in self._wanted.items():
             try:
                 is_argument = wanted is _NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
-                came = _argument(exchange, name) if is_argument else GENERAL[name](exchange, wanted)
+                received = _argument(exchange, name) if is_argument else GENERAL[name](exchange, wanted)
             except ValueError as problem:
                 yield f"{name}: {problem}"
                 continue
-            expected = str(wanted) if isinstance(came, _Parameter) and is_integer(wanted) else wanted
-            if _canonical(came) != _canonical(expected):
-                yield f"{name} was {_show(name, came)}, expected {_show(name, expected)}"
+            expected = str(wanted) if isinstance(received, _Parameter) and is_integer(wanted) else wanted
+            if _canonical(received) != _canonical(expected):
+                yield f"{name} was {_show(name, received)}, expected {_show(name, expected)}"
 
 
 # Arguments of operations
 
 
 def _is_argument(name: str, value: object) -> bool:
-    """Whether a criterion of two meanings asks for the argument: an integer is the HTTP status."""
+    """Return whether a ``status`` is the argument, which is text; an integer is the HTTP status."""
     return name == "status" and (value is None or isinstance(value, str))
 
 
@@ -113,7 +113,7 @@ def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
     operation = OPERATIONS.get(exchange.operation or "")
     place = None if operation is None else _places(operation).get(name)
     if operation is None or place is None:
-        raise ValueError(f"{'it' if operation is None else operation.name} has no such argument")
+        raise ValueError(f"{'the request' if operation is None else operation.name} has no such argument")
     if place == "body":
         value = _json(exchange)
         if not is_object(value):
@@ -131,7 +131,7 @@ def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
 
 def _body(exchange: Exchange, _: object = None) -> bytes:
     if exchange.cut_request:
-        raise ValueError(f"the journal keeps {len(exchange.body)} of the {exchange.body_size} bytes of the body")
+        raise ValueError(f"the journal keeps only {len(exchange.body)} of {exchange.body_size} bytes of the body")
     return exchange.body
 
 
@@ -148,18 +148,18 @@ def _query(exchange: Exchange, _: object = None) -> dict[str, Any]:
 
 
 def _parameters(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the text of each parameter; of a repeated one the list."""
+    """Return the text of each parameter, or a list for a repeated one."""
     lists = {name: found if is_array(found) else [found] for name, found in query.items()}
     texts = {name: [one if isinstance(one, str) else str(one) for one in found] for name, found in lists.items()}
     return {name: found[0] if len(found) == 1 else found for name, found in texts.items()}
 
 
 def _headers(exchange: Exchange, wanted: Mapping[str, str]) -> dict[str, Any]:
-    came: dict[str, Any] = {}
+    received: dict[str, Any] = {}
     for name, text in wanted.items():
         values = exchange.request.values(name)
-        came[name] = text if text in values else ", ".join(values) if values else _NOT_SENT
-    return came
+        received[name] = text if text in values else ", ".join(values) if values else _NOT_SENT
+    return received
 
 
 def _fault(exchange: Exchange, wanted: str | None) -> Fault | str | None:
@@ -167,7 +167,7 @@ def _fault(exchange: Exchange, wanted: str | None) -> Fault | str | None:
     return wanted if wanted in met else exchange.fault
 
 
-# How each is read off a request; ValueError is the reason why it can't be.
+# Each function returns the value to compare; its ValueError says why the request has none.
 GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "status": lambda exchange, _: exchange.status,
     "json": _json,
@@ -180,7 +180,7 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "condition": lambda exchange, _: exchange.condition and exchange.condition.name,
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
-# A value of another type can't be met, so an assertion with times=0 would pass unnoticed.
+# No request can meet a value of another type, so an assertion with times=0 would always pass.
 _TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
     "body": ("bytes or text", (bytes, str)),
@@ -190,10 +190,10 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
 
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
-    """Return what a test passes as it is compared."""
+    """Return the value of a criterion in the form that ``differences`` compares."""
     _require_type(name, value)
     if name in {"query", "headers"} and not is_object(value):
-        refuse(f"expected {name} as a mapping; got another value")  # which may be a key
+        refuse(f"expected {name} as a mapping; got another value")  # the value may be a key
     if name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair):
         refuse("expected headers as a mapping of text to text; got another value")
     if name == "json":
@@ -235,5 +235,5 @@ def _show(name: str, value: object) -> str:
 
 
 def _canonical(value: object) -> str:
-    """Return a value as JSON, which tells ``1``, ``1.0`` and ``true`` apart."""
+    """Return a value as JSON text, in which ``1``, ``1.0`` and ``true`` differ."""
     return dumps(value, sort_keys=True, default=repr)

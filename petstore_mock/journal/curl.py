@@ -1,4 +1,4 @@
-"""The one writer of curl commands: a shell line that repeats a request."""
+"""Writes the curl command that repeats a request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from petstore_mock.journal.record import masked_copy
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
-_LONGEST_BODY: Final = 2000  # bytes; people read a longer one elsewhere
-# curl writes these itself, or they say how a client reads.
+_LONGEST_BODY: Final = 2000  # bytes; a longer body makes the command hard to read
+# curl writes these fields itself, or they describe how the client reads the response.
 _NOT_REPEATED: Final = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "expect", "host"),
@@ -23,7 +23,7 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
-    """Return a shell command that repeats a request; empty where no whole request with a path arrived."""
+    """Return a shell command that repeats a request; empty if it has no path or its body was not read."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = masked_copy(exchange)
@@ -37,7 +37,7 @@ def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
             parts += ["-H", _header(name, value)]
     if exchange.body:
         if "content-type" not in exchange.headers:
-            parts += ["-H", "Content-Type:"]  # else curl adds one of its own
+            parts += ["-H", "Content-Type:"]  # else curl adds its own
         parts += ["--data-binary", _body(exchange)]
     parts += ["--path-as-is"] if "/." in exchange.target else []  # else curl resolves the dots
     parts += ["--globoff"] if any(character in exchange.target for character in "[]{}") else []
@@ -48,17 +48,19 @@ def _header(name: str, value: str) -> str:
     scheme, _, key = value.partition(" ")
     if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
         return f'"{name}: {scheme} $PETSTORE_KEY"'
-    return _quote(f"{name}: {value}" if value else f"{name};")  # the semicolon makes curl send an empty field
+    # A semicolon makes curl send an empty field.
+    return _quote(f"{name}: {value}" if value else f"{name};")
 
 
 def _body(exchange: Exchange) -> str:
     plain = text_of(exchange.body) or ""
-    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")  # curl reads a file of that name
+    # curl reads a file for a body that begins with @.
+    is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")
     if plain and is_readable and exchange.body_size <= _LONGEST_BODY:
         return shlex.quote(plain)
     return f"@body-of-{exchange.body_size}-bytes"
 
 
 def _quote(text: str) -> str:
-    """Quote for a POSIX shell; characters that are not printable are shown escaped, which a shell does not undo."""
+    """Quote for a POSIX shell; unprintable characters become escapes, which the shell does not decode."""
     return shlex.quote(printable(text))

@@ -1,4 +1,4 @@
-"""One request with its response and the decision about it: the value that journal, reports and ``verify`` share."""
+"""One request, its response and the fake's decision: the journal, reports and ``verify`` share this class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
 
 KEPT_BODY: Final = 64 * 1024  # bytes of a body that the journal keeps
-_DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request whose Host is missing or not valid
+_DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request with a missing or invalid Host
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # characters that a URL may hold (RFC 3986 §2)
 
 FieldPairs = list[tuple[str, str]]
@@ -35,21 +35,21 @@ def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: ", ".join(values) for name, values in found.items()}
 
 
-def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
+def _of_request(name: str) -> Any:  # noqa: ANN401  # the attribute's annotation has the type
     return property(lambda exchange: getattr(exchange.request, name))
 
 
 class Exchange:
-    """One request, its response, and the decision about it.
+    """One request, its response, and the fake's decision about it.
 
-    The values are those that went over the wire, keys included. Text, JSON, HAR, HTML, copies and pickles of an
-    exchange are masked, and so are ``repr``, ``reason``, ``decision`` and ``request_line``.
+    The attributes have the values from the wire, keys included. Keys are masked in text, JSON, HAR, HTML, copies and
+    pickles of an exchange, and in ``repr``, ``reason``, ``decision`` and ``request_line``.
     """
 
     number: int  #: its place in the journal, from 1
     owner: str | None  #: the test that owns the world
     request: ApiRequest  #: the journal keeps at most 64 KiB of its body
-    timestamp: float  #: the fake's time of its arrival, in seconds since 1970
+    timestamp: float  #: when it arrived by the fake's clock, in seconds since 1970
 
     connection: int = _of_request("connection")  #: the number of its connection, from 1; 0 without a socket
     exchange: int = _of_request("exchange")  #: its number on its connection, from 1
@@ -58,27 +58,27 @@ class Exchange:
     path: str = _of_request("path")  #: percent-decoded
     query: dict[str, str] = _of_request("query")  #: the parameters, decoded; a repeated parameter has its last value
     operation: str | None = _of_request("operation")  #: the operation that the route found, or None
-    body: bytes = _of_request("body")  #: the body of the request, of a longer one the first 64 KiB
+    body: bytes = _of_request("body")  #: the body of the request, at most its first 64 KiB
 
-    # Most exchanges keep these values: an instance has only the ones that differ.
-    duration: float = 0.0  #: seconds from its first byte to the response, by the real clock
-    condition: Condition | None = None  #: why it was refused
+    # Class attributes save memory: an instance stores only the values that differ.
+    duration: float = 0.0  #: seconds from the first byte of the request to the response, by the real clock
+    condition: Condition | None = None  #: why the fake refused it, or None
     detail: str = ""  #: more about the refusal
-    violations: tuple[Violation, ...] = ()  #: the broken rules; of thousands, the first
+    violations: tuple[Violation, ...] = ()  #: the first broken rules; ``omitted`` counts the others
     omitted: int = 0  #: how many more rules it broke
-    fault: Fault | None = None  #: the fault that it met; of two, the one after the commit
+    fault: Fault | None = None  #: the fault that it met; if it met two, the one after the commit
     delayed_by: Fault | None = None  #: the delay that it met before that fault
-    executed: bool = False  #: whether the operation was executed and its effect kept
-    outcome: str | None = None  #: how the response ended if not whole and at once, such as ``reset``
+    executed: bool = False  #: whether the operation ran and its effect was kept
+    outcome: str | None = None  #: how the response ended, such as ``reset``; None if it went out whole and at once
     in_flight: bool = False  #: whether the response is still held back or on its way
-    expected: bool = False  #: whether the test expects its violation
+    expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     mutant: str | None = None  #: the mutant that changed the response
-    secure: bool = False  #: whether it came over TLS
-    response: Response | None = None  #: the response that the core made, also if it never went out
+    secure: bool = False  #: whether it arrived over TLS
+    response: Response | None = None  #: the response that the fake made, even if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
-    keys: Callable[[], Iterable[str]] = tuple  # to mask
-    is_masked: bool = False  # whether it came from a copy or another process
+    keys: Callable[[], Iterable[str]] = tuple  # the world's keys, to mask
+    is_masked: bool = False  # whether it is a copy or from another process
     cut_request: int = 0  # bytes of the body that the journal does not keep
     cut_response: int = 0
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
@@ -95,7 +95,7 @@ class Exchange:
         return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
 
     def complete(self, outcome: str, *, sent: bool) -> None:
-        """Note how a deferred response ended, or that a hang has begun; the latest report counts."""
+        """Record how a deferred response ended, or that a hang began; a later call replaces the record."""
         self.outcome = outcome
         self.sent = sent
         self.in_flight = False
@@ -105,7 +105,7 @@ class Exchange:
             self.changed(self)
 
     def trim(self) -> None:
-        """Keep the first 64 KiB of each body. The request and the response themselves stay whole for their users."""
+        """Keep the first 64 KiB of each body. Other users of the request and the response keep the whole bodies."""
         request, response = self.request, self.response
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
@@ -129,16 +129,19 @@ class Exchange:
 
     @property
     def body_size(self) -> int:
-        """The bytes of the body that was sent."""
+        """The size of the body that the client sent, in bytes."""
         return len(self.request.body) + self.cut_request
 
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
-        """Decode the body as :meth:`ApiRequest.json` does."""
+        """Return the decoded body, as :meth:`ApiRequest.json` does."""
         return self.request.json()
 
     @property
     def url(self) -> str:
-        """Its URL, which every URL parser accepts, as far as its ``Host`` tells. Ask a masked copy."""
+        """The URL in a form that every URL parser accepts.
+
+        127.0.0.1:8080 replaces a missing or invalid ``Host``. Keys are masked only in copies of the exchange.
+        """
         target = quote(self.request.base_path + self.target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
@@ -149,7 +152,7 @@ class Exchange:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys of its world and its own credentials: never show them."""
+        """The keys of the world and the credentials of the request. Never show them."""
         return (*self.keys(), *self.request.credentials)
 
     def masked(self, text: str) -> str:
@@ -158,12 +161,12 @@ class Exchange:
 
     @property
     def masked_target(self) -> str:
-        """The target with keys, and parameters with names like a key's, masked."""
+        """The target with masked keys; a parameter whose name suggests a key is masked too."""
         return mask_target(self.target, self.secrets)
 
     @property
     def request_line(self) -> str:
-        """Method and target for a line of text: printable, bounded, keys masked."""
+        """Method and target as printable text of bounded length, keys masked."""
         return request_line(self.method, self.target, self.secrets)
 
     # The response
@@ -174,30 +177,33 @@ class Exchange:
 
     @property
     def status(self) -> int | None:
-        """The status that went out; None if none did, or while the response is held back."""
+        """The status of the response; None while the response is held back, and if it never went out."""
         response = self._gone_out
         return None if response is None else response.status
 
     @property
     def response_fields(self) -> FieldPairs:
-        """The header fields of the response that went out, without those of its framing."""
+        """The header fields of the sent response, without the framing fields."""
         response = self._gone_out
         return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
     def response_headers(self) -> dict[str, str]:
-        """The same by lower-case name, repeated ones joined by a comma."""
+        """The header fields of the response by lower-case name, repeated ones joined by a comma."""
         return joined(self.response_fields)
 
     @property
     def response_body(self) -> bytes:
-        """The body of the response, of a longer one the first 64 KiB; empty for HEAD. It is whole even if cut short."""
+        """The body of the response, at most its first 64 KiB; empty for HEAD.
+
+        A fault that truncates the response does not shorten it.
+        """
         response = self._gone_out
         return b"" if response is None or self.method == "HEAD" else response.body
 
     @property
     def response_size(self) -> int:
-        """The bytes of the response's body."""
+        """The size of the response's body, in bytes."""
         return 0 if self.status is None or self.method == "HEAD" else len(self.response_body) + self.cut_response
 
     # The decision
@@ -211,32 +217,32 @@ class Exchange:
 
     @property
     def is_violation(self) -> bool:
-        """Whether the client broke the contract with it."""
+        """Whether the client broke the contract with this request."""
         return self.condition is not None and self.condition.violation
 
     @property
     def sentence(self) -> Sentence | None:
-        """The sentence of the interface that led to its refusal."""
+        """The sentence of the interface behind the refusal, or None."""
         if self.violations:
             return self.violations[0].sentence
         return None if self.condition is None else SENTENCES[self.condition.subject]
 
     @property
     def section(self) -> str | None:
-        """The section of the interface or the RFC that led to its refusal."""
+        """The section of the interface or the RFC behind the refusal, or None."""
         if self.violations:
             return self.violations[0].sentence.section
         return None if self.condition is None else self.condition.section
 
     @property
     def where(self) -> str:
-        """The section in parentheses, behind a blank: `` (§4.1)``, `` (RFC 9110 §15.5.6)``, or nothing."""
+        """The section after a space: `` (§4.1)`` or `` (RFC 9110 §15.5.6)``; empty without a section."""
         section = self.section or ""
         return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
 
     @property
     def reason(self) -> str:
-        """Why it was refused, or the fault that it met, in words; keys are masked."""
+        """Why the fake refused the request, or the fault that it met, in words; keys are masked."""
         if self.violations:
             return self.masked("; ".join(map(str, self.violations)))
         if self.condition is not None:
@@ -245,14 +251,14 @@ class Exchange:
 
     @property
     def why(self) -> str:
-        """The fault that it met, and the condition that refused it: ``fault reset()``, ``invalid_body (§2)``."""
+        """The fault and the condition of the refusal: ``fault reset(); invalid_body (§2)``."""
         parts = [f"fault {self.fault}"] if self.fault is not None else []
         parts += [f"{self.condition.name}{self.where}"] if self.condition is not None else []
         return self.masked("; ".join(parts))
 
     @property
     def decision(self) -> str:
-        """What became of it in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
+        """The fake's decision in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
         if self.executed and self.operation is not None:
             parts.append("committed" if OPERATIONS[self.operation].commits else "executed")
@@ -263,7 +269,7 @@ class Exchange:
 
 
 def text_of(content: bytes) -> str | None:
-    """Return ``content`` as text; None where it is not UTF-8."""
+    """Return ``content`` as text; None if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -271,7 +277,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def is_base_url(url: object) -> bool:
-    """Say whether ``url`` is text with a scheme of HTTP, a host, and a port that can be, or none."""
+    """Return whether ``url`` has an HTTP scheme, a host, and no invalid port."""
     with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
         return parts.scheme in {"http", "https"} and bool(parts.netloc) and parts.port != 0

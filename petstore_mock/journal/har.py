@@ -1,7 +1,7 @@
 """The journal as an HTTP Archive (HAR 1.2).
 
-The format is the one of http://www.softwareishard.com/blog/har-12-spec/. Members that begin with an underscore are
-ours, as the format allows. Keys are masked; sizes are those of the wire.
+http://www.softwareishard.com/blog/har-12-spec/ defines the format, and allows custom members that begin with an
+underscore. Keys are masked; sizes are those on the wire.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
 
-_UNKNOWN: Final = -1  # the format's word for an unknown size
+_UNKNOWN: Final = -1  # HAR's value for an unknown size
 
 
 def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
-    """Return exchanges as the JSON value of an archive."""
+    """Return the archive of exchanges as a JSON value."""
     return {
         "log": {
             "version": "1.2",
@@ -64,14 +64,14 @@ def _request(exchange: Exchange) -> dict[str, Any]:
         "method": exchange.method,
         "url": exchange.url,
         "httpVersion": exchange.request.version,
-        "cookies": [],  # they stand among the headers, masked
+        "cookies": [],  # masked, among the headers
         "headers": _pairs(exchange.fields),
         "queryString": _pairs(parse_qsl(exchange.target.partition("?")[2], keep_blank_values=True)),
         "headersSize": _UNKNOWN,
         "bodySize": exchange.body_size,
     }
     if exchange.body:
-        # HAR 1.2 has an encoding for responses only.
+        # HAR 1.2 defines an encoding for responses only.
         content = _content(exchange.body, "_encoding")
         request["postData"] = {"mimeType": exchange.headers.get("content-type", ""), "params": [], **content}
     return request
@@ -82,12 +82,13 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     return {
         "status": exchange.status or 0,
         "statusText": reason_phrase(exchange.status or 0),
-        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,  # the server's own (RFC 9110 §6.2)
+        # A server sends its own version (RFC 9110 §6.2).
+        "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,
         "cookies": [],
         "headers": _pairs(exchange.response_fields),
         "content": {
             "size": exchange.response_size,
-            "mimeType": headers.get("content-type", "x-unknown"),  # the word of browsers
+            "mimeType": headers.get("content-type", "x-unknown"),  # as browsers write it
             **_content(exchange.response_body, "encoding"),
         },
         "redirectURL": headers.get("location", ""),

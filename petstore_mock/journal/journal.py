@@ -28,32 +28,32 @@ if TYPE_CHECKING:
     from petstore_mock.interface.static import OperationName
     from petstore_mock.journal.exchange import Exchange
 
-KEPT: Final = 10_000  # requests: an endless test must not fill the memory
+KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
 _LONGEST_WAIT: Final = 86_400.0  # seconds; the operating system can't wait much longer
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
 
 class EvictedError(PetStoreMockError):
-    """The answer depends on requests that the journal no longer keeps."""
+    """The result depends on requests that the journal no longer keeps."""
 
-    status = 409  # at the control door
+    status = 409  # of the control door's response
 
 
 class Journal(Stays):
     """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.
 
     A request is in the journal before its response goes out; while the response is held back, its status is None. The
-    journal keeps the newest requests. A question about the others raises :class:`EvictedError`: it never guesses.
+    journal keeps only the newest requests. A call that needs the others raises :class:`EvictedError`.
     """
 
     def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
         self.limit = limit  # how many requests are kept
         self.total = 0  # the number of the newest request
-        self.clears = 0  # how often the numbers began anew
+        self.clears = 0  # how often clear() was called
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
-        self.notes: deque[str] = deque(maxlen=50)  # events that are no requests, such as failed handshakes
-        self._keys = keys  # to mask
+        self.notes: deque[str] = deque(maxlen=50)  # events other than requests, such as failed handshakes
+        self._keys = keys  # the world's keys, to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
         self._listeners: dict[Callable[[Exchange], object], None] = {}
@@ -64,28 +64,28 @@ class Journal(Stays):
     # Recording
 
     def add(self, exchange: Exchange) -> None:
-        """Append an exchange; its number is the next one. The world's lock is held."""
-        exchange.number = number = self.total + 1  # a `when` may have reset the world since it was made
+        """Append an exchange and give it the next number. The caller holds the world's lock."""
+        exchange.number = number = self.total + 1  # a `when=` function may have reset the world meanwhile
         exchange.keys = self._keys
-        exchange.changed = self._tell
+        exchange.changed = self._notify
         exchange.trim()
         self.counts[exchange.operation] += 1
         self._exchanges.append(exchange)
         self.violation_count += exchange.is_violation
-        self.total = number  # last: readers without the lock find as many as are counted
+        self.total = number  # last, because readers without the lock must find all counted requests
         if len(self._exchanges) > self.limit:
             gone = self._exchanges.pop(0)
             gone.changed = None
             if gone.is_violation and not gone.expected:
                 self._first = self._first or gone
-        self._tell(exchange)
+        self._notify(exchange)
 
-    def _tell(self, exchange: Exchange) -> None:
+    def _notify(self, exchange: Exchange) -> None:
         for listener in tuple(self._listeners):
             listener(exchange)
 
     def clear(self) -> None:
-        """Forget every exchange; numbers begin at 1 again. The world's lock is held."""
+        """Drop every exchange; numbers begin at 1 again. The caller holds the world's lock."""
         for exchange in self._exchanges:
             exchange.changed = None
         self._exchanges = []
@@ -96,11 +96,11 @@ class Journal(Stays):
         self.clears += 1
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
-        """Call ``listener`` with each new exchange and each that ends later, in its thread; it must not raise."""
+        """Call ``listener`` with each new or later ended exchange, in the thread that handles it. It must not raise."""
         self._listeners[listener] = None
 
     def unlisten(self, listener: Callable[[Exchange], object]) -> None:
-        """Call ``listener`` no more."""
+        """Stop calling ``listener``."""
         self._listeners.pop(listener, None)
 
     # Reading
@@ -123,10 +123,10 @@ class Journal(Stays):
         return kept
 
     def lost(self) -> EvictedError:
-        """Return the refusal of a question about requests that are gone."""
+        """Return the error of a call that needs dropped requests."""
         return EvictedError(
-            f"expected a question about the newest {self.limit} requests, which the journal keeps; "
-            f"{self.evicted} of {self.total} are gone: ask sooner, reset in between, or raise --keep-requests of serve"
+            f"expected a call that needs only the newest {self.limit} requests; the journal dropped {self.evicted} of "
+            f"{self.total}: call earlier, reset in between, or raise serve --keep-requests"
         )
 
     def __len__(self) -> int:
@@ -143,8 +143,8 @@ class Journal(Stays):
         """Return the exchange at ``index``, from 0, or those of a slice.
 
         Raises:
-            IndexError: there was no such request.
-            EvictedError: some requests are gone; the newest still have their negative indexes.
+            IndexError: no such request arrived.
+            EvictedError: the journal dropped some requests; use a negative index for the newest ones.
         """
         kept = self.kept
         is_newest = isinstance(index, int) and -len(kept) <= index < 0
@@ -173,17 +173,17 @@ class Journal(Stays):
         return found
 
     def for_operation(self, operation: OperationName) -> list[Exchange]:
-        """Return the exchanges that the route led to ``operation``, refused ones included.
+        """Return the exchanges whose route is ``operation``, refused ones included.
 
         Raises:
             PetStoreMockError: the interface has no such operation.
-            EvictedError: some requests are gone.
+            EvictedError: the journal dropped some requests.
         """
         name = require_operation(operation).name
         return [exchange for exchange in self._all() if exchange.operation == name]
 
     def expect(self, exchanges: list[Exchange]) -> None:
-        """Count the violations of these exchanges as expected."""
+        """Mark the violations of these exchanges as expected."""
         for exchange in exchanges:
             exchange.expected = True
 
@@ -195,20 +195,20 @@ class Journal(Stays):
         times: int | None = None,
         **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
     ) -> list[Exchange]:
-        """Assert that requests for ``operation`` arrived that meet all the ``criteria``, and return them.
+        """Assert that requests for ``operation`` met all ``criteria``, and return these requests.
 
         Args:
-            operation: the operation; any request unless given.
-            times: how many exactly; None for one or more.
+            operation: the operation; None for any request.
+            times: the exact number of such requests; None for one or more.
             criteria: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``, ``query``,
                 ``headers`` (only those named; letter case of names does not count), ``method``, ``path``, ``fault``
-                (its kind), ``condition`` (why it was refused), and any argument by the interface's own name:
-                ``name``, ``categoryId``, ``limit``, ``petId``. None means that it was not sent.
+                (its kind), ``condition`` (why the fake refused it), and any argument by the interface's own name:
+                ``name``, ``categoryId``, ``limit``, ``petId``. None means that the client did not send it.
 
         Raises:
-            VerificationError: they did not; lists the nearest requests and why each differs.
+            VerificationError: the number is wrong; the message lists near misses and why each differs.
             PetStoreMockError: there is no such operation or criterion.
-            EvictedError: there are criteria, and some requests are gone.
+            EvictedError: you passed criteria, and the journal dropped some requests.
         """
         __tracebackhide__ = True
         if times is not None:
@@ -219,31 +219,31 @@ class Journal(Stays):
         return found
 
     def assert_not_called(self, operation: OperationName | None = None) -> None:
-        """Assert that no request for ``operation`` arrived; without one, no request at all.
+        """Assert that no request for ``operation`` arrived; for None, no request at all.
 
         Raises:
-            VerificationError: one arrived; lists those that did.
+            VerificationError: a request arrived; the message lists the newest.
             PetStoreMockError: there is no such operation.
         """
         __tracebackhide__ = True
         self.assert_called(operation, 0)
 
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
-        """Return whether an assertion holds, in words how many requests arrived, and those that are kept."""
+        """Return whether an assertion holds, its message, and the matching requests that the journal keeps."""
         if asked.asked and self.evicted:
             raise self.lost()
         found = self._matching(asked)
         count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
         claim = asked.claim_of("at least once" if times is None else _times(times))
         if count > 0 if times is None else count == times:
-            return True, f"{claim}; {_arrived(count)}", found
+            return True, f"{claim}; {self._matches(count)}", found
         return False, self._failure(claim, count, found, asked, nearest=times is None or count < times), found
 
     def _failure(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
-        """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
-        lines = [f"{claim}; {_arrived(count)}, among {counted(self.total, 'request')}"]
+        """Return the message of a failed assertion: the requests that match, and the near misses."""
+        lines = [f"{claim}; {self._matches(count)}"]
         if found:
-            lines.append("the journal still keeps:" if self.evicted else "these arrived:")
+            lines.append("the journal keeps these:" if self.evicted else "these match:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
         misses = [(differences, one) for one in self.kept if (differences := asked.differences(one))]
         of_operation = [miss for miss in misses if asked.operation in {None, miss[1].operation}]
@@ -251,8 +251,11 @@ class Journal(Stays):
         if nearest and misses:
             texts = request_lines([one for _, one in misses[:_SHOWN]])
             whys = ["; ".join(differences) for differences, _ in misses[:_SHOWN]]
-            lines += ["the nearest:", *(f"  {text}: {why}" for text, why in zip(texts, whys, strict=True))]
+            lines += ["near misses:", *(f"  {text}: {why}" for text, why in zip(texts, whys, strict=True))]
         return mask_text("\n".join(lines), self._keys())
+
+    def _matches(self, count: int) -> str:
+        return f"matching requests: {count} of {self.total}"
 
     # Waiting
 
@@ -265,24 +268,24 @@ class Journal(Stays):
     ) -> list[Exchange]:
         """Wait until at least ``times`` requests for ``operation`` have arrived since the reset, and return them.
 
-        A request counts once the fake has decided about it, even if its response is held back. With ``status``, it
-        counts once its response went out.
+        A request counts once the fake has decided about it, even if its response is held back. With ``status``, a
+        request counts once its response went out.
 
         Args:
             operation: the operation; None for any request.
-            times: how many, at least.
+            times: the least number of requests.
             timeout: seconds to wait.
-            criteria: as those of :meth:`assert_called`.
+            criteria: the criteria of :meth:`assert_called`.
 
         Raises:
             VerificationError: fewer arrived in time.
-            PetStoreMockError: an argument can't be right, or an event loop runs in this thread.
-            EvictedError: the answer depends on requests that are gone.
+            PetStoreMockError: an argument is invalid, or an event loop runs in this thread.
+            EvictedError: the result depends on requests that the journal dropped.
         """
         __tracebackhide__ = True
         if _task_runs():
             refuse(
-                "expected wait_for() outside of an event loop, which it would block; asyncio runs in this thread: "
+                "expected wait_for() outside an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
             )
         return self._waited(operation, times, timeout, criteria)
@@ -291,14 +294,14 @@ class Journal(Stays):
         self,
         operation: OperationName | None = None,
         times: int = 1,
-        timeout: float = 1.0,  # noqa: ASYNC109  # as the blocking one
+        timeout: float = 1.0,  # noqa: ASYNC109  # as wait_for() has it
         **criteria: Any,  # noqa: ANN401
     ) -> list[Exchange]:
         """Wait as :meth:`wait_for` does, under asyncio."""
         __tracebackhide__ = True
-        import asyncio  # noqa: PLC0415  # its loop runs
+        import asyncio  # noqa: PLC0415  # its loop runs, so it is imported already
 
-        # In a thread of its own: timers of the loop stand still in frozen time.
+        # A thread waits, because the timers of the loop stand still while a test freezes the time.
         return await asyncio.to_thread(self._waited, operation, times, timeout, criteria)
 
     def _waited(self, operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> list[Exchange]:
@@ -317,17 +320,17 @@ class Journal(Stays):
         raise VerificationError(self._failure(claim, len(found), found, asked, nearest=True))
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
-        """Wait in this thread. The journal of a world elsewhere lets the door wait."""
+        """Wait in this thread; the remote journal overrides this and waits at the door."""
         self.wait_until(lambda: len(self._matching(asked)) >= times, timeout)
 
     def wait_until(self, done: Callable[[], bool], timeout: float) -> None:
-        """Block until ``done()`` or for ``timeout`` seconds."""
+        """Block until ``done()`` is true, at most ``timeout`` seconds."""
         happened, deadline = Event(), monotonic() + timeout
 
         def listener(_: Exchange) -> None:
             happened.set()
 
-        self.listen(listener)  # before the first look, so that no event is lost
+        self.listen(listener)  # before the first check, so that no event is lost
         try:
             while not done() and (left := deadline - monotonic()) > 0:
                 happened.wait(left)
@@ -341,10 +344,12 @@ class Journal(Stays):
     # Export
 
     def to_har(self, path: str | PathLike[str]) -> None:
-        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open, to the file ``path``.
+        """Write the exchanges to the file ``path`` as an HTTP Archive (HAR 1.2).
+
+        The developer tools of browsers open such files.
 
         Raises:
-            EvictedError: requests are gone.
+            EvictedError: the journal dropped some requests.
             PetStoreMockError: the file can't be written.
         """
         text = dumps(har_document(self._all()), ensure_ascii=False, indent=2)
@@ -359,13 +364,10 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _arrived(count: int) -> str:
-    return f"it arrived {_times(count)}" if count else "it never arrived"
-
-
 def _task_runs() -> bool:
-    """Whether a task of asyncio runs in this thread. Playwright's plain tests have a loop, and no task."""
-    asyncio: Any = sys.modules.get("asyncio")  # if nothing has imported it, its loop can't run
+    """Return whether an asyncio task runs in this thread."""
+    # Playwright's synchronous tests have a loop without a task.
+    asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
     try:
         return asyncio is not None and asyncio.current_task() is not None
     except RuntimeError:  # no loop runs

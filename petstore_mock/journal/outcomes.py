@@ -1,4 +1,4 @@
-"""The documented outcomes of each operation (§4, §7), and which of them requests showed to a client."""
+"""The documented outcomes of each operation (§4, §7), and how many requests showed each."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def outcomes_of(exchange: Exchange) -> list[str]:
-    """Return what a request showed to the client: outcomes of its operation, and faults as ``fault reset``."""
+    """Return the outcomes that a request showed to the client, and its faults, such as ``fault reset``."""
     shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
     operation = OPERATIONS.get(exchange.operation or "")
-    is_false = exchange.fault is not None and exchange.fault.breaks_contract  # no response of the interface
-    if operation is None or is_false:
+    breaks_contract = exchange.fault is not None and exchange.fault.breaks_contract
+    if operation is None or breaks_contract:
         return shown
     if exchange.status == operation.success:
         shown += (f"{exchange.status} {detail}".rstrip() for detail in _details(exchange, operation))
@@ -70,7 +70,7 @@ def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
 
 
 def _page_limit(exchange: Exchange, operation: Operation) -> int:
-    """Return how many animals a page holds (§8): the number that the client asked for, as far as it is valid."""
+    """Return the limit of a page (§8): the requested one within its bounds, else the default."""
     bounds: Mapping[str, int] = parameters(operation)["limit"]
     try:
         return min(max(int(exchange.query["limit"]), bounds["minimum"]), bounds["maximum"])
@@ -79,7 +79,7 @@ def _page_limit(exchange: Exchange, operation: Operation) -> int:
 
 
 def coverage_of(exchanges: Iterable[Exchange]) -> dict[str, Any]:
-    """Count how often requests showed each outcome and fault, as the door shows it."""
+    """Return how many requests showed each outcome and fault, as the control door sends it."""
     counts = Counter((one.operation or "", outcome) for one in exchanges for outcome in outcomes_of(one))
     kinds = {kind: {name: counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
     every = [(name, outcome) for name, outcomes in OUTCOMES.items() for outcome in outcomes]

@@ -1,7 +1,7 @@
-"""An exchange as a JSON value, and back: for the door, for journals of other processes, for copies and pickles.
+"""Converts an exchange to a JSON value and back: for the door, remote journals, copies and pickles.
 
-Here keys are masked, in bodies too: HAR, curl and HTML are made from a masked copy. Of a value that broke a rule, its
-description stays.
+Keys are masked, in bodies too, so HAR, curl and HTML use a masked copy. A description replaces each value that broke a
+rule.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.violations import Described, Violation
 from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
-# The members of a JSON value: their types, which the door documents, and how the original gives them.
+# For each member: its type, which the door documents, and the attribute or function that returns its value.
 Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
 
 _OF_VIOLATION: Final[Members] = {
     "section": (str, "sentence.section"),
     "field": (str, "path"),  # such as body.name, query.limit or Authorization
     "message": (str, str),
-    "sentence": (str, "sentence.text"),  # of the interface
-    "rule": (str | None, "rule"),  # a keyword of JSON Schema, or a rule that no schema can say; None for a refused key
+    "sentence": (str, "sentence.text"),  # the sentence of the interface
+    "rule": (str | None, "rule"),  # a JSON Schema keyword, or a rule beyond JSON Schema; None for a refused key
     "expected": (str, "expected"),
-    "value": (str | None, lambda one: one.came if one.has_value else None),  # described; None where it is missing
+    "value": (str | None, lambda one: one.came if one.has_value else None),  # described; None if it was not sent
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ else:
 
 def _data(members: Members, original: object) -> dict[str, Any]:
     return {
-        name: attrgetter(give)(original) if isinstance(give, str) else give(original)
-        for name, (_, give) in members.items()
+        name: attrgetter(source)(original) if isinstance(source, str) else source(original)
+        for name, (_, source) in members.items()
     }
 
 
@@ -72,7 +72,7 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
         value = loads(text or "")
-        dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
+        dumps(value, allow_nan=False, ensure_ascii=False).encode()  # raises for NaN and lone surrogates
         return value if _depth(value) <= _DEEPEST else None
     except (ValueError, RecursionError):
         return None
@@ -100,17 +100,17 @@ def _violations(exchange: Exchange) -> list[dict[str, Any]]:
 
 _OF_EXCHANGE: Final[Members] = {
     "number": (int, "number"),
-    "at": (str, lambda one: iso(one.timestamp)),  # the fake's time
+    "at": (str, lambda one: iso(one.timestamp)),  # by the fake's clock
     "state": (str, lambda one: "in flight" if one.in_flight else "done"),
     "method": (str, lambda one: one.masked(one.method)),
     "target": (str, "masked_target"),  # as sent
     "path": (str, lambda one: unquote(one.masked_target.partition("?")[0])),  # from /v1 on
     "query": (dict[str, list[str]], lambda one: parse_qs(one.masked_target.partition("?")[2], keep_blank_values=True)),
     "headers": (dict[str, str], lambda one: joined(_fields(one, one.fields))),
-    "fields": (list[list[str]], lambda one: _fields(one, one.fields)),  # the same as sent
+    "fields": (list[list[str]], lambda one: _fields(one, one.fields)),  # as sent, in order
     "body": (Any, lambda one: _json_of(_text(one, one.body))),
     "body_text": (str | None, lambda one: _text(one, one.body)),  # as sent
-    "body_base64": (str | None, lambda one: _base64(one, one.body)),  # where it is not text
+    "body_base64": (str | None, lambda one: _base64(one, one.body)),  # if it is not UTF-8
     "body_size": (int, "body_size"),
     "status": (int | None, "status"),
     "response_headers": (dict[str, str], lambda one: joined(_fields(one, one.response_fields))),
@@ -121,7 +121,7 @@ _OF_EXCHANGE: Final[Members] = {
     "response_size": (int, "response_size"),
     "operation": (str | None, "operation"),
     "fault": (str | None, lambda one: one.fault and one.masked(str(one.fault))),
-    "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as it is planned
+    "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as planned
     "delayed_by": (Any, lambda one: one.delayed_by and one.delayed_by.to_data()),
     "executed": (bool, "executed"),
     "outcome": (str | None, "outcome"),
@@ -146,28 +146,28 @@ _OF_EXCHANGE: Final[Members] = {
     "by_expectation": (bool, "by_expectation"),
     "mutant": (str | None, "mutant"),
 }
-# Those that make the exchange again by their names.
+# Attributes that from_data() copies by name.
 _KEPT: Final = ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
-_DEEPEST: Final = 100  # arrays and objects in each other; a JSON library may fail on more
+_DEEPEST: Final = 100  # nested arrays and objects; a JSON library may fail on more
 
 if not TYPE_CHECKING:
     ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})
 
 
 def to_data(exchange: Exchange) -> ExchangeData:
-    """Return an exchange as a JSON value that UTF-8 can carry."""
+    """Return an exchange as a JSON value that UTF-8 can encode."""
     text = dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
-    carried: ExchangeData = loads(text.encode("utf-8", "replace"))  # without lone surrogates
-    return carried
+    data: ExchangeData = loads(text.encode("utf-8", "replace"))  # replaces lone surrogates
+    return data
 
 
 def masked_copy(exchange: Exchange) -> Exchange:
-    """Return a copy that may be shown: what was sent, with every key masked."""
+    """Return a copy that is safe to show, because every key in it is masked."""
     return exchange if exchange.is_masked else from_data(to_data(exchange))
 
 
 def from_data(data: ExchangeData) -> Exchange:
-    """Make an exchange of the value that :func:`to_data` returned. Reports of both are the same."""
+    """Return the exchange that :func:`to_data` converted. Its reports equal those of the original."""
     request = ApiRequest(
         data["method"],
         data["target"],

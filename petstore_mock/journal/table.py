@@ -1,6 +1,6 @@
-"""The one HTML table of exchanges, for reports, console and door, and the page around it.
+"""The HTML table of exchanges for reports, console and door, and the page around it.
 
-It needs no script and loads nothing. Clients may send hostile text: every text is masked, printable and escaped.
+A page needs no script and loads nothing. Clients may send hostile text, so all text is masked, printable and escaped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
-_FOLDED: Final = 3  # quiet requests in a row, from which on they are one line
+_FOLDED: Final = 3  # so many quiet requests in a row fold into one line
 _HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
@@ -48,7 +48,7 @@ td:last-child { white-space: nowrap; } a { color: inherit; }
 
 
 def page(title: str, parts: Iterable[str]) -> str:
-    """Return a self-contained page of ``parts``, which are HTML."""
+    """Return a self-contained HTML page. ``parts`` are HTML."""
     head = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -59,13 +59,13 @@ def page(title: str, parts: Iterable[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Return text as HTML that keeps its lines."""
+    """Return text as HTML that keeps the line breaks."""
     lines = "\n".join(printable(one.expandtabs()) for one in text.splitlines())
     return f'<pre tabindex="0">{escape(lines)}</pre>'
 
 
 def exchange_table(exchanges: Sequence[Exchange]) -> str:
-    """Return the table of exchanges, the newest first; several quiet ones in a row are folded."""
+    """Return the table of exchanges, the newest first; three or more quiet ones in a row are folded."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
@@ -116,7 +116,7 @@ def _row(exchange: Exchange, kind: str, first: float) -> str:
 
 
 def _service(exchange: Exchange) -> str:
-    """Return what happened at the service: the operation, the faults, the commit, the refusal."""
+    """Return the operation and the decision in words, with the reason of a refusal or the sentence of a fault."""
     words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
         return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"

@@ -1,6 +1,6 @@
-"""The journal as text for people, and the notes that an exception carries (PEP 678).
+"""The journal as text, also as a note of an exception (PEP 678).
 
-Clients may send hostile text: every line here is printable, and keys are masked.
+Clients may send hostile text, so every line is printable and keys are masked.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 TITLE: Final = "petstore journal of "
 
-_WIDEST: Final = 60  # characters of a column; a longer target moves only its own line
-_LINES: Final = 50  # requests in a report, the newest
-_DETAILS: Final = 10  # violations in full
-_PROBLEMS: Final = 120  # in one error: a client in a loop may break a rule thousands of times
+_WIDEST: Final = 60  # characters of a column; a longer cell shifts only its own line
+_LINES: Final = 50  # newest requests in a report
+_DETAILS: Final = 10  # violations shown in full
+_PROBLEMS: Final = 120  # problems in one error; a client in a loop may break a rule thousands of times
 _SHOWN: Final = 500  # characters of a reason
 
 
@@ -34,7 +34,7 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     gone = shown[0].number - 1 if shown else 0
     lines = [f"left out: {counted(gone, 'earlier request')}"] if gone else []
     lines += [*(request_lines(shown) or ["no requests"]), *map(printable, notes)]
-    broken: dict[object, list[Exchange]] = {}  # by what they broke
+    broken: dict[object, list[Exchange]] = {}  # by the broken rules
     for one in known:
         if one.is_violation and not one.expected:
             rules = tuple((violation.path, violation.rule) for violation in one.violations) or one.reason
@@ -46,12 +46,12 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
             violation_text(first),
             *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
         ]
-    left = len(broken) - _DETAILS
-    return "\n".join([*lines, *(["", f"... and {left} more ways in which it broke the contract"] if left > 0 else [])])
+    more = len(broken) - _DETAILS
+    return "\n".join([*lines, *(["", f"and {counted(more, 'more kind')} of violations"] if more > 0 else [])])
 
 
 def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return a line for each request, in columns: number, request, result, milliseconds, operation, and why."""
+    """Return a line for each request: number, request, result, milliseconds, operation, and reason, in columns."""
     rows = [
         (
             f"{one.number}",
@@ -68,20 +68,20 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def violation_text(exchange: Exchange) -> str:
-    """Return what a request broke, in words of the interface, and the curl line that repeats it, body included."""
+    """Return the sentences and rules that a request broke, and the curl line that repeats the request."""
     lines = [f"request {exchange.number} broke the contract: {exchange.request_line}"]
-    told = exchange.violations[:_DETAILS]
-    for sentence in dict.fromkeys([one.sentence for one in told] or filter(None, [exchange.sentence])):
+    shown = exchange.violations[:_DETAILS]
+    for sentence in dict.fromkeys([one.sentence for one in shown] or filter(None, [exchange.sentence])):
         lines.append(f"  §{sentence.section}  {sentence.text}")
-        lines += [f"      {exchange.masked(str(one))}" for one in told if one.sentence == sentence]
-    lines += [] if told else [f"      {exchange.reason}"]
+        lines += [f"      {exchange.masked(str(one))}" for one in shown if one.sentence == sentence]
+    lines += [] if shown else [f"      {exchange.reason}"]
     more = len(exchange.violations) + exchange.omitted - _DETAILS
     lines += [f"      and {more} more"] if more > 0 else []
     return "\n".join([*map(printable, lines), *([f"  {curl}"] if (curl := curl_line(exchange)) else [])])
 
 
 def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
-    """Return the error that tells the first of ``problems``, pairs of kind and words, and counts the others."""
+    """Return an error that lists the first ``problems`` (pairs of kind and words) and counts the others."""
     lines = [words for _, words in problems[:_PROBLEMS]]
     left = len(problems) - _PROBLEMS
     text = "\n".join([*lines, *([f"and {counted(left, 'more problem')}"] if left > 0 else [])])
@@ -90,9 +90,9 @@ def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
 
 
 def add_note(error: BaseException, whose: str, report: Callable[[], str], problems: Iterable[str] = ()) -> None:
-    """Add the journal to an exception that leaves the block of a mock."""
-    said = str(error)
-    also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in said]
+    """Add the journal as a note to an exception that leaves the block of a mock."""
+    message = str(error)
+    also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in message]
     if isinstance(error, Exception):
-        with suppress(Exception):  # the first failure counts; a frozen exception, for example, takes no notes
+        with suppress(Exception):  # a frozen exception raises here, but the test must see that exception
             error.add_note("\n".join([f"{TITLE}{whose}:", *also, report()]))

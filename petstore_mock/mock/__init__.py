@@ -1,1 +1,1 @@
-"""What people hold: ``PetStoreMock``, and the face that it shares with a world elsewhere."""
+"""``PetStoreMock``, and the methods that it shares with ``RemotePetStore``."""

@@ -1,4 +1,4 @@
-"""``PetStore``: animals, keys, faults, journal, behaviour and time of one world, as a test author asks for them."""
+"""``PetStore``: the methods with which a test steers one world."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 class PetStore(Stays):
-    """The methods that ``PetStoreMock`` and a world elsewhere share. The latter overrides how its world is reached.
+    """The methods that ``PetStoreMock`` and ``RemotePetStore`` share.
 
     Attributes:
-        world: its world in this process; internal.
-        adds_notes: whether an exception that leaves its block gets the journal as a note; internal.
+        world: the world in this process; internal.
+        adds_notes: whether an exception that leaves the block gets the journal as a note; internal.
     """
 
     world: World
     adds_notes = True
 
-    # How the world is reached
+    # Access to the world
 
     def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         with self.world.lock if verb.locks else nullcontext():
@@ -54,7 +54,7 @@ class PetStore(Stays):
 
     @property
     def _address(self) -> str | None:
-        """The base address; None where nothing listens."""
+        """The base address; None while nothing listens."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -62,13 +62,17 @@ class PetStore(Stays):
         return f"<{type(self).__name__} {self._address or 'not listening'}, {animals}>"
 
     def verify(self) -> None:
-        """Raise for everything that a test must answer for, problems from before a :meth:`reset` included, once.
+        """Raise an error if the world has problems. Problems from before a :meth:`reset` are raised once.
 
-        That is: errors inside the fake; faults planned with ``times=`` and sequences that fired less often than
-        planned; expectations of ``httpserver`` that failed or were not met; and, if strict, violations by the client.
+        These are problems:
+
+        - an error inside the fake
+        - a fault with ``times=``, or a sequence, that fired less often than planned
+        - an expectation of ``httpserver`` that failed or was not met
+        - if the fake is strict, a violation of the contract by the client
 
         Raises:
-            VerificationError: names all of them.
+            VerificationError: there are problems. The message lists all of them.
         """
         __tracebackhide__ = True
         self.world.verification.verify()
@@ -80,22 +84,22 @@ class PetStore(Stays):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header that authenticates: ``{"Authorization": "Bearer ..."}`` (§5)."""
+        """The header that authenticates a request: ``{"Authorization": "Bearer ..."}`` (§5)."""
         return {"Authorization": f"Bearer {self.api_key}"}
 
     @property
     def journal(self) -> Journal:
-        """Every request in order, with the decision about it."""
+        """The journal: every request in order, with the decision of the fake."""
         return self.world.journal
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
+        """The current behaviour: the alternative that the fake uses for each gap."""
         return Behaviour().replace(self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> Clock:
-        """The fake's own time."""
+        """The clock of the fake."""
 
         def change(**change: Any) -> Any:  # noqa: ANN401  # JSON values
             return self._do(state.change_clock if change else state.show_clock, change)
@@ -103,94 +107,106 @@ class PetStore(Stays):
         return Clock(change)
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose, and may raise for the response.
+        """Return a context manager for a block in which the client breaks the contract on purpose.
 
-        The words of the violation must match ``pattern``, a regular expression; None takes any violation.
+        If the client raises an exception for the error response, the exception leaves the block.
+
+        Args:
+            pattern: a regular expression that the message of the violation must match. None takes any violation.
 
         Raises:
-            PetStoreMockError: ``pattern`` is no regular expression.
-            VerificationError: at the end of the block, if no such violation came.
+            PetStoreMockError: ``pattern`` is no valid regular expression.
+            VerificationError: at the end of the block, if no such violation occurred.
         """
         return ExpectedViolation(self.world.lock, self.world.journal, pattern)
 
     # Going back
 
     def snapshot(self) -> Any:  # noqa: ANN401  # opaque
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
+        """Return a copy of the state: animals, keys, behaviour and clock. It contains no journal and no faults."""
         return self.world.snapshot()
 
     def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
-        """Return to a copy of the state. Its keys are valid as they were, unless they belong to another test by now.
+        """Restore the state of a ``snapshot``, which :meth:`snapshot` returned.
 
-        Keys that were issued since are revoked. :attr:`api_key` is valid, even if the copy is older than the key.
+        The keys of the snapshot are valid again, unless another test uses them now. Keys that were issued after the
+        snapshot are revoked. :attr:`api_key` stays valid, even if it is newer than the snapshot.
 
         Raises:
-            PetStoreMockError: it is no snapshot of this service.
+            PetStoreMockError: ``snapshot`` is no snapshot of this service.
         """
         self.world.restore(snapshot)
 
     def reset(self) -> None:
-        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held responses go out.
+        """Reset animals, keys, journal, faults, behaviour and clock to the starting state.
 
-        Problems that a test must answer for stay, for the next verification; call :meth:`verify` before the reset to
-        see them at once. A fault that need not fire any more is taken away by its ``cancel()`` or
-        :meth:`cancel_faults`.
+        Responses that a fault holds back are released. The next verification still reports earlier problems; call
+        :meth:`verify` before the reset to see them at once. If a planned fault no longer needs to fire, cancel it
+        before the reset, with its ``cancel()`` or with :meth:`cancel_faults`.
         """
         self._do(worlds.reset_world, {})
 
     def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         """Return an empty, independent world of the same service, for a ``with`` block.
 
-        ``options`` are ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
-        ``PetStoreMock``.
+        Args:
+            options: ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant``, with the
+                same meaning as for ``PetStoreMock``. ``strict`` and ``mutant`` default to those of this world.
 
         Raises:
-            PetStoreMockError: an option can't be right.
-            VerificationError: at the end of the block, as :meth:`verify`.
+            PetStoreMockError: an option is invalid.
+            VerificationError: at the end of the block, as for :meth:`verify`.
         """
         raise NotImplementedError
 
     # Animals
 
     def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
-        """Add one animal, as a mapping ``pet`` or by its ``fields``, and return it.
+        """Add one animal and return it.
 
-        A missing name, category or id gets a plausible, deterministic value; ``status`` stays absent.
+        A missing name, category or id gets a plausible, deterministic value. A missing ``status`` stays absent.
+
+        Args:
+            pet: the animal as a mapping. None takes the fields alone.
+            fields: fields of the animal, which override those of ``pet``.
 
         Raises:
-            PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
+            PetStoreMockError: ``Pet.json`` does not allow a field (§2), or another animal has the id.
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
         return dict(self._do(state.add_pets, {"pets": given})["pets"][0])
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add several animals, all or none: mappings, or how many plausible ones of every status. Return them.
+        """Add several animals, all or none, and return them.
+
+        Args:
+            pets_or_count: the animals as mappings, or the number of animals to generate, with every status among them.
 
         Raises:
-            PetStoreMockError: one of them is wrong; the message says which.
+            PetStoreMockError: an animal is invalid. The message says which one.
         """
-        require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
+        require(not is_object(pets_or_count), "a list of animals, or their number", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
         return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property
     def pets(self) -> list[dict[str, Any]]:
-        """Copies of the animals in the store, in the order of their ids."""
+        """Copies of the animals in the store, ordered by id."""
         return list(self._do(state.list_pets, {})["pets"])
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change ``fields`` of the animal ``pet_id`` as another actor would (§3), and return it.
+        """Change ``fields`` of the animal ``pet_id``, as another actor of the store would, and return it.
 
-        ``status=None`` takes the status away.
+        ``status=None`` removes the status.
 
         Raises:
-            PetStoreMockError: there is no such animal, or a field is wrong.
+            PetStoreMockError: there is no such animal, or a field is invalid.
         """
         return dict(self._do(state.change_pet, {"pet_id": pet_id, "changes": fields}))
 
     def remove(self, pet_id: int, /) -> None:
-        """Remove the animal ``pet_id`` as another actor would (§3).
+        """Remove the animal ``pet_id``, as another actor of the store would.
 
         Raises:
             PetStoreMockError: there is no such animal.
@@ -200,26 +216,28 @@ class PetStore(Stays):
     # Keys (§5)
 
     def issue_key(self, *, expires: float | str | date | None = None) -> str:
-        """Return another valid key, which ``expires`` by the fake's clock.
+        """Issue another API key and return it.
 
-        That is a number of seconds from now, a date, a datetime or ISO 8601 text; None for never.
+        Args:
+            expires: when the key expires, by the clock of the fake: a number of seconds from now, a date, a datetime
+                or ISO 8601 text. None means never.
 
         Raises:
-            PetStoreMockError: ``expires`` is no moment.
+            PetStoreMockError: ``expires`` is none of these.
         """
         return str(self._do(state.issue_key, {"expires": expires})["api_key"])
 
     def revoke_key(self, key: str | None = None) -> None:
-        """Make ``key`` invalid from now on; None for :attr:`api_key`.
+        """Revoke ``key``, so that requests with it get 401 (§5). None means :attr:`api_key`.
 
         Raises:
-            PetStoreMockError: this world never had such a key.
+            PetStoreMockError: this world never had the key.
         """
         self._do(state.revoke_key, {"api_key": self.api_key if key is None else key})
 
     # Faults
 
-    def inject(  # a rule has these parts
+    def inject(
         self,
         fault: int | Fault,
         *,
@@ -232,37 +250,42 @@ class PetStore(Stays):
         probability: float = 1.0,
         off_contract: bool = False,
     ) -> FaultHandle:
-        """Plan a fault for valid requests; the first planned that fires wins.
+        """Plan a fault for valid requests.
 
-        Faults of ``faults.tls`` meet connections instead. The fake closes kept connections; ``times``, ``after`` and
-        ``probability`` count the connections that open from now on, and the other arguments have no meaning.
+        If several faults match a request, the fake tries them in the order of planning until one fires.
+        Faults of ``faults.tls`` break connections instead of requests. The fake closes kept connections, so that
+        clients connect again. ``times``, ``after`` and ``probability`` count these new connections. The other arguments
+        have no effect.
 
         Args:
             fault: an HTTP status, or a fault of ``petstore_mock.faults``.
-            on: the operation that it meets; None for any.
-            times: how often it fires; None for every time.
-            after: how many matching requests pass first.
-            when: a quick function of the request; a world in another process refuses it.
-            where: criteria of the request, those of ``journal.assert_called`` that concern no response:
-                ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
-            at: before the state changes, or after (the animal exists, the response is lost).
-            probability: the chance that a matching request meets it, by ``random_seed``.
-            off_contract: whether to allow a status that the interface declares for other operations only (§7).
+            on: the operation that the fault breaks. None means every operation.
+            times: how often the fault fires. None means for every matching request.
+            after: how many matching requests pass before the fault fires.
+            when: a quick function of the request, which returns whether it matches. Only a fake in this process
+                supports it.
+            where: criteria of the request: ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
+                They are the criteria of ``journal.assert_called`` that do not concern the response.
+            at: whether the fault fires before the state changes, or after: then the animal exists, but the response
+                is lost.
+            probability: the chance, above 0 and up to 1, that the fault fires for a matching request. ``random_seed``
+                makes the chance repeatable.
+            off_contract: whether to allow a status that the interface declares only for other operations (§7).
 
         Returns:
-            The handle, with ``.id``, ``.hits``, ``.spent`` and ``.cancel()``. As a context manager it takes the fault
-            away at the end of the block.
+            The handle, with ``.id``, ``.hits``, ``.spent`` and ``.cancel()``. As a context manager, it cancels the
+            fault at the end of the block.
 
         Raises:
-            PetStoreMockError: an argument can't be right; the message says what is.
+            PetStoreMockError: an argument is invalid. The message says which values are valid.
         """
         rule = {"on": on, "times": times, "after": after, "where": where, "at": at, "probability": probability}
-        own = {} if when is None else {"when": when}  # which does not travel
+        own = {} if when is None else {"when": when}  # JSON can't carry it
         arguments = {"fault": coerce(fault).to_data(), **rule, "off_contract": off_contract, **own}
         return self._handle(self._do(state.plan_fault, arguments))
 
     def cancel_faults(self) -> None:
-        """Take every planned fault away, fired or not. None of them need fire any more."""
+        """Cancel every planned fault. The verification no longer expects any of them to fire."""
         self._do(state.cancel_faults, {})
 
     # Behaviour
@@ -270,26 +293,28 @@ class PetStore(Stays):
     def configure(
         self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: Unpack[GapChoices]
     ) -> None:
-        """Choose alternatives for ``gaps`` until the next reset: ``configure(status_when_omitted="sold")``.
+        """Choose alternatives for gaps until the next reset: ``configure(status_when_omitted="sold")``.
 
-        ``behaviour`` is a ``Behaviour``, the name of a preset or a TOML file; the others stay as they are without it.
+        Args:
+            behaviour: a ``Behaviour``, the name of a preset, or a TOML file. None keeps the other gaps as they are.
+            gaps: the alternative for each gap by its name. They override ``behaviour``.
 
         Raises:
-            PetStoreMockError: there is no such preset, gap or alternative; the message suggests the nearest.
+            PetStoreMockError: there is no such preset, gap or alternative. The message has the nearest name.
         """
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
 
     def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document; the world's own address comes first."""
-        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+        """Return the interface as an OpenAPI 3.1 document. Its first server is the address of this world."""
+        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # rarely used
 
         return openapi_document(self._address)
 
     # The end of a block
 
-    def _leave(self, error: BaseException | None, whose: str) -> None:
-        """Verify at the end of a block, unless an exception leaves it; add the journal to what does."""
+    def _leave(self, error: BaseException | None, where: str) -> None:
+        """Verify at the end of a block. Add the journal to an exception that leaves the block."""
         __tracebackhide__ = True
         problems: list[Any] = [] if error is None else self._do(worlds.report_problems, {})["problems"]
         try:
@@ -301,4 +326,4 @@ class PetStore(Stays):
         finally:
             if error is not None and self.adds_notes:
                 texts = [problem["message"] for problem in problems]
-                add_note(error, whose, lambda: journal_text(self.journal.kept, self.journal.notes), texts)
+                add_note(error, where, lambda: journal_text(self.journal.kept, self.journal.notes), texts)

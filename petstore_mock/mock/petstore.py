@@ -1,4 +1,4 @@
-"""``PetStoreMock``: the one object that people hold."""
+"""``PetStoreMock``: a fake of the service in this process."""
 
 from __future__ import annotations
 
@@ -27,33 +27,34 @@ if TYPE_CHECKING:
 
 
 class PetStoreMock(PetStore):
-    """A fake pet store service, in process.
+    """A fake of the pet store service in this process.
 
-    ``with PetStoreMock() as petstore:`` listens on loopback. Leaving the block stops the listener, and raises for
-    everything that a test must answer for (:meth:`verify`). Without ``with``, :attr:`app` is usable alone.
+    ``with PetStoreMock() as petstore:`` listens on loopback. The end of the block stops the listener and verifies the
+    world, see :meth:`verify`. Without ``with``, use :attr:`app`, which needs no listener.
 
     Args:
         host: the address to listen on.
-        port: the port; 0 takes a free one.
-        api_key: a fixed valid key; without it each world gets its own.
-        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
-        behaviour: what it does where the interface shows nothing: a ``Behaviour``, the name of a preset, a TOML file.
-        at: the fake's date at the start, such as ``"2030-12-06"``.
-        strict: whether a contract violation by the client fails the verification.
-        random_seed: the seed of everything that is drawn: ids, orders, probabilities.
-        mutant: the name of a mutant: a service that breaks one clause.
+        port: the port to listen on. 0 takes a free port.
+        api_key: a fixed valid API key. None makes a new key for each world.
+        seed: the animals of the starting state: their number, an iterable of mappings, or a JSON file. None adds none.
+        behaviour: the alternatives that the fake uses for the gaps of the interface: a ``Behaviour``, the name of a
+            preset, or a TOML file. None uses the default alternatives.
+        at: the date of the fake's clock at the start, such as ``"2030-12-06"``. None uses the real time.
+        strict: whether the verification fails if the client breaks the contract.
+        random_seed: the seed for all random choices: ids, orders, probabilities.
+        mutant: the name of a mutant, which is a service that breaks one clause. None is the correct service.
         control: whether the control door is open on the same port.
-        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any.
-        tls: whether to listen with TLS; needs the extra ``tls``.
+        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any. None allows none.
+        tls: whether to listen with TLS, which needs the extra ``tls``.
 
     Attributes:
-        service: its worlds and its listener; internal.
+        service: the worlds and the listener; internal.
 
     Raises:
-        PetStoreMockError: an option can't be right.
+        PetStoreMockError: an option is invalid.
     """
 
-    def __init__(  # the options of the starting state, each by its name
+    def __init__(
         self,
         *,
         host: str = "127.0.0.1",
@@ -81,21 +82,22 @@ class PetStoreMock(PetStore):
     # Listening
 
     def start(self) -> Self:
-        """Listen. Returns the mock itself; harmless when it listens already.
+        """Start to listen, and return this mock. Does nothing else if the mock listens already.
 
         Raises:
-            PetStoreMockError: the address is taken.
+            PetStoreMockError: another listener uses the address.
         """
         self.service.start()
         return self
 
     def stop(self) -> None:
-        """Stop listening: connections are closed, and held responses end. Harmless when it does not listen.
+        """Stop listening, close the connections, and end the responses that faults hold back.
 
-        The mock of a ``fresh()`` block ends its own held responses; it has no listener of its own.
+        Does nothing if the mock does not listen. The mock of a ``fresh()`` block has no listener: it only ends the
+        responses of its own world.
 
         Raises:
-            PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
+            PetStoreMockError: the call came from inside a request, or a function of ``inject(when=...)`` still runs.
         """
         if self._is_outermost:
             self.service.stop()
@@ -130,11 +132,11 @@ class PetStoreMock(PetStore):
         server = self.service.server
         if server.is_copy:
             refuse(
-                "expected the process that started the mock; this one was forked from it, and no client meets its copy "
-                "of the mock: start processes by 'spawn', or start a mock in the child"
+                "expected the process that started the mock; got a process forked from it, whose copy no client can "
+                "reach. Start processes with 'spawn', or start a mock in the child"
             )
         if not server.is_alive:
-            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:'; .app needs no listener")
+            refuse("expected a mock that listens. Use 'with PetStoreMock() as petstore:', or .app without a listener")
         host = f"[{server.host}]" if ":" in server.host else server.host
         return f"http{'s' if self.service.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
@@ -143,7 +145,7 @@ class PetStoreMock(PetStore):
         """The address of the control door, ending in ``/__petstore/``.
 
         Raises:
-            PetStoreMockError: the mock has no door, or does not listen.
+            PetStoreMockError: the mock has no control door, or does not listen.
         """
         if not self.service.host.has_door:
             refuse("expected a mock with a control door: PetStoreMock(control=True)")
@@ -151,36 +153,36 @@ class PetStoreMock(PetStore):
 
     @property
     def tls(self) -> Tls:
-        """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
+        """The certificate that clients must trust: ``ca_path``, ``client_context()`` and ``environ()``.
 
         Raises:
-            PetStoreMockError: the mock speaks plain HTTP.
+            PetStoreMockError: the mock listens without TLS.
         """
         return self.service.tls or refuse("expected a mock that speaks TLS: PetStoreMock(tls=True)")
 
     @property
     def httpserver(self) -> Listener:
-        """The pytest-httpserver object: its expectations serve the paths that the fake has no route for (§4.4)."""
+        """The pytest-httpserver object. Its expectations serve the paths without a route, such as those of §4.4."""
         return self.service.httpserver
 
     def close_connections(self) -> None:
-        """Close the idle kept connections, as real services do now and then."""
+        """Close the idle connections, as real services sometimes do."""
         self.service.server.close_connections()
 
     # In process
 
     @property
     def app(self) -> WsgiApp:
-        """The WSGI callable over the same state (PEP 3333)."""
+        """The WSGI callable of the same fake (PEP 3333)."""
         return WsgiApp(self.service)
 
     @property
     def asgi(self) -> AsgiApp:
-        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
+        """The ASGI callable of the same fake (ASGI 3.0), for asyncio."""
         return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
-        """Return a session of requests that calls this mock in process, whatever host a request names.
+        """Return a ``requests.Session`` that calls this mock in process, for every host in a URL.
 
         Raises:
             PetStoreMockError: requests is not installed.
@@ -200,7 +202,7 @@ class PetStoreMock(PetStore):
 
     def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         outer = self.world
-        inner = object.__new__(type(self))  # of a subclass too, with everything that its __init__ has set
+        inner = object.__new__(type(self))  # a subclass keeps what its own __init__ set
         vars(inner).update(vars(self))
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)

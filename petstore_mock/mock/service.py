@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_STUB_BODY = 64 * 1024 * 1024  # bytes of a body that an expectation may get
+_STUB_BODY = 64 * 1024 * 1024  # bytes of a request body for an expectation
 
 
 class Service:
-    """The worlds of one mock and the ways to them: a ``Handler``."""
+    """The worlds of one mock, and its listener, control door and expectations."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Service:
         *,
         keys: tuple[str, ...] = (),
         certificates: ServerTls | None = None,
-        **shared: Any,  # noqa: ANN401  # by the worlds: options of Host
+        **shared: Any,  # noqa: ANN401  # further options of Host
     ) -> None:
         self.host = Host(listener["cors"] or Cors(), tls=listener["tls"], **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
@@ -52,7 +52,7 @@ class Service:
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
         self.tls: Tls | None = None
         if listener["tls"] and certificates is None:
-            from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
+            from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # needs an extra
 
             self.tls = Tls(listener["host"])
             certificates = self.tls.context
@@ -63,27 +63,27 @@ class Service:
         self._stubs: Listener | None = None
         self._door: Door | None = None
         if listener["control"]:
-            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True (others: petstore-mock serve --control)"
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
 
     # Listening
 
     def mount(self, admission: Admission | None = None, *, is_open: bool = True) -> None:
-        """Mount the control door; a closed one tells its health alone."""
+        """Mount the control door. A closed door responds to ``health`` only."""
         from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
 
         self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
     def start(self) -> None:
-        """Listen; harmless when it listens already."""
+        """Start to listen. Does nothing if the server listens already."""
         if not self.server.is_alive:
             self.server.start()
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
         no_proxy.exempt(self, self.server.host)
 
     def stop(self) -> None:
-        """Stop listening; harmless when it does not listen."""
+        """Stop listening. Does nothing if the server does not listen."""
         self.worlds.release()
         self.server.stop()
         no_proxy.unexempt(self)
@@ -92,7 +92,7 @@ class Service:
 
     @property
     def httpserver(self) -> Listener:
-        """The expectations, made on first use, because they bring werkzeug."""
+        """The expectations, made on first use because they import werkzeug."""
         if self._stubs is None:
             from petstore_mock.transport.listener import Listener  # noqa: PLC0415
 
@@ -105,7 +105,7 @@ class Service:
         return self._stubs is not None and self._stubs.expects
 
     def clear(self) -> None:
-        """Forget the expectations."""
+        """Drop the expectations."""
         if self._stubs is not None:
             self._stubs.clear()
 
@@ -113,7 +113,7 @@ class Service:
         return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
-        """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
+        """Return the expectations if a request has no route and is no CORS preflight."""
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
@@ -123,7 +123,7 @@ class Service:
         return None if world.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
-        """Journal a request that an expectation meets, and return what responds to it."""
+        """Journal a request that an expectation matches, and return the function that responds."""
         world = self.worlds.world_of(request)
         with world.lock:
             exchange = world.begin(request)
@@ -141,7 +141,7 @@ class Service:
 
         return Blocking(run)
 
-    # What the transport asks; see http.handler.Handler
+    # Called by the transport; see http.handler.Handler
 
     def _handler_of(self, request: ApiRequest) -> Door | Worlds:
         door = self._door

@@ -1,4 +1,4 @@
-"""What clients need in order to trust a service that speaks TLS: the certificate of its authority."""
+"""The certificate that clients must trust if a mock listens with TLS."""
 
 from __future__ import annotations
 
@@ -8,32 +8,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from petstore_mock.http.handler import TlsFlaw
 
-# curl reads the third, OpenSSL, Python's ssl, Go and Ruby the first, Node the last.
+# Their readers, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
 class Tls:
-    """What clients need in order to trust a mock.
+    """The certificate that clients must trust, in the forms that they read.
 
     Attributes:
-        ca_path: the PEM file of the authority's certificate, the same for all mocks of the process, and gone with it.
+        ca_path: the path of the PEM file with the certificate of the mock's authority, as a string. All mocks of a
+            process share this file, and the process deletes it at its end.
     """
 
     def __init__(self, *hosts: str) -> None:
-        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # an extra, and heavy
+        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # needs an extra
 
         self.ca_path = authority()[1]
         self._hosts, self._certified = hosts, certified
-        self.context(None)  # made before the first client waits for it
+        self.context(None)  # makes the certificate now, so that no client waits for it
 
     def client_context(self) -> ssl.SSLContext:
-        """Return a context for a client in this process: Python's defaults, and this authority alone trusted."""
+        """Return a context with Python's defaults that trusts only this authority, for clients in this process."""
         return ssl.create_default_context(cafile=self.ca_path)
 
     def environ(self) -> dict[str, str]:
-        """Return variables with which other programs trust the service: ``{**os.environ, **tls.environ()}``.
+        """Return environment variables that make other programs trust the mock.
 
-        It is for other processes: many libraries read their environment when they are imported, or never.
+        Start them with ``{**os.environ, **tls.environ()}``. In this process, use :meth:`client_context`: many libraries
+        read the environment only when they are imported, or never.
         """
         return dict.fromkeys(_VARIABLES, self.ca_path)
 
@@ -41,11 +43,11 @@ class Tls:
     def spki_hash(self) -> str:
         """The hash of the mock's public key, for Chromium's ``--ignore-certificate-errors-spki-list=``.
 
-        A browser takes no authority from its environment. Chromium then accepts this certificate, and refuses those of
-        ``faults.tls``, which have other keys.
+        Browsers read no authority from their environment. With this option, Chromium accepts the certificate of the
+        mock. It still refuses the certificates of ``faults.tls``, which have other keys.
         """
         return self._certified(None, *self._hosts)[1]
 
     def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
-        """Return the listener's own context: internal."""
+        """Return the context of the listener. Internal."""
         return self._certified(flaw, *self._hosts)[0]

@@ -1,8 +1,8 @@
 """The pytest plugin: the fixture ``petstore``, its options and markers.
 
-Once the package is installed, pytest imports this module in every run. The fake itself is imported by the first test
-that asks for the fixture. The first of these wins for an option of the starting state: the marker ``petstore`` of a
-test, the command line, the fixture ``petstore_options``, the environment, the settings file.
+pytest imports this module in every run once the package is installed. The fake itself is imported only when a test
+requests the fixture. An option of the starting state comes from the first of these places that sets it: the marker
+``petstore`` of the test, the command line, the fixture ``petstore_options``, the environment, the settings file.
 """
 
 from __future__ import annotations
@@ -24,27 +24,35 @@ if TYPE_CHECKING:
 
 __all__ = ["petstore", "petstore_options"]
 
-# Metavar, type and help of each option; a flag has no metavar.
+# Metavar, type and help of each option. A flag has no metavar.
 _COMMAND_LINE: Final = {
-    "explore": ("N", settings.number_or_all, "Run each test that uses petstore also under N behaviours, one gap each."),
-    "mutants": ("N", settings.number_or_all, "Run each test that uses petstore also against N mutants, or all."),
-    "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests noticed a smaller share of the mutants."),
-    "mutants-json": ("FILE", str, "Write which mutants were noticed as JSON."),
-    "random-seed": ("S", int, "The seed of variants, mutants, and everything that the fake draws (default: 0)."),
-    "at": ("DATE", str, "Run the suite at this date of the fake, and list the tests that call a removed operation."),
-    "remote": ("URL", str, "Let the fixture steer the stub at this address by its control door: a world a test."),
-    "har": ("DIR", str, "Write a HAR file of the requests of each failing test here."),
-    "html": ("DIR", str, "Write a page about each failing test here: the report and the requests."),
-    "coverage": ("", bool, "Print which documented outcomes and faults the tests showed to the client."),
-    "coverage-fail-under": ("PERCENT", float, "Fail the run if the tests showed a smaller share of the outcomes."),
-    "coverage-json": ("FILE", str, "Write which outcomes were shown as JSON."),
+    "explore": (
+        "N",
+        settings.number_or_all,
+        "Also run each test that uses petstore under N behaviours. Each changes one gap.",
+    ),
+    "mutants": (
+        "N",
+        settings.number_or_all,
+        "Also run each test that uses petstore against N mutants of the service, or all.",
+    ),
+    "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests notice a smaller share of the mutants."),
+    "mutants-json": ("FILE", str, "Write a JSON file of the mutants and the tests that noticed them."),
+    "random-seed": ("S", int, "The seed of variants, mutants and the random values of the fake (default: 0)."),
+    "at": ("DATE", str, "Set the fake's clock to this date, and list the tests that call a removed operation."),
+    "remote": ("URL", str, "Let the fixture control the stub at this address. Each test gets a world of its own."),
+    "har": ("DIR", str, "Write a HAR file with the requests of each failing test to this folder."),
+    "html": ("DIR", str, "Write a page with the report and the requests of each failing test to this folder."),
+    "coverage": ("", bool, "Print the documented outcomes and faults that the client met in the tests."),
+    "coverage-fail-under": ("PERCENT", float, "Fail the run if the client met a smaller share of the outcomes."),
+    "coverage-json": ("FILE", str, "Write a JSON file of the outcomes and faults, with the tests that showed them."),
 }
 _MARKERS: Final = (
-    "petstore(behaviour=None, seed=None, at=None, strict=None): this test's start, on top of petstore_options.",
+    "petstore(behaviour=None, seed=None, at=None, strict=None): the test's starting state, beside petstore_options.",
     "petstore_each(*gaps): run the test once under each alternative of these gaps of the interface.",
-    "petstore_assumes(**gaps): known assumptions of the client, which the fake keeps and exploration does not vary.",
+    "petstore_assumes(**gaps): known assumptions of the client. The fake keeps them, and exploration leaves them out.",
 )
-_sessions: list[Session] = []  # the last one runs; a test of a plugin runs another pytest inside
+_sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,10 +61,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         how: dict[str, Any] = {"type": reads, "metavar": metavar} if metavar else {"action": "store_true"}
         group.addoption(f"--petstore-{name}", help=words, **how)
     for name, words in settings.SETTINGS.items():
-        # Text, although some are numbers: the same words may come from the environment.
+        # Numbers are text as well, so the environment and the settings file share one parser.
         kind: Any = "bool" if name in OPTIONS and OPTIONS[name].is_flag else "string"
         parser.addini(f"petstore_{name}", f"{words} (or {variable_of(name)}).", kind)
-    parser.addini("petstore_assumes", "Known assumptions of the client, a line each: gap = alternative.", "linelist")
+    parser.addini("petstore_assumes", "Known assumptions of the client, one per line: gap = alternative.", "linelist")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,19 +85,19 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.fixture(scope="session")
 def petstore_options() -> Mapping[str, Any]:
-    """Keywords of ``PetStoreMock`` for the fixture ``petstore``: override it to give every test a starting state."""
+    """Keywords of ``PetStoreMock`` for the fixture ``petstore``. Override it to set the starting state of all tests."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
-    """Give a fake pet store service that listens on loopback, new in each test and each Hypothesis example.
-    Address it: url, api_key, headers; app, asgi and requests_session() in process.
-    Set the scene: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
-    Break the response: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
-    Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
-    """  # noqa: D205  # `pytest --fixtures` shows the first paragraph alone
-    session = _sessions[-1]  # by a fixture of pytest's own, each test would take 20 µs longer
+    """Return a fake pet store service on loopback. Each test and each Hypothesis example gets a new world.
+    Connect: url, api_key, headers; app, asgi and requests_session() in process.
+    Set up: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
+    Inject faults: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
+    Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
+    """  # noqa: D205  # `pytest --fixtures` shows only the first paragraph
+    session = _sessions[-1]  # the fixture `pytestconfig` would cost 20 µs per test
     home = settings.start_fake(session.config, petstore_options)
     session.home = home
     session.begin()

@@ -1,4 +1,4 @@
-"""The session's fake in this process, as the plugin steers it."""
+"""The session's fake in this process, and the plugin's control of it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Home:
-    """Steers the fake of a session. ``petstore_mock.remote`` has an object with the same names for a stub elsewhere."""
+    """Controls the fake of a session. ``petstore_mock.remote`` has a class with the same methods for a remote stub."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
-        petstore.adds_notes = False  # the report has the journal
+        petstore.adds_notes = False  # the report of the test shows the journal
         self.petstore = petstore
-        self.world = petstore.world  # of the present test
+        self.world = petstore.world  # of the current test
         self._service = petstore.service
 
     @property
@@ -27,20 +27,18 @@ class Home:
 
     @property
     def died(self) -> str:
-        """Why the listener ended although nothing stopped it; empty unless it did."""
+        """The error that stopped the listener, or an empty text."""
         return self._service.server.died
 
     @property
     def worlds(self) -> list[World]:
-        """The world of the present test, and those of ``fresh()`` that are not over."""
+        """The world of the current test, and the open worlds of ``fresh()``."""
         return self._service.worlds.at_root
 
     def begin(self, owner: str, at_end: Callable[[World], object], start: Mapping[str, Any]) -> None:
-        """Begin the world of a test, or anew for another example of it; see ``World.renew``.
-
-        ``at_end`` is called with each world that a reset, or its end, is about to clear.
-        """
-        self._service.start()  # a test may have stopped it; its thread may have died; this may be the child of a fork
+        """Begin the world of a test or example, see ``World.renew``. ``at_end`` gets a world before it is cleared."""
+        # A test may have stopped it, its thread may have died, or this is a forked child.
+        self._service.start()
         self.world.renew(owner, **start)
         self._service.host.at_end = at_end
         self._service.worlds.bring_forward(self.world)
@@ -54,13 +52,13 @@ class Home:
         self.world.verification.report()
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
-        """Return how many requests of finished tests there were, and those behind the first ``count``."""
+        """Return the number of requests of finished tests, and those requests after the first ``count``."""
         worlds = self._service.worlds
         total = worlds.leak_count
         return total, list(worlds.leaks)[count - total :] if total > count else []
 
     def state(self) -> dict[str, object]:
-        """Return what a fixture may have set up, to compare it with a later state."""
+        """Return the state that fixtures can set up, for a comparison before and after."""
         world = self.world
         return {
             "animals": world.store.bodies(),

@@ -1,6 +1,6 @@
-"""What the reports of a run carry, here or from the workers of xdist, and the summaries.
+"""The ledger collects the facts that test reports carry, also from xdist workers. The summaries are made from it.
 
-Each summary is a function of the ledger that returns its lines, and what it measures as JSON.
+A summary is a function of the ledger. It returns lines for the terminal, and some return a JSON document as well.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _SHOWN: Final = 10  # owners of leaks, or tests in one line
 
 
 class Ledger:
-    """The facts of a run by test and variant; every summary is a function of it.
+    """The facts of a run, by test and variant.
 
-    Facts are ``multiplied``, ``finished``, ``passed``, ``failed``, ``asked`` (for what the mutant does wrong),
-    ``removed`` (an operation was called after its removal), ``calls OPERATION``, ``shows OPERATION OUTCOME``,
-    ``assumes GAP=ALTERNATIVE`` and ``death WHY`` (of the listener, before the test).
+    Facts are ``multiplied`` (the test has variants), ``finished``, ``passed``, ``failed``, ``asked`` (the mutant
+    changed a response), ``removed`` (the client called a removed operation), ``calls OPERATION``,
+    ``shows OPERATION OUTCOME``, ``assumes GAP=ALTERNATIVE`` and ``death WHY`` (the listener died before the test).
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Ledger:
         self.pages: dict[str, list[str]] = {}  # the file and the reason of each failing test
 
     def add(self, record: dict[str, Any]) -> None:
-        """Take the record of a report into account; a later one of the same test and variant replaces it."""
+        """Add the record of a report. A later record of the same test and variant replaces its facts."""
         self.facts.setdefault(record["test"], {})[record["variant"]] = {*record["facts"]}
         for owner, request in record["leaks"]:
             self.leaks.setdefault(owner, []).append(request)
@@ -45,11 +45,11 @@ class Ledger:
             self.pages[f"{record['test']} {record['variant']}".strip()] = page
 
     def tests(self, fact: str, variant: str = "") -> list[str]:
-        """Return the tests of which a fact is known under a variant, by default as they are."""
+        """Return the tests with a fact under a variant, by default without a variant."""
         return sorted(test for test, variants in self.facts.items() if fact in variants.get(variant, ()))
 
     def by_fact(self, kind: str) -> dict[str, list[str]]:
-        """Return the facts that begin with ``kind``, each with its tests, whatever the variant but a mutant."""
+        """Return the tests for each fact that starts with ``kind``. Facts under mutants are left out."""
         found: dict[str, set[str]] = {}
         for test, variants in self.facts.items():
             for variant, facts in variants.items():
@@ -58,27 +58,28 @@ class Ledger:
                         found.setdefault(fact.removeprefix(kind), set()).add(test)
         return {fact: sorted(tests) for fact, tests in sorted(found.items())}
 
-    def telling(self, fact: str, mutant: str) -> list[str]:
-        """Return the tests of which a fact is known under a mutant, and which pass as they are."""
+    def under_mutant(self, fact: str, mutant: str) -> list[str]:
+        """Return the tests that have a fact under a mutant and pass without the mutant."""
         passed = {*self.tests("passed")}
         return [test for test in self.tests(fact, f"mutant={mutant}") if test in passed]
 
     def is_needless(self, item: pytest.Item) -> bool:
-        """Say whether a variant can show nothing new: then it is left out, without a report."""
+        """Return whether a variant can show nothing new. Such a variant is not run."""
         facts = self.facts.get(name_without_variant(item), {}).get("", set())
-        if not variant_of(item) or "finished" not in facts:  # another worker of xdist may have run the test as it is
+        # Another xdist worker may have run the test itself.
+        if not variant_of(item) or "finished" not in facts:
             return False
         mutant = mutant_of(item)
         if mutant is None:
             return "failed" in facts and variant_of(item) not in by_hand(item)
-        from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+        from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
 
         is_met = any(f"calls {name}" in facts for name in MUTANTS[mutant].operations)
-        return "passed" not in facts or not is_met or bool(self.telling("failed", mutant))
+        return "passed" not in facts or not is_met or bool(self.under_mutant("failed", mutant))
 
 
 class Summaries:
-    """Sums up a run as its options ask, writes JSON files, and holds shares against their goals."""
+    """Prints the summaries that options request, writes their JSON files, and fails a run below its goals."""
 
     def __init__(self, config: pytest.Config) -> None:
         OPTIONS["at"].check("--petstore-at", config.getoption("petstore_at") or None)
@@ -86,8 +87,8 @@ class Summaries:
         self.covers = any(config.getoption(f"petstore_coverage{name}") for name in ("", "_fail_under", "_json"))
         self._config = config
         mode, source, _ = settings.setting(config, "leaks")
-        self._leak_mode = one_of(mode or "error", ("error", "warn", "ignore"), f"value of {source}")
-        self.ledger = Ledger()  # on the controller of xdist as well
+        self._leak_mode = one_of(mode or settings.LEAK_MODES[0], settings.LEAK_MODES, f"value of {source}")
+        self.ledger = Ledger()  # xdist workers have one, and the controller has one of all tests
         self._lines: dict[str, list[str]] = {}  # by title
 
     @pytest.hookimpl(tryfirst=True)
@@ -96,7 +97,7 @@ class Summaries:
             self.ledger.add(record)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if hasattr(self._config, "workerinput"):  # the controller of xdist sums up
+        if hasattr(self._config, "workerinput"):  # the xdist controller prints the summaries
             return
         self._sum_up()
         has_failed = any(line.startswith("FAILED") for lines in self._lines.values() for line in lines)
@@ -109,7 +110,7 @@ class Summaries:
         if ledger.leaks and self._leak_mode != "ignore":
             self._lines["petstore: requests of finished tests"] = leaks(ledger, fails=self._leak_mode == "error")
         if deaths := ledger.by_fact("death "):
-            lines = [f"It ended before {tests[0]}, and was begun anew: {death}" for death, tests in deaths.items()]
+            lines = [f"It died before {tests[0]} and was started again: {death}" for death, tests in deaths.items()]
             self._lines["petstore: the listener"] = lines
         if ledger.pages and (folder := option("petstore_html")):
             path = self._config.invocation_params.dir / folder / "index.html"
@@ -124,12 +125,12 @@ class Summaries:
             self._measure("mutants", *mutants(ledger, count, seed))
 
     def _measure(self, name: str, lines: list[str], document: Mapping[str, Any]) -> None:
-        """Write the JSON file of a summary, and hold its share against the goal."""
+        """Write the JSON file of a summary, and compare its share with the goal."""
         self._lines[f"petstore {name}"] = lines
         if file := self._config.getoption(f"petstore_{name}_json"):
             text = json.dumps(document, indent=2, ensure_ascii=False)
-            told = settings.written(self._config.invocation_params.dir / file, "JSON", text)
-            lines.append(told if told.startswith("JSON") else f"FAILED: {told}")
+            line = settings.written(self._config.invocation_params.dir / file, "JSON", text)
+            lines.append(line if line.startswith("JSON") else f"FAILED: {line}")
         least = self._config.getoption(f"petstore_{name}_fail_under")
         if least is not None and document["percent"] < least:
             lines.append(f"FAILED: {document['percent']} % is less than --petstore-{name}-fail-under={least:g}")
@@ -150,59 +151,59 @@ def _listed(tests: Sequence[str]) -> str:
 
 
 def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
-    """Return the beginning of a document; 100 percent only if nothing is missing."""
+    """Return the counts and the percentage of a document. A share below 100 % is never rounded up to 100."""
     percent = 100.0 if len(part) == len(whole) else min(round(100 * len(part) / len(whole), 2), 99.99)
     return {"count": len(whole), what: len(part), "percent": percent}
 
 
 def _alone(ledger: Ledger) -> list[str]:
-    title = 'No variants, since they do not name petstore; @pytest.mark.usefixtures("petstore") on a function does:'
+    title = 'No variants: these tests do not name petstore. Add @pytest.mark.usefixtures("petstore") to functions:'
     return _block(title, sorted(ledger.facts.keys() - ledger.by_fact("multiplied").get("", ())))
 
 
 def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
-    """Name the tests whose requests came after their end."""
+    """List the requests that arrived after the end of their test."""
     lines = [
-        f"{_listed(requests)}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key"
+        f"{_listed(requests)}: leaked by {owner}. If its client has a wider scope, set petstore_api_key."
         for owner, requests in [*ledger.leaks.items()][:_SHOWN]
     ]
     if len(ledger.leaks) > _SHOWN:
         lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
-    lines.append("No journal has these requests; the key of a finished test gets 401.")
-    return [*lines, "FAILED: they fail the session, unless petstore_leaks is warn or ignore."] if fails else lines
+    lines.append("The key of a finished test gets 401. No journal shows these requests.")
+    return [*lines, "FAILED: leaks fail the session unless petstore_leaks is warn or ignore."] if fails else lines
 
 
 def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> list[str]:
-    """Say which choices of the fake the client relies on, although the interface does not show them."""
-    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
+    """List the gaps of the interface on which the client relies."""
+    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do not need it
 
     explored = ledger.by_fact("multiplied").get("", [])
     broken = sorted({*explored} & {*ledger.tests("failed")})
-    telling = {*explored}.difference(broken)
+    sound = {*explored}.difference(broken)
     found: list[str] = []
     for gap in GAPS.values():
         variants = [f"{gap.name}={alternative}" for alternative in gap.alternatives]
-        failed = {one: [test for test in ledger.tests("failed", one) if test in telling] for one in variants}
+        failed = {one: [test for test in ledger.tests("failed", one) if test in sound] for one in variants}
         if any(failed.values()):
             found.append(f"The client, or one of its tests, relies on {gap.name} (§{gap.section}): {gap.sentence}")
             found.append(f"  Do not assume {gap.lesson}.")
             found += [f"  {variant}: {_listed(tests)}" for variant, tests in failed.items() if tests]
     if not found:
-        known = "No test shows that the client relies on something that the interface leaves open."
-        found = [known if telling else "Nothing is known of the client: no test passes as it is and could be explored."]
+        unknown = "No test with variants passes as it is, so exploration shows nothing about the client."
+        found = ["No test shows that the client relies on a gap of the interface." if sound else unknown]
     declared = {f"{name}={alternative}": ["the setting petstore_assumes"] for name, alternative in assumed.items()}
     declared |= ledger.by_fact("assumes ")
     return [
-        f"{counted(len(explored), 'test')} as they are and under up to {count} behaviours each (random seed: {seed})",
+        f"{counted(len(explored), 'test')} ran as is and under up to {count} behaviours each (random seed: {seed})",
         *found,
         *_block("These tests fail as they are, so their variants show nothing:", broken),
-        *_block("Known assumptions, which the fake keeps:", [f"{one}: {_listed(by)}" for one, by in declared.items()]),
+        *_block("The fake keeps these known assumptions:", [f"{one}: {_listed(by)}" for one, by in declared.items()]),
         *_alone(ledger),
     ]
 
 
 def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str, Any]]:
-    """Say which mutants no test noticed."""
+    """List the mutants that no test noticed."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
     noticed = [mutant for mutant in chosen if mutant["noticed"]]
     missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["asked_by"]))
@@ -215,22 +216,22 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
         "failed_as_they_are": broken,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
-    told = "§{section} {words} ({clause}): {name}: {does}; asked by {tests}"
-    survivors = [told.format(**one, tests=_listed(one["asked_by"]) or "no test") for one in missed]
+    line = "§{section} {words} ({clause}): {name}: {does}; reached by {tests}"
+    survivors = [line.format(**one, tests=_listed(one["asked_by"]) or "no test") for one in missed]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
-        *_block("No test noticed these; first those that most tests asked for:", survivors),
-        *_block("These tests do not pass as they are, so nothing is known of what they would notice:", broken),
+        *_block("No test noticed these mutants. Those that most tests reached come first:", survivors),
+        *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
         *_alone(ledger),
     ]
     return lines, document
 
 
 def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
-    from petstore_mock.verify.clauses import CLAUSES  # noqa: PLC0415  # most runs do without
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.verify.clauses import CLAUSES  # noqa: PLC0415  # most runs do not need it
 
-    mutant, noticed = MUTANTS[name], ledger.telling("failed", name)
+    mutant, noticed = MUTANTS[name], ledger.under_mutant("failed", name)
     clause = next(clause for clause in CLAUSES if clause.id == mutant.clause)
     return {
         "name": name,
@@ -240,14 +241,14 @@ def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
         "words": clause.words,
         "noticed": bool(noticed),
         "noticed_by": noticed,
-        "asked_by": ledger.telling("asked", name),
+        "asked_by": ledger.under_mutant("asked", name),
     }
 
 
 def coverage(ledger: Ledger) -> tuple[list[str], dict[str, Any]]:
-    """Say which documented outcomes and faults the tests showed to the client."""
-    from petstore_mock.faults.kinds import REQUEST_KINDS  # noqa: PLC0415  # most runs do without
-    from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do without
+    """List the documented outcomes and faults that the client met."""
+    from petstore_mock.faults.kinds import REQUEST_KINDS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do not need it
 
     shows = ledger.by_fact("shows ")
 

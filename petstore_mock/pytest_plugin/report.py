@@ -1,4 +1,4 @@
-"""What the report of a failing test says about its fake: the journal, and the HAR file and the page of it."""
+"""The fake's part of a failing test's report: the journal, a HAR file and an HTML page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TITLE: Final = "petstore journal"
 _LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes
 _SHOWN: Final = 10  # leaks
 
-# By fixture of wider scope: what it set up in the fake, and the test that it first served.
+# For each fixture of wider scope: the state that it set up in the fake, and the first test that used it.
 WiderFixtures = dict[str, tuple[list[str], str]]
 
 
@@ -36,18 +36,18 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wide
     try:
         text = "\n".join(_lines(run, run.home, wider))
         secrets = run.home.world.secrets()
-        crash = getattr(report.longrepr, "reprcrash", None)  # where pytest found an exception
+        crash = getattr(report.longrepr, "reprcrash", None)  # only for an exception with a traceback
         message = mask_text(crash.message if crash else report.longreprtext, secrets).strip()
-        run.reasons.append(message.partition("\n")[0])  # the traceback has all of it
+        run.reasons.append(message.partition("\n")[0])  # the traceback shows the other lines
         run.tracebacks.append(mask_text(report.longreprtext, secrets))
         text = "\n".join([text, *_files(run, report, mask_text(text, secrets), config)])
-    except Exception as error:  # noqa: BLE001  # a bug of ours must not hide why the test failed
-        text = f"the journal can't be shown, which is a bug of petstore_mock: {type(error).__name__}: {error}"
-    # Captured output is no place for it: --show-capture=no hides that, and junit.xml leaves it out.
+    except Exception as error:  # noqa: BLE001  # a bug in this plugin must not hide the failure of the test
+        text = f"the journal can't be shown because of a bug in petstore_mock: {type(error).__name__}: {error}"
+    # The journal is not added as captured output: --show-capture=no would hide it, and junit.xml would omit it.
     add = getattr(report.longrepr, "addsection", None)
     if add is not None:
         add(TITLE, text)
-    else:  # of a doctest, for instance
+    else:  # for example the report of a doctest
         report.longrepr = f"{report.longreprtext}\n{f' {TITLE} ':-^80}\n{text}"
 
 
@@ -59,10 +59,10 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
     for name in getattr(run.item, "fixturenames", ()):
         changed, first = wider.get(name, ([], ""))
         if changed and (first != run.item.nodeid or run.by_example):
-            what = f"the fixture {name!r}, which is wider than a test, set up {' and '.join(changed)} for {first}"
-            yield f"{what}, and that is gone: each test begins anew. Return it from petstore_options, such as seed=3"
+            yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first}"
+            yield "  that state is gone, because each test starts anew: return it from petstore_options, such as seed=3"
     if home.died:
-        yield f"the listener has ended: {home.died}"
+        yield f"the listener died: {home.died}"
     journal = home.world.journal
     if journal.kept or journal.notes:
         yield journal_text(journal.kept, journal.notes)
@@ -70,27 +70,28 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         from petstore_mock.transport.no_proxy import PROXIES  # noqa: PLC0415  # as above
 
         is_listening = home.url is not None and not run.leaks
-        yield f"no requests came to {home.url}, where the fixture petstore listens" if is_listening else "no requests"
+        yield f"no request arrived at {home.url}, where the fixture petstore listens" if is_listening else "no requests"
         if proxies := [name for name in PROXIES if environ.get(name)]:
             yield f"{' and '.join(proxies)} is set: a client that ignores NO_PROXY sends its requests there"
     for exchanges in run.fresh.values():
         yield "in a world of fresh():"
         yield journal_text(exchanges)
     for leak in run.leaks[:_SHOWN]:
-        yield f"{leak.request} ({leak.status}) is of {whose(leak.owner, present=leak.owner == run.item.nodeid)}"
+        owner = whose(leak.owner, present=leak.owner == run.item.nodeid)
+        yield f"{leak.request} ({leak.status}) belongs to {owner}"
 
 
 # Files
 
 
 def file_name(nodeid: str) -> str:
-    """Return a file name for a test that every file system takes, and that no other test has."""
+    """Return a file name that is unique to a test and valid on every file system."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
     return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
 def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record
-    """Write the files that options ask for, and say so."""
+    """Write the files that options request, and yield a line for each."""
     name = file_name(run.item.nodeid)
     worlds = {"The fixture petstore": run.home.world.journal.kept} if run.home is not None else {}
     worlds |= {f"World {number} of fresh()": found for number, found in enumerate(run.fresh.values(), 1)}
@@ -108,7 +109,7 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
 
 
 def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
-    """Return the rules that the client broke, each once: what pytest says is mostly their consequence."""
+    """Return the rules that the client broke, each once. The failure of the test is mostly their consequence."""
     broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
     words = [f"{one.request_line}: {rule}" for one in broken for rule in one.violations or [one.reason]]
     return [*dict.fromkeys(words)][:_SHOWN]
@@ -127,7 +128,7 @@ def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]]
 
 
 def index_page(pages: Mapping[str, Sequence[str]]) -> str:
-    """Return the page that links to the page of each failing test, each with its reason."""
+    """Return the page that links to the pages of the failing tests, with the reason of each failure."""
     from petstore_mock.journal.table import page, quoted  # noqa: PLC0415  # as above
 
     parts = [f"<h1>{counted(len(pages), 'failing test')}</h1>"]

@@ -1,4 +1,4 @@
-"""One test that runs: what it asks for, what came from its client, and what it is warned of."""
+"""The run of one test: its starting state, the requests of its client, and its warnings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from petstore_mock.pytest_plugin.home import Home
 
 _DECORATOR_LINES: Final = 50
-_MOST_WARNINGS: Final = 20  # of one test: a property test can break one rule in a hundred ways
-_MOST_WORLDS: Final = 10  # of fresh(): a test may begin thousands
+_MOST_WARNINGS: Final = 20  # per test; a property test can break one rule in a hundred ways
+_MOST_WORLDS: Final = 10  # worlds of fresh() per test; some tests begin thousands
 
 
 class Run:
@@ -33,38 +33,39 @@ class Run:
     def __init__(self, item: pytest.Item) -> None:
         self.item = item
         self.mutant = mutant_of(item)
-        self.uses = FIXTURE in getattr(item, "fixturenames", ())  # or its client sent requests
-        self.home: Home | None = None  # which has begun a world for it
-        self.start_error = ""  # why its starting state can't be
+        self.uses = FIXTURE in getattr(item, "fixturenames", ())  # note() sets it as well
+        self.home: Home | None = None  # set once the test has a world
+        self.start_error = ""  # why the starting state is wrong
         self.by_example = False  # whether each Hypothesis example is verified by itself
-        self.problems: list[str] = []  # what it must answer for beside the reason for which it failed
+        # The violations and unfired faults of a test that failed for another reason.
+        self.problems: list[str] = []
         self.warnings: dict[str, Warning] = {}
-        self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # what came to worlds of fresh()
-        self.leaks: list[Leak] = []  # requests of finished tests that came during this one
-        self.reasons: list[str] = []  # the message of each of its failures
+        self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # requests to worlds of fresh()
+        self.leaks: list[Leak] = []  # requests of finished tests that arrived during this test
+        self.reasons: list[str] = []  # the message of each failure
         self.tracebacks: list[str] = []
         self.facts = {"passed"} if variant_of(item) is None else {"passed", "multiplied"}  # see Ledger
         self._warned: set[str] = set()
 
     def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the test has of its own; see ``World.renew``. The nearest mark wins."""
+        """Return the arguments of ``World.renew`` that the markers of the test set. The nearest marker wins."""
         from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # only users of the fixture need it
 
         start: dict[str, Any] = {}
         declared: dict[str, str] = {}
         for mark in self.item.iter_markers():
             if mark.name == FIXTURE:
-                require(not mark.args, "keywords only", got=mark.args)
+                require(not mark.args, "keyword arguments only", got=mark.args)
                 for name in mark.kwargs:
                     one_of(name, options_at("marker"), "keyword")
                 start = {**mark.kwargs, **start}
             elif mark.name == "petstore_assumes":
-                require(not mark.args, 'keywords, gap="alternative"', got=mark.args)
+                require(not mark.args, 'keyword arguments gap="alternative"', got=mark.args)
                 declared = {**mark.kwargs, **declared}
             elif mark.name == "petstore_each":
                 for name in mark.args:
                     one_of(name, GAPS, "gap")
-                expected = "names of gaps, and a function: pytest can't multiply methods of unittest"
+                expected = "names of gaps, on a function: pytest can't repeat methods of unittest"
                 require(mark.args and variant_of(self.item) is not None, expected, got=mark.args)
         self.facts |= {f"assumes {name}={alternative}" for name, alternative in declared.items()}
         gaps = {**assumed, **declared}
@@ -76,7 +77,7 @@ class Run:
         if self.start_error:
             pytest.fail(self.start_error, pytrace=False)
 
-    # What came
+    # Requests and warnings
 
     def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool) -> None:
         from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
@@ -96,7 +97,7 @@ class Run:
                 text = f"the client called {operation.name}, {words}: use {operation.replacement}"
                 self.warnings.setdefault(text, DeprecatedOperationWarning(text))
         if with_outcomes:
-            from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do without
+            from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do not need it
 
             self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
 
@@ -106,12 +107,14 @@ class Run:
             del self.fresh[next(iter(self.fresh))]
 
     def warn(self, noted: Mapping[str, Warning]) -> None:
-        """Warn at the line of the test: of each text once a test, and not again under its mutants.
+        """Warn at the line of the test, at most once per text, and not under mutants.
 
-        A warning that is an error comes each time, or Hypothesis could not shrink it.
+        A warning that a filter makes an error raises each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
-        module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)  # Python drops it for None
+        module = getattr(
+            getattr(self.item, "module", None), "__name__", self.item.name
+        )  # Python drops a warning for None
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
             self._warned.add(text)
@@ -119,8 +122,9 @@ class Run:
                 warnings.warn_explicit(warning, type(warning), path, line, module, registry={})
 
     def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> dict[str, Any]:
-        """Return what a report carries to the ledger: the facts so far, and the leaks since the last report."""
-        is_marked = hasattr(report, "wasxfail")  # by xfail: whether the test held is what counts
+        """Return the record of a report for the ledger: the facts so far, and the leaks since the last report."""
+        # The mark xfail changes the outcome, but the ledger needs the result of the test itself.
+        is_marked = hasattr(report, "wasxfail")
         has_failed = report.failed and not str(report.longrepr).startswith("[XPASS(strict)]")
         if (has_failed or (report.skipped and is_marked)) and not self._is_excused(error):
             self.facts.add("failed")
@@ -134,17 +138,18 @@ class Run:
         }
 
     def _is_excused(self, error: BaseException | None) -> bool:
-        """Say whether a failure shows nothing about the client."""
+        """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # A client of wider scope has the key of a finished test, or the machine is slow: the variant is no reason.
+        # The variant is no cause if a client of wider scope sends an old key, or if the machine is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
-        is_no_reason = has_old_key or type(error).__name__ == "DeadlineExceeded"  # of Hypothesis
-        return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and is_no_reason)
+        # Hypothesis raises DeadlineExceeded.
+        has_other_cause = has_old_key or type(error).__name__ == "DeadlineExceeded"
+        return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and has_other_cause)
 
 
 def _line_of(item: pytest.Item) -> tuple[str, int]:
-    """Return the file of a test and the line of its ``def``: pytest counts from the first decorator."""
+    """Return the file of a test and the line of its ``def``. pytest itself returns the line of the first decorator."""
     path, start, _ = item.reportinfo()
     first = (start or 0) + 1
     begins = f"def {getattr(item, 'originalname', None) or item.name}("
@@ -153,26 +158,26 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
 
 
 def end_at_author(error: BaseException) -> None:
-    """Cut the traceback of a misuse behind the author's line: items that are no functions print all of it."""
+    """End the traceback of a misuse at the author's line. pytest hides internal frames only for test functions."""
     for failure in getattr(error, "failures", [error]):
         _, misuse, trace = getattr(failure, "exc_info", (None, failure, failure.__traceback__))
-        theirs = None
+        last = None
         while isinstance(misuse, PetStoreMockError) and trace is not None:
             if not trace.tb_frame.f_globals.get("__name__", "").startswith("petstore_mock."):
-                theirs = trace
+                last = trace
             trace = trace.tb_next
-        if theirs is not None:
-            theirs.tb_next = None
+        if last is not None:
+            last.tb_next = None
 
 
 def raise_at(item: pytest.Item, error: BaseException) -> None:
-    """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours.
+    """Raise ``error`` from the first line of the test, so that the report shows this line and no internal one.
 
-    A frame there needs code that was compiled for that file and line; a traceback can't be made without one.
+    A traceback needs a frame, so this compiles a statement with the file and line of the test.
     """
     __tracebackhide__ = True
     path, line = _line_of(item)
-    if not isinstance(item, pytest.Function):  # pytest hides its own frames from the reports of functions alone
+    if not isinstance(item, pytest.Function):  # pytest hides internal frames only for test functions
         raise pytest.fail.Exception(f"{path}:{line}: {type(error).__name__}: {error}", pytrace=False) from None
     code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
-    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
+    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # the code is constant

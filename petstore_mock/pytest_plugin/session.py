@@ -1,4 +1,4 @@
-"""The tests of a pytest run: a world for each test and each Hypothesis example, and a verdict on what came to it."""
+"""The hooks of a pytest run. Each test and each Hypothesis example gets a world, whose requests are verified."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ if TYPE_CHECKING:
 
     Wrapper = Generator[None, Any, Any]
 
-_ONE_OPTIONS: Final = "one petstore_options for all tests, in the conftest.py above them, since they share one fake"
-_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)  # these excuse a test
+_ONE_OPTIONS: Final = "one petstore_options for all tests, in the conftest.py above them, because they share one fake"
+# A test that ends with one of these is not verified.
+_ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 
 
 class Session:
-    """The tests of a run and their fake: each hook that runs tests stands here, once."""
+    """The hooks that run the tests of a session, and the session's fake."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.home: Home | None = None  # from the first test on that asks for the fixture
+        self.home: Home | None = None  # until a test requests the fixture
         self.config = config
         self._summaries = Summaries(config)
         config.pluginmanager.register(self._summaries, "petstore-summaries")
         self._run: Run | None = None
-        self._options: object = None  # the definition of petstore_options that made the fake
-        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()  # clears, and the newest number
+        self._options: object = None  # the fixture definition whose options the fake has
+        # For each journal, the number of clears and the number of the last exchange.
+        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()
         self._leak_count = 0
         self._wider: WiderFixtures = {}
 
     # The fake and its worlds
 
     def begin(self) -> None:
-        """Begin a world for the present test, or for an example of it."""
+        """Begin a world for the current test or example."""
         home, run = self.home, self._run
         if home is None or run is None or run.start_error:
             return
@@ -57,22 +59,22 @@ class Session:
         try:
             self._require_options(run.item)
             home.begin(run.item.nodeid, self._look_at, run.start(self._summaries.assumed))
-        except PetStoreMockError as error:  # it concerns this test alone; the fixture may be in the making for all
+        except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
             run.start_error = f"the marks of {run.item.nodeid}: {error}"
             return
         run.home = home
         for world in home.worlds:
-            self._unseen(world.journal)  # it belongs to other tests
+            self._unseen(world.journal)  # earlier requests belong to other tests
 
     def _require_options(self, item: pytest.Item) -> None:
-        # pytest has no public way to ask which of several fixtures of one name a test gets.
+        # pytest has no public function for the fixture definition that a test gets.
         fixtures: dict[str, Any] = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
         if definitions := fixtures.get("petstore_options"):
             self._options = self._options or definitions[-1]
             require(definitions[-1] is self._options, _ONE_OPTIONS, got=definitions[-1].baseid)
 
     def _unseen(self, journal: Journal) -> list[Exchange]:
-        """Return what came to a world since it was looked at last, which is now."""
+        """Return the requests to a world since the last call."""
         total = len(journal)
         clears, number = self._seen.get(journal, (-1, 0))
         if (clears, number) == (journal.clears, total):
@@ -86,38 +88,40 @@ class Session:
             self._look_at(world)
 
     def _look_at(self, world: World) -> None:
-        """Note what came to a world since the last look; also called when a reset, or its end, is about to clear it."""
+        """Note the new requests of a world. The fake calls this as well, before it clears a world."""
         run, new = self._run, self._unseen(world.journal)
         if run is None or run.home is None or not new:
             return
         run.note(new, with_outcomes=self._summaries.covers)
         if world is not run.home.world:
-            keys = world.secrets()  # the world forgets them, and they must not show
+            keys = world.secrets()  # the world will drop its keys, but reports must still mask them
             for exchange in new:
                 exchange.keys = lambda: keys
             run.note_fresh(world.journal, new)
 
-    # The verdict
+    # Verification
 
     def _end(self, phase: Literal["setup", "call", "teardown"], run: Run, error: BaseException | None) -> None:
-        """Let a test answer for what came by the end of a phase; ``error`` is what left the phase."""
+        """Verify a test at the end of a phase. ``error`` is the exception that ended the phase."""
         __tracebackhide__ = True
         if run.home is None:
-            if error is None and phase != "teardown":  # else it is reported already
+            # In the other cases, pytest has reported a failure already.
+            if error is None and phase != "teardown":
                 run.require_start()
             return
         self._look(run.home)
-        was_judged = phase == "call" and run.by_example  # the last example may have been thrown away by assume()
-        if isinstance(error, _ENDS) or (error is None and was_judged):
+        # Each example is verified on its own, and `assume()` may have discarded the last one.
+        was_verified = phase == "call" and run.by_example
+        if isinstance(error, _ENDS) or (error is None and was_verified):
             run.warnings.clear()
             run.home.excuse()
         elif phase == "setup" and error is not None:
-            run.home.excuse()  # the body never ran: no fault could meet it
+            run.home.excuse()  # the body never ran, so no fault could fire
         elif phase != "setup":
             self._verify(run, error, again=phase == "call")
 
     def _verify(self, run: Run, error: BaseException | None = None, *, again: bool = True) -> None:
-        """Raise for what came, and warn of the rest. After an ``error``, only collect it: that comes first."""
+        """Raise for problems and warn of the rest. After an ``error``, only collect the problems for the report."""
         __tracebackhide__ = True
         assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
@@ -133,9 +137,9 @@ class Session:
     # Hypothesis
 
     def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a test function of Hypothesis whose every example has a world, and is verified."""
+        """Return a test function that gives each Hypothesis example a world, and verifies it."""
         run = self._run
-        assert run is not None  # noqa: S101  # for the type checker: its setup made it
+        assert run is not None  # noqa: S101  # for the type checker: the setup set it
 
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
@@ -151,13 +155,14 @@ class Session:
             await inner(*args, **kwargs)
             self._end_example(run)
 
-        return example_async if inspect.iscoroutinefunction(inner) else example  # asyncio's plugins tell them apart
+        # The plugins for asyncio run coroutine functions in another way.
+        return example_async if inspect.iscoroutinefunction(inner) else example
 
     def _begin_example(self, run: Run) -> None:
         run.by_example = True
         if run.home is not None:
             self._look(run.home)
-        run.warnings.clear()  # of an example that was thrown away
+        run.warnings.clear()  # of a discarded example
         self.begin()
 
     def _end_example(self, run: Run) -> None:
@@ -169,13 +174,13 @@ class Session:
 
     # Hooks
 
-    @pytest.hookimpl(trylast=True)  # once all other parameters are known
+    @pytest.hookimpl(trylast=True)  # after all other parameters, since the variant must be the last
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         variants.multiply(metafunc, self._summaries.assumed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
-        # The last test of a class or module tears its fixtures down, so it always runs.
+        # The last test of a class or module always runs, because it tears down the fixtures.
         is_last = nextitem is None or nextitem.parent is not item.parent
         return None if is_last or not self._summaries.ledger.is_needless(item) else True
 
@@ -184,24 +189,24 @@ class Session:
         __tracebackhide__ = True
         self._run = run = Run(item)
         self.begin()
-        if run.start_error:  # its fixtures would meet the world of another test; a mark `skip` wins
+        if run.start_error:  # fixtures would use the world of another test; `skip` still works
             item.setup = run.require_start  # type: ignore[method-assign]
         return (yield from self._phase("setup", item))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Wrapper:
-        """Verify a test in the main thread once its body is done, so that it fails rather than errs."""
+        """Verify a test right after its body, so that a problem is a failure and not an error."""
         __tracebackhide__ = True
         handle: Any = getattr(getattr(item, "obj", None), "hypothesis", None)
         inner = getattr(handle, "inner_test", None)
-        # A test that names `request` may ask for the fixture by getfixturevalue().
+        # A test that uses `request` may request the fixture by getfixturevalue().
         if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(item, "fixturenames", ())):
             return (yield from self._phase("call", item))
-        handle.inner_test = self._example_of(inner)  # the hook that Hypothesis keeps for plugins
+        handle.inner_test = self._example_of(inner)  # Hypothesis has this attribute for plugins
         try:
             return (yield from self._phase("call", item))
         finally:
-            handle.inner_test = inner  # other items share the function: parameters, variants
+            handle.inner_test = inner  # parameters and variants share the function
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Wrapper:
@@ -218,13 +223,14 @@ class Session:
                 end_at_author(error)
             self._end(phase, self._run, error)
             raise
-        failures = getattr(item, "_excinfo", None)  # where a unittest.TestCase keeps them
+        # The exceptions of a unittest.TestCase, which do not propagate.
+        failures = getattr(item, "_excinfo", None)
         self._end(phase, self._run, failures[0].value if failures else None)
         return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Wrapper:
-        """Note what a fixture of wider scope sets up: it is gone when the next test begins."""
+        """Note the state that a fixture of wider scope sets up. The next test will not have it."""
         __tracebackhide__ = True
         if fixturedef.scope == "function" or self.home is None or self._run is None:
             return (yield)
@@ -236,7 +242,7 @@ class Session:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
-        """Give the report its record and, if it tells of a failure, the journal."""
+        """Add the record to the report, and the journal to a failure."""
         report = yield
         run = self._run
         if run is None or run.item is not item:
@@ -247,12 +253,13 @@ class Session:
             run.leaks += leaks
         if not run.uses and not leaks:
             return report
-        leaks = [leak for leak in leaks if "mutant=" not in leak.owner]  # a client may hang on against a mutant
+        # A mutant may keep a client running.
+        leaks = [leak for leak in leaks if "mutant=" not in leak.owner]
         report.petstore = run.record(report, None if call.excinfo is None else call.excinfo.value, leaks)
-        if run.mutant is not None:  # a failure is welcome
+        if run.mutant is not None:  # a failure means that the test noticed the mutant
             report.outcome, report.longrepr, report.sections = "passed", None, []
             report.__dict__.pop("wasxfail", None)
-            call.excinfo = None  # no debugger is to stop there
+            call.excinfo = None  # no debugger should stop there
         elif report.failed:
             add_journal(report, run, self.config, self._wider)
         return report

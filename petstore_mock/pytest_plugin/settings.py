@@ -1,4 +1,4 @@
-"""What a pytest run asks for: settings, environment and command line."""
+"""The settings of a pytest run, from the settings file, the environment and the command line."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from petstore_mock.pytest_plugin.home import Home
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # these have an option instead of a setting
+_OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # options without a setting
 _KEYWORDS: Final = [name for name in (*options_at("fixture"), "cors") if name not in _OF_THE_COMMAND_LINE]
+LEAK_MODES: Final = ("error", "warn", "ignore")  # the first is the default
 SETTINGS: Final[Mapping[str, str]] = {
     **{name: OPTIONS[name].words for name in _KEYWORDS},
-    "remote": "The address of a stub that runs elsewhere, for the fixture to steer",
+    "remote": "The address of a remote stub that the fixture controls",
     "remote_token": "The control token of that stub",
-    "leaks": "What requests of finished tests mean: error, warn or ignore",
+    "leaks": f"How to report requests of finished tests: {', '.join(LEAK_MODES)}",
 }
 _SHOWN: Final = 80  # characters of a setting in the header
 
 
 def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
-    """Return the text of a setting, empty if it is not set, where it comes from, and the folder of a relative path."""
+    """Return the text of a setting (or an empty text), its source, and the folder for a relative path."""
     if text := text_of(name):
         return text, f"the environment variable {variable_of(name)}", config.invocation_params.dir
     source = f"the setting petstore_{name}"
@@ -43,21 +44,21 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
 
 
 def report_header(config: pytest.Config) -> str | None:
-    """Say where each setting comes from: the environment may hold forgotten ones."""
-    told: list[str] = []
+    """Return a line with each setting and its source. A forgotten environment variable is easy to see in it."""
+    parts: list[str] = []
     for name in SETTINGS:
-        with suppress(PetStoreMockError):  # reported where it is needed
+        with suppress(PetStoreMockError):  # the fixture reports a wrong setting
             text, source, _ = setting(config, name)
             shown = mask(text) if name in {"api_key", "remote_token"} else cut(text, _SHOWN)
-            told += [f"{name}={shown} from {source}"] if text else []
+            parts += [f"{name}={shown} from {source}"] if text else []
     for name in (*_OF_THE_COMMAND_LINE, "remote"):
         if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
-            told.append(f"{name}={cut(str(value), _SHOWN)} from --petstore-{name.replace('_', '-')}")
-    return printable(f"petstore-mock: {'; '.join(told)}") if told else None
+            parts.append(f"{name}={cut(str(value), _SHOWN)} from --petstore-{name.replace('_', '-')}")
+    return printable(f"petstore-mock: {'; '.join(parts)}") if parts else None
 
 
 def assumed_gaps(config: pytest.Config) -> dict[str, str]:
-    """Return the known assumptions of the setting ``petstore_assumes``: an alternative for each gap."""
+    """Return the known assumptions in the setting ``petstore_assumes``, as alternatives by gap."""
     lines: list[str] = config.getini("petstore_assumes")
     require(all("=" in line for line in lines), "gap = alternative in each line", petstore_assumes=lines)
     pairs = [[part.strip("\"' ") for part in line.split("=", 1)] for line in lines]
@@ -69,7 +70,7 @@ def assumed_gaps(config: pytest.Config) -> dict[str, str]:
 
 
 def written(path: Path, what: str, text: str) -> str:
-    """Write a file; return a line that says so, or why not: what it is about must be shown all the same."""
+    """Write a file and return a line with its path, or with the error. An error must not end the report."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
@@ -79,7 +80,7 @@ def written(path: Path, what: str, text: str) -> str:
 
 
 def number_or_all(text: str) -> int:
-    """Read a whole number of at least 0, or ``all``. The type of an option: argparse shows its name."""
+    """Parse a whole number of at least 0, or ``all``. argparse shows the name of this function in its error."""
     if text != "all" and not text.isdecimal():
         raise ValueError
     return sys.maxsize if text == "all" else int(text)
@@ -89,20 +90,20 @@ def number_or_all(text: str) -> int:
 
 
 def start_fake(config: pytest.Config, given: object) -> Home:
-    """Return the session's fake for what ``petstore_options`` returned; fail the test in a few lines if it can't be."""
+    """Return the session's fake for the value of ``petstore_options``. A wrong option fails the test in a few lines."""
     try:
         require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock from petstore_options", got=given)
         options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
             return _elsewhere(config, address, options)
-        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # heavy
+        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # a slow import
 
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:
         text = f"petstore: {error}"
         if hasattr(config, "workerinput"):
-            text += " (each worker of pytest-xdist has a fake of its own, and needs a port of its own)"
+            text += " (each worker of pytest-xdist has its own fake, which needs its own port)"
         pytest.fail("\n".join(filter(None, [text, report_header(config)])), pytrace=False)
 
 
@@ -115,7 +116,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, An
     return {**options, **given, **{name: value for name, value in asked.items() if value not in {None, ""}}}
 
 
-def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of any keyword
+def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
     if name == "behaviour":
         from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
 
@@ -127,8 +128,8 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of 
 
 
 def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
-    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do without
+    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
 
     found = Elsewhere(address, options, setting(config, "remote_token")[0] or None)
     config.add_cleanup(found.close)
-    return cast("Home", found)  # it has the same names
+    return cast("Home", found)  # it has the same methods

@@ -1,6 +1,6 @@
 """Variants of a test: the same test under another alternative of a gap, or against a mutant of the service.
 
-A variant is a text, ``GAP=ALTERNATIVE`` or ``mutant=NAME``, and stands in the id of the test.
+A variant is a text, ``GAP=ALTERNATIVE`` or ``mutant=NAME``. It is part of the test's id.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ if TYPE_CHECKING:
 
 FIXTURE: Final = "petstore"
 _PARAMETER: Final = "_petstore_variant"
-_AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
+# Versions of pytest before 8.4 can't hide an id.
+_AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")
 
 
 def variant_of(item: pytest.Item) -> str | None:
-    """Return the variant that an item runs: empty for a test as it is beside its variants, None if there are none."""
+    """Return the variant of an item: empty for the unchanged test, and None for a test without variants."""
     params: dict[str, str] = getattr(getattr(item, "callspec", None), "params", {})
     return params.get(_PARAMETER)
 
 
 def mutant_of(item: pytest.Item) -> str | None:
-    """Return the mutant that an item runs against. A failure is then welcome."""
+    """Return the name of the mutant that an item runs against, or None."""
     kind, _, name = (variant_of(item) or "").partition("=")
     return name if kind == "mutant" else None
 
 
 def name_without_variant(item: pytest.Item) -> str:
-    """Return the id that the test would have if it had no variants. The variant is the last of its parameters."""
+    """Return the id of the test without its variant, which is the last parameter."""
     variant = variant_of(item)
     text = variant or _AS_IT_IS
     if variant is None or not isinstance(text, str):
@@ -42,11 +43,11 @@ def name_without_variant(item: pytest.Item) -> str:
 
 
 def pick(nodeid: str, count: int, seed: int, held: Collection[str]) -> list[str]:
-    """Return ``count`` variants of a test, every gap once before any twice, without those that are held.
+    """Return ``count`` variants of a test. Every gap comes once before any gap comes twice; ``held`` gaps are left out.
 
-    They depend on the test's id and the seed alone, so that one can be run again by its id.
+    The variants depend only on the test's id and the seed, so pytest can run one of them again by its id.
     """
-    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do without
+    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
 
     random = Random(f"{seed} {nodeid}")  # noqa: S311  # reproducible on purpose
     names = [name for name in VARIED if name not in held]
@@ -56,11 +57,11 @@ def pick(nodeid: str, count: int, seed: int, held: Collection[str]) -> list[str]
 
 
 def choose_mutants(count: int, seed: int) -> list[str]:
-    """Return ``count`` mutants, one of every clause before any has two.
+    """Return the names of ``count`` mutants. Every clause has one mutant before any clause has two.
 
-    They are the same for all tests, so that the survivors show weak spots of the suite.
+    The mutants are the same for all tests, so the survivors show the weak spots of the suite.
     """
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
 
     by_clause: dict[str, list[str]] = {}
     for mutant in Random(f"{seed} mutants").sample([*MUTANTS.values()], len(MUTANTS)):  # noqa: S311  # as above
@@ -74,7 +75,7 @@ def _row_by_row(columns: Iterable[list[str]]) -> list[str]:
 
 
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
-    """Let pytest run a test as it is, then under its variants."""
+    """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
     definition, option = metafunc.definition, metafunc.config.getoption
     variants = by_hand(definition)
     count, mutants = option("petstore_explore"), option("petstore_mutants")
@@ -85,18 +86,19 @@ def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
         chosen = choose_mutants(mutants, seed) if mutants else []
         variants = ["", *variants, *explored, *(f"mutant={name}" for name in chosen)]
     if variants:
-        # Hypothesis takes one test on several instances for a mistake, unless the test is parametrised.
-        told = pytest.mark.parametrize(_PARAMETER, [])
-        params = [pytest.param(one, id=one or _AS_IT_IS, marks=told) for one in dict.fromkeys(variants)]
+        # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`.
+        marks = pytest.mark.parametrize(_PARAMETER, [])
+        params = [pytest.param(one, id=one or _AS_IT_IS, marks=marks) for one in dict.fromkeys(variants)]
         metafunc.fixturenames.append(_PARAMETER)
-        metafunc.parametrize(_PARAMETER, params, indirect=True)  # of function scope: pytest regroups no tests for it
+        # With function scope, pytest does not reorder tests.
+        metafunc.parametrize(_PARAMETER, params, indirect=True)
 
 
 def by_hand(item: pytest.Item) -> list[str]:
-    """Return the variants that ``petstore_each`` asks for; a wrong name is refused when the test runs."""
+    """Return the variants of ``petstore_each``. A wrong gap name is ignored here and refused when the test runs."""
     names = [name for mark in item.iter_markers("petstore_each") for name in mark.args if isinstance(name, str)]
     if not names:
         return []
-    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
+    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do not need it
 
     return [f"{name}={alternative}" for name in names if name in GAPS for alternative in GAPS[name].alternatives]

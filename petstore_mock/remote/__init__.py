@@ -1,1 +1,1 @@
-"""A world of a stub in another process: the same face, whose verbs go over HTTP."""
+"""A world of a stub in another process: the methods of ``PetStoreMock``, sent over HTTP."""

@@ -1,4 +1,4 @@
-"""Sends verbs to the control door of a stub, by the standard library; a refusal raises at the call."""
+"""Sends verbs to the control door of a stub. A refusal by the door raises an error at the call."""
 
 from __future__ import annotations
 
@@ -26,38 +26,37 @@ from petstore_mock.journal.journal import EvictedError
 if TYPE_CHECKING:
     from petstore_mock.verbs import Verb
 
-_PATIENCE: Final = 60.0  # seconds for a response; the door lets a request wait for 25
-_SHOWN: Final = 300  # characters of a response that no door sends
+_TIMEOUT: Final = 60.0  # seconds for a response; requests/wait may take 25
+_SHOWN: Final = 300  # characters quoted from a response that no door sends
 _PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 
 
 class RemoteDoor:
-    """The way to the doors of one stub. Thread-safe: each call has a connection of its own.
+    """A client of the control doors of one stub. Thread-safe: each call opens its own connection.
 
-    ``root`` is the address of the stub, ``name`` the world that the address names.
+    ``root`` is the address of the stub. ``name`` is the world in the given address, or None.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
         if not is_base_url(url):
-            example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
-            refuse(f"expected {example}; got url={shown(url)}")
+            refuse(f"expected the address of a stub, such as http://127.0.0.1:8080/v1; got url={shown(url)}")
         parts = urlsplit(url)
-        match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # it takes any path
+        match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # the pattern matches any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
         self._fields = {"Content-Type": "application/json"} | ({TOKEN_HEADER: check_token(token)} if token else {})
-        self._opener = OpenerDirector()  # which asks no proxy, and follows no redirection
+        self._opener = OpenerDirector()  # without handlers for proxies and redirects
         self._opener.add_handler(HTTPHandler())
         self._opener.add_handler(HTTPSHandler())
 
     def url_of(self, world: str | None) -> str:
-        """Return the address of the door of a world; None for the world at the root."""
+        """Return the address of the door of a world. None means the world at the root."""
         mount = "" if world is None else f"/w/{quote(world, safe='')}"
         return f"{self.root}{mount}{DOOR_PATH}/"
 
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        """Let a world do a verb, and return the result."""
+        """Run a verb in a world, and return the result."""
         given = dict(arguments)
         path = re.sub(r"\{(\w+)\}", lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
@@ -73,45 +72,45 @@ class RemoteDoor:
         if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
-                f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}: is the door closed, or on a port of its own?"
+                f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}. Is the door closed, or does it have another port?"
             )
         return json.loads(body) if body else None
 
     def _exchange(self, request: Request) -> tuple[int, str, bytes]:
         try:
-            with self._opener.open(request, timeout=_PATIENCE) as response:
+            with self._opener.open(request, timeout=_TIMEOUT) as response:
                 return response.status, response.headers.get_content_type(), response.read()
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             refuse(
-                f"expected a stub of petstore-mock at {self.root}; {type(reason).__name__}: {reason}: start it with "
-                "'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, SSL_CERT_FILE names "
-                "the file of its authority"
+                f"expected a stub of petstore-mock at {self.root}; got {type(reason).__name__}: {reason}. Start it "
+                "with 'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, set "
+                "SSL_CERT_FILE to the file that serve --tls-ca-out wrote"
             )
 
 
 def _in_path(name: str, value: object) -> str:
-    return str(value) if name == "api_key" else _encoded(value).decode()  # "7" is no identifier
+    return str(value) if name == "api_key" else _encoded(value).decode()  # the door must refuse the text "7" as an id
 
 
 def _encoded(value: object) -> bytes:
-    """Return a value as JSON. What JSON can't carry is refused here alone."""
+    """Return a value as JSON, or refuse one that JSON can't carry."""
     try:
         return json.dumps(value, default=_carried, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected what JSON can carry to a stub in another process; {type(error).__name__}: {error}")
+        refuse(f"expected a value that JSON can carry to another process; {error}")
 
 
 def _carried(value: object) -> object:
-    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
+    """Return the JSON form of a mapping, an iterable of animals, a moment or a fault."""
     if is_object(value):
         return dict(value)
     if isinstance(value, Fault):
         data = value.to_data()
-        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria have no status
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria refuse a bare status
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return list(cast("Any", value))
-    message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
+    message = f"got {shown(value)}. Instead of a function as when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

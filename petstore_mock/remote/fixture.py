@@ -1,4 +1,4 @@
-"""The session's fake of a pytest run over a stub elsewhere: each test has a world by address there."""
+"""The fake of a pytest session that uses a stub in another process."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 class Elsewhere:
-    """Steers a stub elsewhere for the plugin, as its ``Home`` steers a fake in this process.
+    """Steers a stub in another process for the plugin, as ``Home`` steers a fake in this process.
 
-    Each test has an address of its own, so that a leak tells its owner. With a fixed key there is one address for all,
-    made anew for each test, since clients of session scope hold on to it.
+    Each test has its own address, so a leak shows the test that owns it. With a fixed key all tests share one address,
+    because clients of session scope keep it. The world at that address is then replaced for each test.
     """
 
-    died = ""  # the listener is not ours
+    died = ""  # another process owns the listener
 
     def __init__(self, url: str, options: Mapping[str, Any], token: str | None) -> None:
         self._door = door = RemoteDoor(url, token)
         if door.name is not None:
-            refuse(f"expected the root of a stub, where each test makes its own world; got that of {door.name!r}")
+            refuse(f"expected the root of a stub, not a world; got the address of world {door.name!r}")
         self._options = options
-        self._prefix = f"pytest-{secrets.token_hex(6)}"  # another worker of xdist has another one
+        self._prefix = f"pytest-{secrets.token_hex(6)}"  # differs between workers of pytest-xdist
         self._owners: dict[str, str] = {}  # the test of each world
         self._name = f"{self._prefix}-1"
         self.petstore = self.world = RemotePetStore(door, self._name, options)
-        self.petstore.adds_notes = False  # the report has the journal
+        self.petstore.adds_notes = False  # the report of the plugin shows the journal
 
     @property
     def url(self) -> str:
@@ -50,15 +50,15 @@ class Elsewhere:
         return [self.world, *self.world.inner]
 
     def begin(self, owner: str, at_end: Callable[[Any], object], start: Mapping[str, Any]) -> None:
-        """Begin the world of a test, or anew for another example of it."""
+        """Make the world of a test, or replace it for the next example of the test."""
         options = {**self._options, **{name: value for name, value in start.items() if value is not None}}
         options["behaviour"] = as_behaviour(options.get("behaviour")).replace(options.pop("gaps", {}))
         options["seed"] = self._options.get("seed")
         name = self._name
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
-        self.world._begin(name, options)  # noqa: SLF001  # of this room
-        if start.get("seed") is not None:  # on top of the session's, and a reset returns to all of them
+        self.world._begin(name, options)  # noqa: SLF001  # private to this package
+        if start.get("seed") is not None:  # a reset must restore them with the session's animals
             self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
         former, self._name = self._name, name
@@ -79,14 +79,14 @@ class Elsewhere:
         self._door.send(worlds.report_problems, self._name, {})
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
-        """Return how many leaks the stub knows, and those of this session behind the first ``count``."""
+        """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
         new: list[dict[str, Any]] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         own = [leak for leak in new if leak["world"] in self._owners]
         return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
 
     def state(self) -> dict[str, object]:
-        """Return what a fixture may have set up, to compare it with a later state."""
+        """Return the state that fixtures may set up. The plugin compares it with a later state."""
         world = self.petstore
         return {
             "animals": world.pets,
@@ -96,9 +96,9 @@ class Elsewhere:
         }
 
     def stop(self) -> None:
-        """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
+        """Do nothing: the plugin verifies the last test later and needs its world."""
 
     def close(self) -> None:
         no_proxy.unexempt(self.world)
-        with suppress(PetStoreMockError):  # a stub that is gone was reported by the tests
+        with suppress(PetStoreMockError):  # the tests have reported a stub that is gone
             self._end(self._name)

@@ -1,4 +1,4 @@
-"""The journal of a world elsewhere: what is new is fetched before a question, and the door judges assertions."""
+"""The journal of a remote world. The door checks its assertions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.verbs import Verb
 
-_PAGE: Final = 1000  # requests that the door shows at once
-_LONGEST_WAIT: Final = 20.0  # seconds of one request; the door allows 25
+_PAGE: Final = 1000  # requests in one response of the door
+_LONGEST_WAIT: Final = 20.0  # seconds that one request waits; the door allows 25
 
 
 class RemoteJournal(Journal):
-    """A journal that asks the door for what is new before it answers a question, until its world is over."""
+    """A journal that fetches new requests from the door before each query, until its world ends."""
 
     def __init__(self, do: Callable[[Verb, Mapping[str, Any]], Any], keys: Callable[[], tuple[str, ...]]) -> None:
         super().__init__(keys=keys)
         self._do = do
         self._pulling = Lock()
-        self._their_clears = 0  # how often the numbers began anew, as the door counts
+        self._their_clears = 0  # how often the door's journal was cleared
         self.is_over = False
 
     @property
@@ -42,7 +42,7 @@ class RemoteJournal(Journal):
         return self.kept[-1].number if self.kept else 0
 
     def _fetch(self) -> bool:
-        """Fetch a page of requests that are new or were in flight, and say whether there may be more."""
+        """Fetch a page of requests that are new or were in flight. Return whether there may be more."""
         flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
         after = min(flying, default=self.total + 1) - 1
         page = self._do(list_requests, {"after": after, "limit": _PAGE})
@@ -55,7 +55,7 @@ class RemoteJournal(Journal):
             if exchange.number in known:
                 vars(known[exchange.number]).update(vars(exchange))
                 continue
-            if exchange.number > self.total + 1:  # those between are gone
+            if exchange.number > self.total + 1:  # the door dropped the requests between
                 self._exchanges.clear()
                 self.total = exchange.number - 1
             self.add(exchange)
@@ -67,9 +67,9 @@ class RemoteJournal(Journal):
         self._do(expect_requests, {"numbers": numbers, "clears": self._their_clears})
 
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
-        """Let the door judge: it has what this side can't see, such as whole keys."""
-        told = self._do(assert_requests, {**_question(asked), "times": times})
-        return told["passed"], told["message"], self._matching(asked) if told["passed"] else []
+        """Let the door check the criteria: only the door sees unmasked keys."""
+        result = self._do(assert_requests, {**_question(asked), "times": times})
+        return result["passed"], result["message"], self._matching(asked) if result["passed"] else []
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         deadline, is_met = monotonic() + timeout, False
@@ -80,7 +80,7 @@ class RemoteJournal(Journal):
 
 
 def _question(asked: Criteria) -> dict[str, Any]:
-    """Return criteria as the door takes them."""
+    """Return criteria in the JSON form of the door."""
     body = asked.asked.get("body")
     text = {"body": body.decode("utf-8", "backslashreplace")} if isinstance(body, bytes) else {}
     return {"operation": asked.operation, "where": {**asked.asked, **text}}

@@ -1,4 +1,4 @@
-"""``connect()``, and the object that it returns: the methods of ``PetStoreMock`` for a world of a stub elsewhere."""
+"""``connect()`` and ``RemotePetStore``, a world of a stub in another process."""
 
 from __future__ import annotations
 
@@ -37,65 +37,65 @@ _SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session
 
 
 def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
-    """Steer a stub that runs elsewhere, as ``PetStoreMock`` steers a fake in this process.
+    """Return a world of a stub in another process, with the same methods as ``PetStoreMock``.
 
-    ``with connect(url) as petstore:`` makes a world under a made-up name. Leaving the block raises for everything that
-    a test must answer for, and ends the world. If the stub speaks TLS, the variable ``SSL_CERT_FILE`` names the file
-    of its authority, which ``serve --tls-ca-out`` writes.
+    ``with connect(url) as petstore:`` makes a world with a generated name. At the end of the block, the world is
+    verified and ended. If the stub uses TLS, set the environment variable ``SSL_CERT_FILE`` to the file that
+    ``serve --tls-ca-out`` wrote.
 
     Args:
-        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door. An address that names
-            a world steers that world, as ``world`` does.
-        world: a name: steer that world, make it if it is not there, and leave it as it is; ``"default"`` is the world
-            at the root.
-        token: the stub's ``--control-token``, if it asks for one.
+        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door. An address with the
+            name of a world selects that world, as ``world`` does.
+        world: the name of a world to use; ``"default"`` is the world at the root. The world is made if it does not
+            exist. The end of the block neither verifies nor ends it. None makes a new world.
+        token: the stub's ``--control-token``. None is for a stub that requires no token.
 
     Raises:
-        PetStoreMockError: the address or the name can't be right, nothing responds there, the token is wrong, or the
+        PetStoreMockError: the address or the name is invalid, no stub responds there, the token is wrong, or the
             certificate is not trusted.
     """
     door = RemoteDoor(url, token)
     require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
-        refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
+        refuse(f"expected one world; got the address of world {door.name!r} and world={world!r}. Pass one of them")
     name = world or door.name
     return RemotePetStore(door, name, None if name else {})
 
 
 class RemoteHandle(FaultHandle):
-    """A planned fault in a world elsewhere; see :class:`FaultHandle`."""
+    """A planned fault in a world of a stub in another process; see :class:`FaultHandle`."""
 
     def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
         self._do = do
-        self._told = plan
+        self._plan = plan
         super().__init__(fault=coerce(plan["fault"]), **{name: plan[name] for name in state.Rule.__annotations__})
         self.id = plan["id"]
 
     def refresh(self) -> Mapping[str, Any]:
-        """Return the plan as it is now, or as it was when it left the world."""
+        """Return the current plan, or the last known one if the world has dropped it."""
         if not self.over:
             plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
             found = next((plan for plan in plans if plan["id"] == self.id), None)
-            self._told, self.over = found or self._told, found is None
-        return self._told
+            self._plan, self.over = found or self._plan, found is None
+        return self._plan
 
     @property
     def hits(self) -> int:
-        """How often it fired."""
+        """How often the fault fired."""
         return int(self.refresh()["hits"])
 
     @hits.setter
-    def hits(self, _: int) -> None: ...  # pyright: ignore[reportIncompatibleVariableOverride]  # the base begins with 0
+    def hits(self, _: int) -> None: ...  # pyright: ignore[reportIncompatibleVariableOverride]  # the base class sets 0
 
     @property
     def is_unfired(self) -> bool:
         return bool(self.refresh()["why_not"]) and not self.over
 
     def why_not(self) -> str:
-        return str(self._told["why_not"])
+        return str(self._plan["why_not"])
 
     def cancel(self, *, required: bool = False) -> None:
-        """Take the fault away; harmless when it is gone already."""
+        """Cancel the fault. Does nothing if the world has dropped it already."""
         self.refresh()
         if not self.over:
             self.over = True
@@ -103,12 +103,14 @@ class RemoteHandle(FaultHandle):
 
 
 class RemotePetStore(PetStore):
-    """A world of a stub in another process; :func:`connect` makes one. Without a name it is its own, and ends.
+    """A world of a stub in another process. Call :func:`connect` to get one.
+
+    A world without a given name belongs to this object: the end of the ``with`` block verifies it and ends it.
 
     Attributes:
         url: the base address, ending in ``/v1`` (§1).
-        at_end: called before a reset or the end clears the world; internal.
-        inner: the worlds of ``fresh()`` that are not over; internal.
+        at_end: a function that is called before a reset or the end clears the world; internal.
+        inner: the worlds of ``fresh()`` blocks that have not ended; internal.
     """
 
     url: str
@@ -121,7 +123,7 @@ class RemotePetStore(PetStore):
         self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
     def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
-        """Steer the world of a name: make it anew with options; without any, make it if it is not there."""
+        """Use the world ``name``. Replace it with ``options``; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
         given, world = options or {}, None
         if options is None:
@@ -135,21 +137,21 @@ class RemotePetStore(PetStore):
         self._shared = {one: given[one] for one in ("strict", "mutant") if one in given}
         self.url, path = world["url"], urlsplit(self._door.root).path
         if not urlsplit(self.url).path.startswith(f"{path}/"):
-            refuse(f"expected a stub that knows {path}, which a proxy adds; got {self.url}: serve with --public-url")
+            refuse(f"expected a world below {path}, the path of a proxy; got {self.url}. Pass --public-url to serve")
         self._key: str = world["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)
-        no_proxy.exempt(self, self._door.host)  # for the client under test
+        no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
     def secrets(self) -> tuple[str, ...]:
-        """Return its key, which must not show; keys that it issues are known by their shape: internal."""
+        """Return the key that reports must mask; issued keys have a known form. Internal."""
         return (self._key,)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _SAME_PROCESS:
             refuse(
-                f"expected a stub in this process for petstore.{name}; got one elsewhere: give the client "
-                "petstore.url, plan faults.respond(...) with where=, or use a PetStoreMock() of your own"
+                f"expected a fake in this process for petstore.{name}; got a stub in another process. Give the client "
+                "petstore.url, plan faults.respond(...) with where=, or use your own PetStoreMock()"
             )
         message = f"{type(self).__name__!r} object has no attribute {name!r}"
         raise AttributeError(message)
@@ -157,11 +159,11 @@ class RemotePetStore(PetStore):
     # The block
 
     def stop(self) -> None:
-        """End the world if it was made for this object."""
+        """End the world if it belongs to this object."""
         no_proxy.unexempt(self)
         if self._is_own and not self._journal.is_over:
             self.at_end(self)
-            _ = self._journal.kept
+            _ = self._journal.kept  # fetches the last requests before they are gone
             self._journal.is_over = True
             with suppress(NotFoundError):
                 self._do(worlds.end_world, {})
@@ -191,10 +193,10 @@ class RemotePetStore(PetStore):
         return self._door.url_of(self._name)
 
     def close_connections(self) -> None:
-        """Close the idle kept connections that this world used last; at the root, all."""
+        """Close the idle connections that this world used last; at the root, all idle connections."""
         self._do(requests.close_connections, {})
 
-    # How the world is reached
+    # Access to the world
 
     def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         return self._door.send(verb, self._name, arguments)
@@ -211,7 +213,7 @@ class RemotePetStore(PetStore):
         self.at_end(self)
         for handle in self._handles:
             handle.refresh()
-            handle.over = True  # its number may be that of another fault by now
+            handle.over = True  # after the reset, another fault may get this number
         super().reset()
         self._handles = []
 
@@ -242,10 +244,10 @@ class RemotePetStore(PetStore):
 
 
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a world, checked, as the door takes them: this side reads files."""
-    told = {name: value for name, value in checked(options, "world").items() if value is not None}
-    if "at" in told:
-        told["at"] = iso(told["at"])
-    if isinstance(told.get("seed"), (str, PathLike)):
-        told["seed"] = animals_of_file(told["seed"])
-    return told
+    """Return checked options of a world in the JSON form of the door, which reads no files."""
+    sent = {name: value for name, value in checked(options, "world").items() if value is not None}
+    if "at" in sent:
+        sent["at"] = iso(sent["at"])
+    if isinstance(sent.get("seed"), (str, PathLike)):
+        sent["seed"] = animals_of_file(sent["seed"])
+    return sent

@@ -1,15 +1,15 @@
-"""A model-checking machine for clients of the pet store service (the ``hypothesis`` extra).
+"""A machine that finds bugs in clients of the pet store service (the ``hypothesis`` extra).
 
-Hand it a client, whatever its methods are called and return::
+Pass a function that makes your client. Its methods may have any names and return objects of any shape::
 
     from petstore_mock.stateful import check_client
 
     def test_client():
         check_client(lambda petstore: MyClient(petstore.url, petstore.api_key))
 
-It varies everything that the interface leaves open. Responses get lost before and after the commit, other actors change
-animals, keys are revoked, connections close. It shrinks each bug, and reports it as one sentence, a test to paste, and
-the requests and responses.
+The machine varies everything that the interface leaves open. Responses get lost before and after the commit, other
+actors change animals, keys are revoked, connections close. The machine shrinks each bug, and reports it as one
+sentence, a test to paste, and the requests and responses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.petstore import PetStoreMock
 
 __all__ = ["CheckReport", "ClientBugError", "check_client", "environment"]
-__dir__ = __all__.copy  # what editors and consoles complete
+__dir__ = __all__.copy  # editors and consoles complete these names
 
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
@@ -67,60 +67,63 @@ def check_client(
     steps: Collection[Callable[[Any, PetStoreMock], object]] = (),
     arguments: Mapping[str, SearchStrategy[Mapping[str, Any]]] | None = None,
 ) -> CheckReport:
-    """Check a client, and raise when it has a bug.
+    """Return a report of the run, or raise ClientBugError if the client has a bug.
 
     Args:
-        make_client: makes a client that talks to ``petstore.url`` with ``petstore.api_key``; called once or twice an
-            example. Its methods may be ``async def``; a context manager is entered, a client with ``close()`` closed.
-            It may lack methods: the report says which operations were left out.
-        classify: says what an exception of the client means: an HTTP status, ``"transport"``, ``"timeout"`` or
-            ``"protocol"``. It raises for an exception that it does not know. The default knows the usual libraries.
-        read_pet: returns the fields of an animal that the client returned, by the interface's names. The default reads
-            mappings and objects with attributes, also with ``category_id``.
-        methods: the client's own names of ``list_pets``, ``create_pet`` and ``get_pet``, dotted ones too, or functions
-            of the client and the arguments.
-        vary: the gaps that vary; all of them unless given.
-        faults: the faults that requests may meet; ``()`` for none. The machine has its own unless given.
-        patience: seconds after which a client that waits for a response has no timeout.
-        max_examples: how many examples are drawn: 200, or as many as ``max_seconds`` allow.
-        max_seconds: seconds after which no further example begins; shrinking comes after them.
-        settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins, and there is neither
-            a deadline nor a health check.
-        tls: whether the service speaks TLS. Then the client must verify certificates and host names; ``make_client``
-            lets it trust ``petstore.tls``.
-        concurrent: whether threads may share the client, or tasks if it is asynchronous: then two calls are made at
-            once now and then.
-        environment: the environments of the process that the client meets, one example each: ``"ipv6"``, an address
-            with colons; ``"proxies"``, where HTTP_PROXY names a proxy and NO_PROXY excepts the service;
-            ``"time_zone"``, another zone than UTC; ``"locale"``, an installed locale other than English; and
-            ``"netrc"``, where a netrc file has an entry for the host of the service. The last one only if you name it.
-        longest_wait: seconds after which a call ends although ``Retry-After`` tells it to wait for longer. Then the
-            client is told to wait for days, and by a clock that is not its own. Without it, no client is told to wait
-            for more than a second: the interface shows no rate limits.
-        checks: checks of your own (``petstore_mock.checks.check``), beside those of ``petstore_mock.checks``.
-        steps: steps of your own: functions of the client and its mock. The client has the methods of the interface,
-            and each call of them is checked. An AssertionError of a step is a bug.
-        arguments: strategies of the arguments of calls by the interface's names, by operation:
+        make_client: a function that takes the mock and returns a client of ``petstore.url`` with ``petstore.api_key``.
+            The machine calls it once or twice an example. Methods of the client may be ``async def``. The machine
+            enters a context manager, and closes a client that has ``close()``. If the client lacks a method, the report
+            lists its operation as left out.
+        classify: a function that returns the meaning of a client's exception: an HTTP status, ``"transport"``,
+            ``"timeout"`` or ``"protocol"``. It raises an error for an unknown exception. The default knows the usual
+            libraries.
+        read_pet: a function that returns the fields of an animal that the client returned, by the interface's names.
+            The default reads mappings and objects with attributes, also with ``category_id``.
+        methods: the client's own names of ``list_pets``, ``create_pet`` and ``get_pet``, which may have dots, or
+            functions of the client and the arguments.
+        vary: the gaps that vary; all gaps by default.
+        faults: the faults that requests may meet; the machine's own faults by default, ``()`` for none.
+        patience: the seconds after which a call that waits for a response is reported as having no timeout.
+        max_examples: the number of drawn examples. The default is 200, or no limit with ``max_seconds``.
+        max_seconds: the seconds after which no further example begins. Shrinking may take longer. The default is no
+            limit.
+        settings: Hypothesis's settings; those of the current profile by default. ``max_examples`` overrides them, and
+            the machine switches deadlines and health checks off.
+        tls: whether the service speaks TLS. Then the client must verify certificates and host names, and
+            ``make_client`` must make it trust ``petstore.tls``.
+        concurrent: whether threads may share the client, or tasks if it is asynchronous. Then some steps make two calls
+            at once.
+        environment: the environments of the process, one example each. ``"ipv6"`` is an address with colons. In
+            ``"proxies"``, HTTP_PROXY names a proxy and NO_PROXY excludes the service. ``"time_zone"`` is a zone other
+            than UTC. ``"locale"`` is an installed locale other than English. In ``"netrc"``, a netrc file has an entry
+            for the host of the service. The default is all of them except ``"netrc"``.
+        longest_wait: the longest ``Retry-After`` that the client waits for, in seconds. With this argument, some
+            responses tell the client to wait for days, or have a date by another clock. Without it, no response tells
+            the client to wait for more than a second, because the interface shows no rate limits.
+        checks: your own checks (see ``petstore_mock.checks.check``), in addition to those of ``petstore_mock.checks``.
+        steps: your own steps, which are functions of the client and its mock. The client has the methods of the
+            interface, and each of its calls is checked. An AssertionError of a step is a bug.
+        arguments: strategies for the arguments of calls, by operation. Each draws a dict with the interface's names:
             ``{"createPet": st.fixed_dictionaries({"name": st.just("Rex"), "categoryId": st.just(1)})}``.
 
     Returns:
-        A report of examples, responses by operation, gaps, faults, operations that were left out.
+        A report of examples, responses by operation, gaps, faults and left out operations.
 
     Raises:
-        ClientBugError: the client has a bug; the error has one sentence, a test to paste, and the wire.
-        UnknownErrorError: an exception says neither a status nor what went wrong, as ``classify`` reads it.
-        PetStoreMockError: an argument can't be right, or ``make_client`` returns no client.
+        ClientBugError: the client has a bug. The error has one sentence, a test to paste, and the wire.
+        UnknownErrorError: ``classify`` does not know an exception, so the machine can't tell whether it is a bug.
+        PetStoreMockError: an argument has a wrong value, or ``make_client`` returns no client.
     """
     __tracebackhide__ = True
     for function in (make_client, classify or classify_exception, read_pet, *steps):
-        require(callable(function), "functions as make_client, classify, read_pet and steps", function=function)
+        require(callable(function), "functions for make_client=, classify=, read_pet= and steps=", function=function)
     for name, seconds in (("patience", patience), ("max_seconds", max_seconds), ("longest_wait", longest_wait)):
         holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")
-        require(holds, f"{name} to be seconds, more than 0", **{name: seconds})
+        require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
     is_count = max_examples is None or (is_integer(max_examples) and max_examples > 0)
-    require(is_count, "max_examples to be a whole number of at least 1", max_examples=max_examples)
+    require(is_count, "max_examples= as a whole number of at least 1", max_examples=max_examples)
     for one in checks:
-        require(isinstance(one, Check), "checks as petstore_mock.checks.check makes them", check=one)
+        require(isinstance(one, Check), "checks= as a list of checks made by petstore_mock.checks.check", check=one)
     options = Options(
         make_client=make_client,
         classify=classify or classify_exception,
@@ -143,12 +146,12 @@ def check_client(
     with Run(options) as run:
         bug = Search(run).find(machine_settings(settings, max_examples))
         if bug is not None and READ_IT in bug.sentence:
-            raise UnknownErrorError(f"This may be a bug, or an exception that classify= must read: {bug}") from bug
+            raise UnknownErrorError(f"This is a bug, or classify= must read the exception: {bug}") from bug
         if bug is not None:
             raise bug
         return run.report
 
 
 def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:
-    require(not isinstance(given, str), f"{argument} to be a collection of names", **{argument: given})
+    require(not isinstance(given, str), f"{argument}= as a list of names", **{argument: given})
     return [one_of(name, known, kind) for name in dict.fromkeys(given)]

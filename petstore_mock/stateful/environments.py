@@ -1,4 +1,4 @@
-"""Environments of the process that a client may meet: proxies, a netrc file, another time zone, another locale."""
+"""Environments of the process: proxies, a netrc file, another time zone, another locale, an IPv6 address."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from petstore_mock.common.refusing import one_of, refuse
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-# Each with the reason why a client fails in it.
+# The sentence of a report for a bug that needs the environment.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
-    "ipv6": "It happens only at an IPv6 address: it has colons, and brackets around it (RFC 3986 §3.2.2).",
-    "locale": "It happens only in another locale than English: HTTP does not depend on it (RFC 9110 §5.6.7).",
-    "netrc": "It happens only with a netrc entry for the host: with trust_env, libraries send it instead of the key.",
-    "proxies": "It happens only where HTTP_PROXY names a proxy, and NO_PROXY excepts the host of the service.",
-    "time_zone": "It happens only in another time zone than UTC, which dates of HTTP are in (RFC 9110 §5.6.7).",
+    "ipv6": "The bug needs an IPv6 address: it has colons, and a URL puts it in brackets (RFC 3986 §3.2.2).",
+    "locale": "The bug needs a locale other than English: dates of HTTP do not depend on it (RFC 9110 §5.6.7).",
+    "netrc": "The bug needs a netrc entry for the host: with trust_env, libraries send the entry instead of the key.",
+    "proxies": "The bug needs HTTP_PROXY with a proxy, and NO_PROXY with the host of the service.",
+    "time_zone": "The bug needs a time zone other than UTC: dates of HTTP are in UTC (RFC 9110 §5.6.7).",
 }
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
-_ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
+_ANOTHER_ZONE: Final = "IST-5:30"  # POSIX notation: five and a half hours ahead of UTC
 _LOCALES: Final = ("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8", "de-DE")
 _NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port of the discard service
 
 
 @cache
 def is_there(name: str) -> bool:
-    """Whether this machine has what an environment needs: addresses of IPv6, or another locale."""
+    """Whether this computer offers an environment: it may lack IPv6 addresses or another locale."""
     with suppress(OSError):
         if name == "ipv6":
             with socket.socket(socket.AF_INET6) as probe:
@@ -46,7 +46,7 @@ def is_there(name: str) -> bool:
 
 @cache
 def _other_locale() -> str:
-    """Return the name of an installed locale with other names of days and a decimal comma; "" for none."""
+    """Return the name of an installed locale with other names of days and a decimal comma, or an empty text."""
     before = locale.setlocale(locale.LC_ALL)
     try:
         for name in _LOCALES:
@@ -60,15 +60,16 @@ def _other_locale() -> str:
 
 @contextmanager
 def environment(name: str) -> Generator[None]:
-    """Put the process into an environment within a block.
+    """Change the environment of the process within a ``with`` block.
 
     Args:
-        name: ``"proxies"``, where HTTP_PROXY names a proxy that is out of order; ``"netrc"``, where NETRC names a file
-            with an entry for 127.0.0.1; ``"locale"``, an installed locale other than English; ``"time_zone"``, another
-            zone than UTC, where the system has zones; ``"ipv6"``, for which a mock with ``host="::1"`` is enough.
+        name: the environment. In ``"proxies"``, HTTP_PROXY names a proxy that does not work. In ``"netrc"``, NETRC
+            names a file with an entry for 127.0.0.1. ``"locale"`` is an installed locale other than English.
+            ``"time_zone"`` is a zone other than UTC, if the system has zones. ``"ipv6"`` changes nothing: use a mock
+            with ``host="::1"``.
 
     Raises:
-        PetStoreMockError: there is no such environment, or no such locale.
+        PetStoreMockError: there is no such environment, or no other locale is installed.
     """
     with ExitStack() as stack:
         if one_of(name, ENVIRONMENTS, "environment") == "proxies":
@@ -81,11 +82,13 @@ def environment(name: str) -> Generator[None]:
             path.chmod(0o600)
             stack.enter_context(patch.dict(os.environ, NETRC=str(path)))
         elif name == "locale":
-            found = _other_locale() or refuse("expected an installed locale other than English; got none")
+            found = _other_locale() or refuse(
+                "expected an installed locale other than English; got none: install one, such as de_DE.UTF-8"
+            )
             stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
             locale.setlocale(locale.LC_ALL, found)
         elif name == "time_zone" and hasattr(time, "tzset"):
-            stack.callback(time.tzset)  # after TZ is what it was
+            stack.callback(time.tzset)  # runs after TZ is restored
             stack.enter_context(patch.dict(os.environ, TZ=_ANOTHER_ZONE))
             time.tzset()
         yield

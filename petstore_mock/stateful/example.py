@@ -1,4 +1,4 @@
-"""One example: a scenario, played line by line as its pasted test does it, in worlds of its own."""
+"""One example: a scenario, played in worlds of its own, with the same lines as its pasted test."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
-_MOST_PETS: Final = 120  # from which on no other actor adds many
-_FRAMES: Final = 8  # of a traceback that are shown; libraries have some of their own around a lock
+_MOST_PETS: Final = 120  # above this number of animals, other actors add no further ones by seed_many
+_FRAMES: Final = 8  # of a traceback; libraries have some of their own around a lock
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
-_KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
+_KNOWN_STANDSTILL: Final = 2.0  # seconds, after the client stood still once
 _DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
 class World:
-    """A client and the mock that it talks to, by their names in the pasted test."""
+    """A mock, and the names of the mock and its client in the pasted test."""
 
     def __init__(self, client: str, name: str, petstore: PetStoreMock) -> None:
         self.client, self.name, self.petstore = client, name, petstore
@@ -48,7 +48,7 @@ class World:
         return list(self._known)
 
     def chosen(self, value: Any) -> Any:  # noqa: ANN401  # an argument is any value
-        """Return the id that a pick stands for, one that was never there if there is none; or another value."""
+        """Return the id for a pick, or the value itself; without a matching animal, an unknown id."""
         if not isinstance(value, Pick):
             return value
         known = self.ids()
@@ -65,25 +65,25 @@ class Example:
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self.run, self.scenario = run, scenario
-        # The process can't be observed beside other examples.
+        # While other examples run, facts about the process can't be attributed to this one.
         self._checks = [one for one in run.checks if alone or "process" not in one.needs]
-        self.lines: list[str] = []  # of the pasted test: the steps so far
+        self.lines: list[str] = []  # the steps so far, as lines of the pasted test
         self.taken = 0
         self.found: Found | None = None
         self.worlds: dict[str, World] = {}
-        self._names: dict[str, Any] = {"faults": faults}  # that the lines use
+        self._names: dict[str, Any] = {"faults": faults}  # the names in the lines
         self._clients: list[WatchedClient] = []
         self._stack = ExitStack()
-        self.raised = ""  # where in the client, if the finding does not say it
+        self.raised = ""  # the client's lines, if the sentence alone does not explain the bug
 
     @property
     def waited(self) -> bool:
-        """Whether a call had to be ended."""
+        """Whether the machine had to give up on a call."""
         outcome = None if self.found is None else self.found.outcome
         return outcome is not None and outcome.ended is not None
 
     def play(self) -> Self:
-        """Take the steps, and keep what a check finds; errors of the mock and of ``make_client`` pass through."""
+        """Play the steps and keep the first failed check; raise errors of the mock and of ``make_client``."""
         scenario, run = self.scenario, self.run
         run.report.begin_example(scenario.behaviour)
         with self._stack:
@@ -107,15 +107,15 @@ class Example:
 
     def _end(self) -> None:
         for client in self._clients:
-            with suppress(Found):  # the first counts
+            with suppress(Found):  # the first failed check counts
                 client.close()
             self.run.report.calls += client.calls
         for world in self.worlds.values():
-            world.petstore.cancel_faults()  # none of them need have fired
+            world.petstore.cancel_faults()  # no fault is required to fire
             self.run.report.count(world.petstore.journal)
 
     def _begin(self, client: str, name: str) -> None:
-        """Begin a world, and make a client of it."""
+        """Begin a world, and make a client for it."""
         run, scenario, options = self.run, self.scenario, self.run.options
         mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         key = run.new_key() if scenario.odd_key else None
@@ -128,10 +128,10 @@ class Example:
         except (Found, PetStoreMockError):
             raise
         except Exception as error:
-            if scenario.environment is None:  # it could be made before
+            if scenario.environment is None:  # an error of the test, not of the client in an environment
                 raise
             outcome = Outcome(error=error)
-            sentence = f"make_client {outcome} (§1: the service has an address like any other)."
+            sentence = f"make_client {outcome} (the base address may be any valid URL)."
             raise Found(sentence, outcome) from None
         watched.limits = run.limits
         for one in self._clients:
@@ -144,10 +144,12 @@ class Example:
     # Steps
 
     def _do(self, line: str, action: Callable[[], object] | None = None) -> None:
-        """Take a line of the pasted test; ``action`` does the same with values that have no source."""
+        """Run a line of the pasted test, or ``action`` if the values of the line may have no Python source."""
         self.lines.append(line)
         if action is None:
-            exec(line, self._names)  # noqa: S102  # a call, made of values of the scenario; nobody else writes it
+            # The example runs the very text that the pasted test shows, so the two can't differ. The text consists of
+            # values of the scenario, which ``literal`` and ``repr`` quote.
+            exec(line, self._names)  # noqa: S102
         else:
             action()
 
@@ -192,17 +194,17 @@ class Example:
 
     def _own(self, name: str, client: WatchedClient) -> None:
         world = self._world
-        client.quiet = False  # a step of the test's own sees errors of its calls
+        client.quiet = False  # your step gets the errors of its calls
         try:
             action = partial(self.run.options.steps[name], client, world.petstore)
             self._do(f"{name}({world.client}, {world.name})", action)
         except (Found, PetStoreMockError):
             raise
-        except Exception as error:  # noqa: BLE001  # a test's own code raises anything
-            if error is not client.raised:  # an error of a call is allowed: the checks have seen it
+        except Exception as error:  # noqa: BLE001  # your step may raise anything
+            if error is not client.raised:  # the checks have allowed an error of a call
                 outcome = Outcome(error=error)
                 words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
-                raise Found(f"{name} {words} (§1: a step of the test's own says so).", outcome) from None
+                raise Found(f"{name} {words} (a step of your test).", outcome) from None
         finally:
             client.quiet = True
 
@@ -212,7 +214,7 @@ class Example:
         if row is not None:
             ids = {one.name: world.chosen(Pick()) for one in row.parameters if one.where == "path"}
             code = code.replace("{own}", row.path.format(**ids))
-        for name in ("petstore", "elsewhere"):  # where a redirection leads
+        for name in ("petstore", "elsewhere"):  # the targets of redirections
             code = code.replace(f"'{{{name}}}", f"{world.name if name == 'petstore' else name}.url + '")
         given = [f"{name}={value!r}" for name, usual in _DEFAULTS.items() if (value := getattr(step, name)) != usual]
         self._do(f"{world.name}.inject({', '.join([code, *given])})")
@@ -229,7 +231,7 @@ class Example:
         self._do(f"{world.name}.{kind}({', '.join(written)})")
 
     def _stack_of(self, outcome: Outcome | None) -> str:
-        """Return the client's lines behind an exception that says nothing, or behind a call that stands still."""
+        """Return the client's lines that raised an unknown exception, or in which a call waits."""
         if outcome is not None and outcome.ended is not None:
             lost = next((client.player.ident for client in self._clients if client.player.is_lost), 0)
             frame = sys._current_frames().get(lost)  # noqa: SLF001  # public by its documentation

@@ -1,4 +1,4 @@
-"""The error for a bug: a sentence, a test to paste, the requests and responses."""
+"""The report of a bug: a sentence, a test to paste, and the requests and responses."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ if TYPE_CHECKING:
     from petstore_mock.strategies.scenarios import Scenario
 
 _INDENT: Final = "    "
-_REQUESTS: Final = 15  # that are shown
-_WIDTH: Final = 100  # of a line of the test, where it can be broken
+_REQUESTS: Final = 15  # the number of the latest requests in the report
+_WIDTH: Final = 100  # of a line of the test, if the line can be broken
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
-_ODD_KEY_MATTERS: Final = "It happens only with a key of all characters that RFC 6750 §2.1 allows."
+_ODD_KEY_MATTERS: Final = "The bug needs a key with all kinds of characters that RFC 6750 §2.1 allows."
 NOT_ALWAYS: Final = (
-    "It did not come again in a new run: the client keeps something in its class or module, or the machine was too "
-    "busy for its timeouts."
+    "The bug did not show again in a new run: the client keeps state in its class or module, or the computer was too "
+    "busy for the client's timeouts."
 )
-NOT_EACH_TIME: Final = (
-    "It may not come again each time, since the system decides too which call goes on first: run the test a few times."
-)
+NOT_EACH_TIME: Final = "The bug depends on how the system schedules threads: run the test a few times."
 
 
 class ClientBugError(AssertionError):
-    """A client did what the interface does not allow, or relied on what it does not say.
+    """Raised for a client that breaks the interface, or assumes something that the interface leaves open.
 
     Attributes:
-        sentence: what it did, and the section that says otherwise.
-        test: the steps as the source of a test that fails.
+        sentence: the client's mistake, and the section that it breaks.
+        test: the source of a test that fails.
         wire: the requests and responses.
-        waited: whether a call had to be ended.
-        raised: where in the client an exception came from that says nothing, or where it waits for ever.
-        scenario: what happened, as a value that the machine can play again.
+        waited: whether the machine had to give up on a call.
+        raised: the client's lines that raised an unknown exception, or in which a call waits; else empty.
+        scenario: the steps as a value that the machine can play again.
     """
 
-    __module__ = "petstore_mock.stateful"  # where people find it
+    __module__ = "petstore_mock.stateful"  # the public module
 
     def __init__(self, sentence: str, test: str, wire: str, raised: str, scenario: Scenario, *, waited: bool) -> None:
         where = f"\n\nIn the client:\n\n{raised}" if raised else ""
@@ -54,13 +52,13 @@ class ClientBugError(AssertionError):
         self.scenario, self.waited = scenario, waited
 
     def with_words(self, words: str) -> ClientBugError:
-        """Return the same with a further sentence."""
+        """Return the error with a further sentence."""
         sentence = f"{self.sentence}\n{words}"
         return ClientBugError(sentence, self.test, self.wire, self.raised, self.scenario, waited=self.waited)
 
 
 def explain(example: Example) -> ClientBugError | None:
-    """Return the error that tells what a check found in an example; None if it found nothing."""
+    """Return the error for the failed check of an example, or None if no check failed."""
     if example.found is None:
         return None
     scenario = replace(example.scenario, steps=example.scenario.steps[: example.taken])
@@ -73,7 +71,7 @@ def explain(example: Example) -> ClientBugError | None:
 
 
 def _reasons(scenario: Scenario) -> list[str]:
-    """Return what the bug depends on: shrinking could not take it away."""
+    """Return the conditions that the bug needs, as sentences. Shrinking could not remove them."""
     reasons: list[str] = []
     differences = scenario.behaviour.differences()
     if differences:
@@ -82,8 +80,7 @@ def _reasons(scenario: Scenario) -> list[str]:
         what = "; ".join(f"§{gap.section}: {gap.sentence.rstrip('.')}" for gap in gaps)
         lessons = "; nor ".join(gap.lesson for gap in gaps)
         reasons.append(
-            f"It happens only with {listed}: the client assumes what the interface leaves open ({what}). "
-            f"A client must not assume {lessons}."
+            f"The bug needs {listed}. The interface leaves this open ({what}), so a client must not assume {lessons}."
         )
     reasons += [_ODD_KEY_MATTERS] * scenario.odd_key
     return [*reasons, *([] if scenario.environment is None else [ENVIRONMENTS[scenario.environment]])]
@@ -93,7 +90,7 @@ def _reasons(scenario: Scenario) -> list[str]:
 
 
 def _source(example: Example) -> str:
-    """Return a test that does the same with watched clients."""
+    """Return the source of a test that plays the example with watched clients."""
     scenario, options, lines, worlds = example.scenario, example.run.options, example.lines, example.worlds
     tls, host = options.tls or None, IPV6_HOST if scenario.environment == "ipv6" else None
     behaviour = scenario.behaviour if scenario.behaviour.differences() else None
@@ -105,7 +102,7 @@ def _source(example: Example) -> str:
     opened += [f"petstore.fresh({_keywords(behaviour=behaviour)}) as other"] if "other" in worlds else []
     given = _given(example, is_led=is_led)
     clients = [f"checks.watched(make_client, {name}, {given}) as {world.client}" for name, world in worlds.items()]
-    # None of the faults need fire.
+    # A fault that has not fired fails a test, unless the test cancels it.
     ends = [f"{name}.cancel_faults()" for name in worlds if any(line.startswith(f"{name}.inject(") for line in lines)]
     body = [*lines, *(end for end in ends if lines[-1:] != [end])]
     test = [
@@ -158,4 +155,4 @@ def _import(name: str, value: object) -> str:
     own, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", "") or ""
     if own.isidentifier() and module and module != "__main__":
         return f"from {module} import {own}{'' if own == name else f' as {name}'}"
-    return f"# {name} is what was given to check_client."
+    return f"# {name} is the argument that your test passed to check_client."

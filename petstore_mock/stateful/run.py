@@ -1,4 +1,4 @@
-"""What the examples of one run share: its options, the listeners, the report, and what is known of the client."""
+"""The state that the examples of one run share: options, listeners, the report, and facts about the client."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.exchange import Exchange
 
-_BY_ITSELF: Final = 0.3  # seconds within which a thread that sends by itself is likely to do so
+_BY_ITSELF: Final = 0.3  # seconds within which a background thread of the client is likely to send a request
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The arguments of ``check_client``, checked."""
+    """The checked arguments of ``check_client``."""
 
     make_client: Callable[[Any], Any]
     classify: Callable[[BaseException], Kind]
@@ -46,25 +46,24 @@ class Options:
     concurrent: bool
     environments: Sequence[str]
     longest_wait: float | None
-    checks: Sequence[Check]  # of the test's own
+    checks: Sequence[Check]
     steps: Mapping[str, Callable[[Any, Any], object]]
     arguments: Mapping[str, SearchStrategy[Any]]
 
 
 @dataclass
 class CheckReport:
-    """What a run of the machine has shown to a client, so that "no bug found" means something.
+    """The coverage of a run: how often the client met each response, gap and fault.
 
     Attributes:
-        examples: how many examples there were, the failing one included and shrinking left out.
-        calls: how many calls the client made in them.
-        seconds: how long they took.
-        waited: how many of these went by with the faults that take real time, all of them side by side.
-        answers: how often requests of an operation were responded to with a status, or how the response was lost
-            (``"reset"``).
-        gaps: in how many examples a gap differed from its default, by gap and alternative.
-        faults: how often a fault of a kind met a request.
-        left_out: the operations that the client has no method for.
+        examples: the number of examples, with the failing one and without shrinking.
+        calls: the number of calls in these examples.
+        seconds: the duration of the run, in seconds.
+        waited: the part of ``seconds`` for the faults that take real time. They are played side by side.
+        answers: the number of responses, by operation and status, or by how the response was lost (``"reset"``).
+        gaps: the number of examples in which a gap differed from its default, by gap and alternative.
+        faults: the number of requests that met a fault, by kind.
+        left_out: the operations for which the client has no method.
     """
 
     examples: int = 0
@@ -92,7 +91,7 @@ class CheckReport:
 
     @property
     def never_shown(self) -> dict[str, list[str]]:
-        """The alternatives of gaps that no example had, by gap."""
+        """The alternatives that no example used, by gap."""
         shown = {name: {gap.default, *self.gaps.get(name, ())} for name, gap in GAPS.items()}
         missing = {name: gap.alternatives.keys() - shown[name] for name, gap in GAPS.items()}
         return {name: sorted(alternatives) for name, alternatives in missing.items() if alternatives}
@@ -106,7 +105,7 @@ class CheckReport:
             "gaps": ", ".join(shown) or "none differed",
             "gaps never shown": ", ".join(never),
             "faults": _counted(self.faults) or "none",
-            "left out, because the client has no method for them": ", ".join(self.left_out),
+            "left out, because the client has no method": ", ".join(self.left_out),
         }
         text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
         text += [f"{title}: {line}" for title, line in lines.items() if line]
@@ -132,7 +131,7 @@ class Run(ExitStack):
         self._mocks: dict[str, PetStoreMock] = {}
 
     def mock(self, name: str = "petstore") -> PetStoreMock:
-        """Return the service (at an IPv6 address for ``ipv6``), or another service, ``elsewhere``."""
+        """Return the mock of the service, ``petstore`` or ``ipv6``, or of another service, ``elsewhere``."""
         if name not in self._mocks:
             host = IPV6_HOST if name == "ipv6" else "127.0.0.1"
             mock = PetStoreMock(host=host, tls=self.options.tls and name != "ipv6")
@@ -141,12 +140,12 @@ class Run(ExitStack):
         return self._mocks[name]
 
     def new_key(self) -> str:
-        """Return a key with characters of every kind that RFC 6750 §2.1 allows."""
+        """Return a new key with all kinds of characters that RFC 6750 §2.1 allows."""
         self._keys += 1
         return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
 
     def meet(self, operations: Mapping[str, Sequence[str]], petstore: PetStoreMock) -> None:
-        """Look at the first client: which methods it has, and whether a thread of it sends requests by itself."""
+        """Note the methods of the first client, and whether a background thread of it sends requests."""
         self.operations = operations
         self.report.left_out = [name for name in OPERATIONS if name not in operations]
         made = len(petstore.journal)

@@ -1,4 +1,4 @@
-"""The search: directed scenarios first, then the drawn ones; what fails is made simpler."""
+"""The search: directed scenarios, then drawn ones, then simpler forms of the scenario that failed."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.run import Options
     from petstore_mock.strategies.scenarios import Block, Step
 
-# Longer than any call may take, for clients that say how long that is.
+# Waits that are longer than any longest_wait=.
 _LONG: Final = (
     kinds.rate_limited(86_400),
     kinds.respond(503, headers={"Retry-After": "1000000000"}),
     kinds.rate_limited("2999-12-31"),
-    kinds.rate_limited(10**12),  # more than a clock can hold
+    kinds.rate_limited(10**12),  # beyond the last date of most clocks
 )
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
 _FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
-_ROUNDS: Final = 4  # of calls, so that a key of the gap key_rotation is retired within them
+_ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 _SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
-_LIMITED: Final = 7  # calls, so that the fifth request is refused
+_LIMITED: Final = 7  # calls: more than the rate limit allows
 
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
-_TIMES: Final = 3  # that two calls at once must fail while they are made simpler, ...
-_AGAIN: Final = 8  # ... and at the end
+_TIMES: Final = 3  # plays in which two calls at once must fail each time, to accept a simpler scenario
+_AGAIN: Final = 8  # the same for the final scenario
 
 
 class _TimeIsOver(SkipTest):
-    """Ends a search: Hypothesis lets it pass at once."""
+    """Ends a search, because Hypothesis raises SkipTest on at once."""
 
 
 class Search:
-    """Looks for a bug of one client."""
+    """The search for a bug of one client."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._chosen = run, run.options
         self._began = monotonic()
         self._deadline: float | None = None  # of shrinking
         self._failing: dict[str, ClientBugError] = {}
-        self._times = 1  # that two calls at once must fail
+        self._times = 1  # plays in which two calls at once must fail each time
 
     def find(self, settings: Settings) -> ClientBugError | None:
-        """Return the bug that the client shows, or None."""
+        """Return the client's bug, or None."""
         report = self._run.report
         try:
             return self._first([Scenario(odd_key=False)]) or self._directed() or self._drawn(settings)
@@ -75,7 +75,7 @@ class Search:
             report.seconds = round(monotonic() - self._began, 3)
 
     def _bug(self, scenario: Scenario) -> ClientBugError | None:
-        """Play a scenario; one with two calls at once must fail each time once it is known to fail."""
+        """Play a scenario and return its bug. Two calls at once must fail in each of several plays."""
         bug = None
         for _ in range(self._times if _has_races(scenario) else 1):
             bug = explain(Example(self._run, scenario).play())
@@ -108,13 +108,13 @@ class Search:
         trusting = self._bug(Scenario(steps=(blocks.plain[0],)))
         if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
             refuse(
-                "expected make_client to make a client that trusts the mock, by petstore.tls.client_context() or "
-                f"petstore.tls.ca_path; got {trusting.sentence}"
+                f"expected a client that trusts the mock; got {trusting.sentence}: use "
+                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
             )
         return self._first(_flawed(blocks))
 
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
-        """Play the scenarios that take real time side by side; what fails counts once it fails alone."""
+        """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
         began = monotonic()
         examples = [Example(self._run, scenario, alone=False) for scenario in waits if not self._is_over()]
         players = [Player() for _ in examples]
@@ -139,29 +139,29 @@ class Search:
             concurrent=chosen.concurrent,
             steps=tuple(chosen.steps),
         )
-        # The database keeps what failed by the client.
+        # The database keeps failing scenarios by client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
             find(drawn, self._fails, settings=settings, database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
     def _fails(self, scenario: Scenario) -> bool:
-        """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
+        """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         name = repr(scenario)
         if self._is_over() if self._deadline is None else monotonic() > self._deadline:
-            raise _TimeIsOver("max_seconds, or shrinking, which Hypothesis would go on with for minutes")
+            raise _TimeIsOver("the run or its shrinking is out of time")
         bug = None if name in self._failing else self._bug(scenario)
         if bug is not None:
             self._failing[name] = bug
         if self._failing and self._deadline is None:
             self._deadline, self._times = monotonic() + _LONGEST_SHRINKING, _TIMES
-            self._run.report = CheckReport()  # shrinking does not count
+            self._run.report = CheckReport()  # the report does not count shrinking
         return name in self._failing
 
     # Afterwards
 
     def _reduced(self, bug: ClientBugError) -> ClientBugError:
-        """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
+        """Return the bug of the simplest scenario that still fails."""
         deadline, tried, found = monotonic() + _LONGEST_REDUCING, [bug.scenario], bug
         self._run.report, self._times = CheckReport(), _TIMES
         left = _simpler(bug.scenario)
@@ -174,12 +174,12 @@ class Search:
         return self._repeated(found)
 
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
-        """Play the scenario for a service that the client has not met; say so if the bug does not come again."""
+        """Play the scenario in a new run, and add a sentence if the bug does not show again."""
         scenario = bug.scenario
         if _has_races(scenario) and not bug.waited:
             always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
             return bug if always else bug.with_words(NOT_EACH_TIME)
-        twice = (Act("seed"), *scenario.steps, Act("switch"), *scenario.steps)  # for what a class remembers
+        twice = (Act("seed"), *scenario.steps, Act("switch"), *scenario.steps)  # for state in the client's class
         return self._anew(scenario) or self._anew(replace(scenario, steps=twice)) or bug.with_words(NOT_ALWAYS)
 
     def _anew(self, scenario: Scenario) -> ClientBugError | None:
@@ -196,14 +196,14 @@ def _flat(blocks: Iterable[Block]) -> list[Step]:
 
 
 def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with each argument, each animal, and each thing that happens behind the client's back."""
+    """Yield the scenarios with each sample argument, and with each act of another actor."""
     values: list[Block] = [(ask,) for ask in blocks.plain] if options.arguments else [*blocks.values()]
     for kind in (values, *blocks.others()):
         yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 
 def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield a scenario for each fault that takes real time, operation and commit point; and for the rate limit."""
+    """Yield a scenario for each slow fault, operation and commit point, and for each alternative of the rate limit."""
     is_long = options.longest_wait is not None
     own = (*SLOW_FAULTS, *(_LONG if is_long else ()))
     chosen = own if options.faults is None else [fault for fault in options.faults if not is_quick(fault)]
@@ -217,7 +217,7 @@ def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 
 def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield scenarios for each environment, each quick fault, each alternative of a gap, and each two calls at once."""
+    """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
     is_own = options.faults is None
     quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
     asks = [step for step in _flat(blocks.values()) if isinstance(step, Ask)]
@@ -230,14 +230,14 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             met = blocks.meetings(_NO_WAITS) if dated else ()
             yield Scenario(Behaviour().replace(limit), (*steps, *numbers, *_flat(met)), environment=name)
     lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # the client is closed without a connection
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # at the close, the connection is lost
     yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
-    # A client that looks for a lost animal may not find it.
+    # After a lost response, a client may look for the animal, and not find it with some alternatives.
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
             yield Scenario(Behaviour().replace({name: alternative}), steps)
-    # The first call is held before each of its lines in turn.
+    # One step for each line of the first call.
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
         yield Scenario(steps=(*two_pets(), *blocks.plain, *(Together(first, second, *held) for held in places)))
@@ -274,7 +274,7 @@ def _simpler(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def machine_settings(given_settings: Settings | None, max_examples: int) -> Settings:
-    """Return Hypothesis's settings as the machine needs them: no deadline, no health check."""
+    """Return Hypothesis's settings without a deadline and health checks."""
     chosen = given_settings or Settings()
     every: Any = list(HealthCheck)
     return Settings(
@@ -282,6 +282,6 @@ def machine_settings(given_settings: Settings | None, max_examples: int) -> Sett
         deadline=None,
         suppress_health_check=every,
         report_multiple_bugs=False,
-        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # it explains our lines
+        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # it would explain the machine's lines
         max_examples=max_examples,
     )

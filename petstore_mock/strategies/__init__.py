@@ -1,7 +1,7 @@
 """Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
 
-They follow the table of the interface and ``schemas/*.json``: a bound that changes there changes what is drawn. A wrong
-argument is reported when a value is drawn.
+They follow the table of the interface and ``schemas/*.json``: a bound that changes there changes the drawn values. A
+strategy reports a wrong argument when Hypothesis draws the first value.
 """
 
 from __future__ import annotations
@@ -34,4 +34,4 @@ from petstore_mock.strategies.scenarios import Scenario, scenarios
 __all__ = ["InvalidListQuery", "InvalidNewPet", "PlannedFault", "Scenario", "behaviours", "category_ids", "fault_plans"]
 __all__ += ["faults", "invalid_list_queries", "invalid_new_pets", "list_queries", "names", "new_pets", "pet_statuses"]
 __all__ += ["pets", "scenarios"]
-__dir__ = __all__.copy  # what editors and consoles complete
+__dir__ = __all__.copy  # editors and consoles complete these names

@@ -1,4 +1,4 @@
-"""Animals and queries, valid and invalid, by the table and the schemas."""
+"""Strategies for animals and queries, valid and invalid, from the table and the schemas."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NO_INTEGERS: Final = ("", " 5", "5 ", "+5", "1_0", "1.0", "1e1", "0x5", "05", "
 
 
 def names() -> SearchStrategy[str]:
-    """Draw names of animals: any text that the schema allows, awkward ones often (§2)."""
+    """Draw names of animals: any text that the schema allows, often an awkward one (§2)."""
     return values(schemas.properties("NewPet")["name"])
 
 
 def category_ids() -> SearchStrategy[int]:
-    """Draw identifiers of categories: int64, its bounds and both sides of 2**53 often (§2)."""
+    """Draw identifiers of categories: int64, often its bounds and the neighbours of 2**53 (§2)."""
     return values(schemas.properties("NewPet")["categoryId"])
 
 
@@ -57,11 +57,11 @@ def list_queries() -> SearchStrategy[dict[str, Any]]:
 
 
 class InvalidNewPet(NamedTuple):
-    """A body that createPet refuses.
+    """A body that createPet rejects.
 
     Attributes:
         body: a JSON value.
-        rule: the keyword of the schema that it breaks, as in ``Violation.rule``.
+        rule: the keyword of the schema that the body breaks, as in ``Violation.rule``.
     """
 
     body: Any
@@ -69,7 +69,7 @@ class InvalidNewPet(NamedTuple):
 
 
 def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
-    """Draw JSON values that the strict service refuses as a body of createPet for exactly one rule (§7)."""
+    """Draw JSON values that break exactly one rule for bodies of createPet (§7)."""
     schema = schemas.schema("NewPet")
     wrong = {name: wrong_values(part) for name, part in schema["properties"].items()}
     required = st.sampled_from(schema["required"])
@@ -79,11 +79,11 @@ def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
 
 
 class InvalidListQuery(NamedTuple):
-    """A query of listPets that the strict service refuses.
+    """A query of listPets that the service rejects under the default behaviour.
 
     Attributes:
-        query: parameter names with their texts; a list of texts is a repeated parameter.
-        rule: the rule that it breaks, as in ``Violation.rule``.
+        query: the texts of the parameters by name; a list of texts is a repeated parameter.
+        rule: the rule that the query breaks, as in ``Violation.rule``.
     """
 
     query: dict[str, str | list[str]]
@@ -91,9 +91,10 @@ class InvalidListQuery(NamedTuple):
 
 
 def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
-    """Draw queries that listPets refuses under the default behaviour, for exactly one rule (§7 leaves it open).
+    """Draw queries of listPets that break exactly one rule under the default behaviour.
 
-    Encode them with ``urlencode(query, doseq=True)``, or pass them as ``params=``.
+    §7 leaves open how the service responds to such queries. Encode a query with ``urlencode(query, doseq=True)``, or
+    pass it as ``params=``.
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
     parts, texts = schemas.parameters(_LISTS), st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)
@@ -114,7 +115,7 @@ def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
 def _breaking(
     kind: Callable[[Any, str], Any], drawn: SearchStrategy[Any], violations: Callable[[Any], Sequence[Violation]]
 ) -> SearchStrategy[Any]:
-    """Draw what breaks exactly one rule, and name the rule."""
+    """Draw values that break exactly one rule, with the rule."""
     broken = drawn.filter(lambda value: len(violations(value)) == 1)
     return broken.map(lambda value: kind(value, violations(value)[0].rule))
 

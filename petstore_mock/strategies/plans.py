@@ -1,4 +1,4 @@
-"""Behaviours, faults, and plans of faults."""
+"""Strategies for behaviours, faults, and plans of faults."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ QUICK_FAULTS: Final = (
     *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
     *(kinds.respond(403), kinds.rate_limited(0), kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_json()),
     *(kinds.malformed_chunk(), kinds.wrong_content_type(), kinds.rate_limited(None)),
-    kinds.rate_limited("2020-01-01"),  # in the past: there is nothing to wait for
+    kinds.rate_limited("2020-01-01"),  # in the past: the wait is over
     kinds.respond(429, headers={"Retry-After": "-1"}),
     kinds.respond(503, headers={"Retry-After": "soon"}),
     *(kinds.respond(502, json={"error": "Bad gateway"}), kinds.respond(502, json=["Bad gateway"])),
     kinds.respond(502, body="<p>Passerelle défectueuse</p>".encode("latin-1")),
     kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # the realm is optional (RFC 6750 §3)
-    # Successes of a proxy, a login page or a queue, and of a service that breaks the interface.
+    # Successes from a proxy, a login page or a queue, and from a service that breaks the interface.
     *(kinds.respond(200, body=""), kinds.respond(204), kinds.respond(202, json={"queued": True})),
     kinds.respond(200, body="<html><body>Please log in</body></html>"),
     kinds.respond(200, body="null", headers=_AS_JSON),
@@ -55,16 +55,16 @@ _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
-    """Draw behaviours that differ from the default in some gaps; they shrink to the default.
+    """Draw behaviours that differ from the default in some gaps. They shrink to the default.
 
     Args:
-        vary: the gaps that may differ. Without it, all but the events (``rate_limit``, ``key_rotation``,
-            ``visibility``) and those that refuse valid animals (``name_rule``, ``category_rule``).
+        vary: the gaps that may differ. The default is all gaps except the events (``rate_limit``, ``key_rotation``,
+            ``visibility``) and the rules that reject valid animals (``name_rule``, ``category_rule``).
 
     Raises:
-        PetStoreMockError: there is no such gap; suggests the nearest.
+        PetStoreMockError: there is no such gap. The message suggests the nearest name.
     """
-    return st.deferred(lambda: _behaviours(vary))  # a mistake must not fail the import of a test module
+    return st.deferred(lambda: _behaviours(vary))  # a wrong argument must not fail the import of a test module
 
 
 def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
@@ -73,18 +73,19 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     others = [(name, other) for name in chosen for other in [*GAPS[name].alternatives][1:]]
     if not others:
         return st.just(Behaviour())
-    # Mapped, since a unique list of sampled_from draws from the rest, where each draw changes what the others mean.
+    # An index is drawn, because a unique list of sampled_from() draws from the remaining items. Then removing one item
+    # would change all later ones, and shrinking would fail.
     change = st.integers(0, len(others) - 1).map(others.__getitem__)
     changes = st.lists(change, unique_by=lambda pair: pair[0], max_size=len(chosen))
     return changes.map(lambda drawn: Behaviour().replace(**dict[str, Any](drawn)))
 
 
 def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrategy[Fault]:
-    """Draw faults that each operation may meet, for ``petstore.inject()``.
+    """Draw faults that every operation may meet, for ``petstore.inject()``.
 
     Args:
-        allow_wire: whether to draw those of the connection too, which need a socket.
-        allow_waits: whether to draw those that take real time too: a delay, a hang, a positive ``Retry-After``.
+        allow_wire: whether to draw faults of the connection, which need a socket.
+        allow_waits: whether to draw faults that take real time: a delay, a hang, a positive ``Retry-After``.
     """
     drawn = [one for one in (*QUICK_FAULTS, *SLOW_FAULTS) if len(operations_of(one)) == len(OPERATIONS)]
     wire = [] if allow_wire else [one for one in drawn if one.row.needs_socket]
@@ -92,20 +93,20 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
 
 
 def is_quick(fault: Fault) -> bool:
-    """Whether a fault takes no real time, of a client that waits when it is told to included."""
+    """Whether a fault takes no real time, even for a client that honours ``Retry-After``."""
     return not (fault.takes_time or fault.tells_to_wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFault:
-    """A fault and when it meets a request: the arguments of ``petstore.inject()``.
+    """A fault and its plan: the arguments of ``petstore.inject()``.
 
     Attributes:
         fault: the fault.
-        on: the operation that it meets.
-        times: how often it fires.
-        after: how many matching requests pass first.
-        at: before or after the commit.
+        on: the operation whose requests meet the fault; None for all.
+        times: how often the fault fires; None for always.
+        after: the number of matching requests that pass first.
+        at: ``"before_commit"`` or ``"after_commit"``.
     """
 
     fault: Fault
@@ -115,7 +116,10 @@ class PlannedFault:
     at: Any = "before_commit"
 
     def inject(self, petstore: PetStore) -> FaultHandle:
-        """Plan it in the current world of ``petstore``. At home it need not fire; elsewhere, cancel it in time."""
+        """Plan the fault in the current world of ``petstore``, and return its handle.
+
+        The fault is not required to fire. For a mock in another process, call ``cancel_faults()`` before the test ends.
+        """
         handle = petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
         if isinstance(handle, FaultHandle):
             handle.required = False
@@ -123,10 +127,13 @@ class PlannedFault:
 
 
 def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
-    """Return how faults may meet operations: at each commit point; not where the status is of others (§7)."""
+    """Return the plans of faults for operations, one for each commit point.
+
+    A fault whose status belongs to other operations (§7) is left out.
+    """
     found: list[PlannedFault] = []
     for fault, row in product(faults, rows):
-        # A readable response must be true: before the commit it would tell of an animal that is not kept.
+        # Before the commit, a readable response would show an animal that the service does not keep.
         only_after = any(part.row.readable and not part.row.only_slows for part in fault.parts)
         points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
         if row.name in operations_of(fault):
@@ -136,7 +143,7 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    """Draw how faults may meet operations: which, when and how often."""
+    """Draw plans of faults for operations."""
     return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
 
 
@@ -146,6 +153,6 @@ def _often(one: PlannedFault, times_and_after: tuple[int, int]) -> PlannedFault:
 
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:
-    """Draw plans of up to five faults that take no real time, each to be planned by ``fault.inject(petstore)``."""
+    """Draw plans of up to five faults that take no real time. Call ``fault.inject(petstore)`` for each."""
     quick = filter(is_quick, QUICK_FAULTS)
     return st.lists(planned_faults(quick, OPERATIONS.values()), max_size=5).map(tuple)

@@ -1,7 +1,7 @@
-"""Scenarios: what a client does and meets, as values that are whole before anything runs, and how they are drawn.
+"""Scenarios and their strategy. A scenario is a complete list of steps before the first one runs.
 
-A scenario is JSON too. It is drawn as a list of blocks, such as "another actor removes an animal, and the client looks
-for it". Simple blocks and values come first everywhere, so that Hypothesis shrinks towards them.
+A scenario can be written as JSON. The strategy draws a list of blocks, such as "another actor removes an animal, and
+the client reads it". Simple blocks and values come first everywhere, so that Hypothesis shrinks towards them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
     Block = tuple["Step", ...]
 
-# Two that begin at odd and even places: one has a character across any boundary of blocks.
+# Two texts of two-byte characters begin at an even and at an odd place. In one of them, a character crosses any block.
 _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
 _MANY: Final = (3, 25, 101)
-PLACES: Final = 60  # lines of the client's own before which a call is held
-# Where redirections lead: another service, the same, a path of it, no place. "{own}" stands for the path of the call.
+PLACES: Final = 60  # lines of the client's own code before which a call may stop
+# The targets of redirections: another service, the same, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
 
 
 @dataclass(frozen=True)
 class Pick:
-    """The id of an animal that is chosen when the scenario runs: one that is there or was removed, 0 the newest."""
+    """The id of a known or a removed animal, which the running scenario chooses. The index 0 is the newest animal."""
 
     which: Literal["known", "vanished"] = "known"
     index: int = 0
@@ -51,7 +51,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Ask:
-    """A call of the client. Its arguments have the interface's names; an id may be a :class:`Pick`."""
+    """A call of the client. The arguments have the interface's names. An id may be a :class:`Pick`."""
 
     operation: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -59,10 +59,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Act:
-    """Something that another actor or the service does: a method of the mock with its arguments, by name.
+    """An act of another actor or of the service: a method of the mock with its arguments, by name.
 
-    ``pet`` is a :class:`Pick`. There are three more kinds: ``spoil``, the caller changes the latest result; ``switch``,
-    the scenario goes on with the other of two clients, which has a world and a key of its own; ``own``, a step of
+    The argument ``pet`` is a :class:`Pick`. There are three more kinds. ``spoil``: the caller changes the latest
+    result. ``switch``: the scenario continues with a second client, which has its own world and key. ``own``: a step of
     ``check_client(steps=[...])``, by its name.
     """
 
@@ -72,7 +72,7 @@ class Act:
 
 @dataclass(frozen=True)
 class Together:
-    """Two calls at once: each is held before a line of the client's own code, the second perhaps nowhere."""
+    """Two calls at once. The first stops before the line ``hold`` of the client, the second before ``then``, if any."""
 
     first: Ask
     second: Ask
@@ -86,13 +86,13 @@ _KINDS: Final[Mapping[str, Any]] = {one.__name__.lower(): one for one in (Ask, A
 
 @dataclass(frozen=True)
 class Scenario:
-    """What happens in one example.
+    """The steps and the surroundings of one example.
 
     Attributes:
-        behaviour: what the service does where the interface shows nothing.
-        steps: what happens, in order.
-        environment: what is particular about the process: ``ipv6``, ``locale``, ``netrc``, ``proxies``, ``time_zone``.
-        odd_key: whether the keys have characters of every kind that RFC 6750 allows.
+        behaviour: the behaviour of the service in the gaps of the interface.
+        steps: the steps in order.
+        environment: ``ipv6``, ``locale``, ``netrc``, ``proxies`` or ``time_zone``; None for no change.
+        odd_key: whether the keys have all kinds of characters that RFC 6750 §2.1 allows.
     """
 
     behaviour: Behaviour = field(default_factory=Behaviour)
@@ -101,12 +101,12 @@ class Scenario:
     odd_key: bool = True
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as a JSON value."""
+        """Return the scenario as a JSON value."""
         return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Scenario:
-        """Return the scenario of a JSON value; the reverse of :meth:`to_data`."""
+        """Return the scenario for a JSON value of :meth:`to_data`."""
         steps = tuple(_value(step) for step in data["steps"])
         given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
         return Scenario(**given)
@@ -130,18 +130,18 @@ def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
     return _KINDS[kind](**given[kind]) if kind in _KINDS else given
 
 
-# How they are drawn
+# Drawing
 
 
 @cache
-def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # it is frozen
-    """Return the plainest call of an operation."""
+def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # a default of a frozen class is safe
+    """Return the simplest call of an operation."""
     given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
     return Ask(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
 
 
 def met(fault: PlannedFault) -> tuple[PlannedFault, Ask]:
-    """Return the block in which the plainest call meets a fault."""
+    """Return the block in which the simplest call meets a fault."""
     return fault, plain_ask(OPERATIONS[fault.on])
 
 
@@ -149,7 +149,7 @@ class Blocks:
     """The blocks of scenarios for one client.
 
     Args:
-        operations: the operations that the client has, each with the arguments that its method takes; None for all.
+        operations: the arguments that the client's methods take, by operation; None for all operations.
     """
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
@@ -158,7 +158,7 @@ class Blocks:
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
         self.plain = [plain_ask(row) for row in self.rows]
         looking = [row for row in self.rows if not row.commits]
-        self.looks = [plain_ask(row) for row in looking]  # the calls that may show an animal
+        self.looks = [plain_ask(row) for row in looking]  # the calls that return existing animals
         gone = [plain_ask(row, Pick("vanished")) for row in looking]
         self.removal: Block = (Act("remove", {"pet": Pick()}), *gone)
 
@@ -173,7 +173,7 @@ class Blocks:
         return [(ask,) for ask in (*self.plain, *odd)]
 
     def others(self) -> list[list[Block]]:
-        """Return the blocks in which something happens behind the client's back, by kind."""
+        """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
         days = [row.removed_at + timedelta(days=1) for row in self.rows if row.removed_at is not None]
         text = next(name for name, part in _settable().items() if part.get("type") == "string")
@@ -197,17 +197,17 @@ class Blocks:
         return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
-        """Return the blocks in which a call is redirected, also in circles."""
+        """Return the blocks in which a call is redirected, also in a circle."""
         led = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
         found: list[Block] = []
         for (status, place, times), row in product([*led, (307, "{petstore}{own}", _ROUNDS)], self.rows):
             fault = kinds.respond(status, headers={"Location": place} if place else {})
-            # Without the last step, it would lead another call astray.
+            # The last step cancels the rest of the fault, which would redirect the next call too.
             found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
         return found
 
     def pairs(self) -> list[tuple[Ask, Ask]]:
-        """Return pairs of calls that can be told apart."""
+        """Return pairs of calls with different requests and responses."""
         return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
 
     def asks(self, row: Operation) -> SearchStrategy[Ask]:
@@ -226,12 +226,12 @@ def _asks(row: Operation, arguments: SearchStrategy[Any]) -> SearchStrategy[Ask]
 
 
 def _settable() -> dict[str, Any]:
-    """Return the schemas of the fields that an animal is added with."""
+    """Return the schemas of the fields that a request can set."""
     return {name: part for name, part in properties("Pet").items() if not FIELDS[name].assigned}
 
 
 def _sample_pets() -> list[dict[str, Any]]:
-    """Return animals that another actor adds, by fields; the id stands only in odd ones."""
+    """Return the fields of animals that another actor adds. Only odd ids are set."""
     plain = {name: samples(part)[0] for name, part in _settable().items() if name in schema("Pet")["required"]}
     found = [plain]
     for name, part in properties("Pet").items():
@@ -241,7 +241,7 @@ def _sample_pets() -> list[dict[str, Any]]:
 
 
 def _sample_changes() -> list[dict[str, Any]]:
-    """Return changes of another actor: each of one field; None takes the field away."""
+    """Return changes of one field by another actor. None removes the field."""
     found: list[dict[str, Any]] = []
     for name, part in _settable().items():
         found += [{name: value} for value in samples(part)[1:3]]
@@ -250,7 +250,7 @@ def _sample_changes() -> list[dict[str, Any]]:
 
 
 def two_pets() -> list[Act]:
-    """Return the acts that add two animals that can be told apart."""
+    """Return the acts that add two different animals."""
     return [Act("seed", {name: _nth(part, which) for name, part in _settable().items()}) for which in (0, 1)]
 
 
@@ -276,21 +276,21 @@ def scenarios(
     concurrent: bool = False,
     steps: Collection[str] = (),
 ) -> SearchStrategy[Scenario]:
-    """Draw scenarios that take no real time; they shrink to one plain call.
+    """Draw scenarios that take no real time. They shrink to one simple call.
 
     Args:
-        operations: the operations that the client has, each with the arguments that its method takes; None for all.
-        vary: the gaps that may differ from the default; all but ``rate_limit`` unless given.
-        faults: the faults that requests may meet; ``()`` for none.
-        arguments: strategies of the arguments of calls, by operation: ``{"createPet": strategy}``.
-        concurrent: whether two calls may be under way at once.
-        steps: names of steps of the test's own.
+        operations: the arguments that the client's methods take, by operation; all operations by default.
+        vary: the gaps that may differ from the default; all gaps except ``rate_limit`` by default.
+        faults: the faults that requests may meet; the machine's own by default, ``()`` for none.
+        arguments: strategies for the arguments of calls, by operation: ``{"createPet": strategy}``.
+        concurrent: whether to draw two calls at once.
+        steps: the names of your own steps.
     """
     found, given = Blocks(operations), arguments or {}
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
     asks = [_asks(row, given[row.name]) if row.name in given else found.asks(row) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
-    drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the first is the simplest: nothing is left to draw
+    drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the simplest strategy is the first
     drawn += [st.tuples(st.one_of(*asks))] * 6
     drawn += [st.sampled_from(kind) for kind in found.others() if kind]
     drawn += [st.sampled_from(found.redirections())] if faults is None else []

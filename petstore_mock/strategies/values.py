@@ -1,4 +1,4 @@
-"""Values that a JSON Schema allows, plain ones first, edges and awkward ones among them; and values that break it."""
+"""Strategies for values that a JSON Schema allows, simple ones first, and for values that break the schema."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
-# Beside small ones, the ends of signs, of 32 and 64 bits, and of the integers that a float holds exactly.
+# Small integers, the bounds of 32 and 64 bits, and the bounds of the integers that a float holds exactly.
 _INTEGERS: Final = (
     *(1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1),
     *(2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
 )
-# After plain ones: emptiness, quotes and escapes, separators, marks, several directions, emoji, texts that look like
-# syntax or mean something to HTML, URLs, templates, and code that guesses types.
+# Simple texts first. Then empty texts, quotes, escapes, separators, marks, right-to-left text, emoji, and texts with a
+# meaning in HTML, URLs, templates, or code that guesses types.
 _TEXTS: Final = (
     *("Rex", "Tom", "", " ", "é\U0001f415", '\u2028\r\n\0"\\', "שלום", "&amp;", "%41", "%s", "{0}", "\\u0041"),
     *("null", "1.0", "2026-01-01", "e\u0308", "'", "\t", "\x7f", "\u0085", "\ufeff", "\ufffd", "\uffff", "مرحبا"),
@@ -36,11 +36,11 @@ _AWKWARD: Final = (
 CHARACTERS: Final = st.sampled_from(_AWKWARD) | st.characters(codec="utf-8")  # without lone surrogates
 _LENGTHS: Final = (1, 1, 2, 20, 300)
 _OF_EACH_TYPE: Final[st.SearchStrategy[Any]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
-_HANDLED: Final = {"type", "title", "description", "default", "minimum", "maximum"}  # keywords that need no judge
+_HANDLED: Final = {"type", "title", "description", "default", "minimum", "maximum"}  # keywords that need no filter
 
 
 def samples(schema: Schema) -> list[Any]:
-    """Return values that a schema allows, the plainest first."""
+    """Return values that a schema allows, the simplest first."""
     if "enum" in schema:
         return list(schema["enum"])
     if schema.get("type") == "array":
@@ -92,8 +92,8 @@ def json_values() -> SearchStrategy[Any]:
 
 
 def wrong_values(schema: Schema) -> SearchStrategy[Any]:
-    """Draw values of which most break a keyword of a schema."""
-    drawn = [_OF_EACH_TYPE, json_values()]  # a type is rare among all values
+    """Draw values that mostly break a keyword of a schema."""
+    drawn = [_OF_EACH_TYPE, json_values()]  # json_values() alone rarely draws a given type
     if "minimum" in schema:
         drawn.append(st.integers(max_value=schema["minimum"] - 1))
     if "maximum" in schema:

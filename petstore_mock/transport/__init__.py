@@ -1,1 +1,1 @@
-"""The ways in: adapters between bytes, environs and the core."""
+"""Adapters that carry requests to the core: sockets, WSGI, ASGI and ``httpserver``."""

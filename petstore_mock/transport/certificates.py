@@ -1,4 +1,4 @@
-"""Certificates of this process's own authority, sound and flawed (trustme). Imported where TLS is asked for."""
+"""Makes valid and flawed certificates of this process's own authority (trustme). Imported only for TLS."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ try:
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 except ImportError as error:
     raise PetStoreMockError(
-        'expected trustme to be installed, which makes certificates: pip install "petstore-mock[tls]"; '
-        "serve takes your own with --tls-cert and --tls-key"
+        'expected trustme, which makes certificates, to be installed: pip install "petstore-mock[tls]", '
+        "or pass your own certificate to serve with --tls-cert and --tls-key"
     ) from error
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _NAME: Final = "petstore-mock"
 
 @cache
 def authority() -> tuple[trustme.CA, str]:
-    """Return the authority of this process, and the PEM file of its certificate. Its key never leaves the memory."""
+    """Return the authority of this process, and the PEM file of its certificate. No file has its key."""
     made = trustme.CA(organization_name=_NAME)
     directory = tempfile.mkdtemp(prefix="petstore-mock-")
     path = f"{directory}/ca.pem"
@@ -49,10 +49,7 @@ def authority() -> tuple[trustme.CA, str]:
 
 @cache
 def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
-    """Return a context with a certificate for ``hosts`` and loopback, sound except for its ``flaw``.
-
-    With it comes the SHA-256 of the certificate's public key, in base64 (RFC 7469 §2.4).
-    """
+    """Return a server context for ``hosts`` and loopback, and the SHA-256 of its public key (RFC 7469 §2.4)."""
     ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else authority()[0]
     before, after = _LONG_AGO if flaw == "expired" else (None, None)
     own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
@@ -62,7 +59,8 @@ def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
     except ValueError as error:
         refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
     context = server_context()
-    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""  # so that clients can name what is wrong
+    # With the root in the chain, clients report that they do not trust it.
+    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""
     with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
         context.load_cert_chain(path)
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()

@@ -1,4 +1,4 @@
-"""One client's connection: reads requests, has them answered in order, and ends cleanly."""
+"""One client's connection: reads requests, sends the responses in order, and closes cleanly."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
     from petstore_mock.http.handler import Handler
 
-# Seconds: for a whole head, for more of a body, for an idle client, and for a client to close after we have.
-_HEAD_LIMIT: Final = 10.0
-_BODY_LIMIT: Final = 10.0
-_IDLE_LIMIT: Final = 75.0
-_LINGER_LIMIT: Final = 2.0
-_READ_SIZE: Final = 64 * 1024  # bytes at once
-_INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
-_KNOWN: Final = 4096  # requests that are remembered ...
-_KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
-_KEPT_WIRE: Final = 16 * 1024  # bytes of a response that is kept as one write
+# Timeouts in seconds: for a whole head, the next piece of a body, an idle client, and the client's close after ours.
+_HEAD_TIMEOUT: Final = 10.0
+_BODY_TIMEOUT: Final = 10.0
+_IDLE_TIMEOUT: Final = 75.0
+_LINGER_TIMEOUT: Final = 2.0
+_READ_SIZE: Final = 64 * 1024  # bytes of one read
+_INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held or the client does not read
+_KNOWN: Final = 4096  # requests in the cache
+_KNOWN_SIZE: Final = 2048  # bytes of the longest request in the cache
+_KEPT_WIRE: Final = 16 * 1024  # bytes of the longest response whose wire form is cached
 
 
 @dataclass
 class Shared:
-    """What the connections of one server have in common. ``known`` has the whole requests that came before."""
+    """State that the connections of one server share. ``known`` caches complete requests by their bytes."""
 
     handler: Handler
     over_tls: bool
@@ -44,10 +44,9 @@ class Shared:
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection, on which HTTP is spoken; a ``refusal`` is for all that the client sends.
+    """One client's HTTP connection; a ``refusal`` is the reason to refuse every request.
 
-    At any time it waits for a request or the rest of one, or its response is held (``_held``), or it is over, and
-    further input is dropped (``_draining``).
+    The connection reads a request, or holds a response (``_held``), or ends and drops further input (``_draining``).
     """
 
     transport: Any  # asyncio.Transport, or uvloop's
@@ -61,27 +60,28 @@ class Connection(asyncio.Protocol):
         self._handle = shared.handler.handle
         self._known = shared.known if not refusal else dict[bytes, tuple[Head, bytes]]()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
-        self._incoming: ApiRequest | None = None  # whose body is still to come
+        self._incoming: ApiRequest | None = None  # a request with an incomplete body
         self._held: Waiting | BlockingCall | None = None
         self._draining = self._eof = self._paused = False
-        self._last = False  # the connection ends with the next response
+        self._last = False  # the next response closes the connection
         self._exchange = 0
         self._waited = 0.0  # seconds without progress
-        self._unsent: int = 0  # bytes that the client had not taken at the last sweep
-        self._started = 0.0  # when the present request began
-        self._generation: object = None  # when the incomplete head began
+        self._unsent: int = 0  # bytes in the write buffer at the last sweep
+        self._started = 0.0  # when the current request began
+        self._generation: object = None  # the handler's generation when the incomplete head began
 
     # asyncio calls these
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
         self.send: Callable[[bytes | memoryview], None] = self.transport.write
-        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
+        # asyncio's buffer of 256 KiB for each read costs more than the rest of a request.
+        if hasattr(transport, "max_size"):
             self.transport.max_size = _READ_SIZE
         self._shared.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        whole = b""  # the data, if it may be exactly one request
+        whole = b""  # the data, if it can be exactly one request
         if not self._reader.buffer and self._incoming is None and self._is_ready():
             self._started, self._waited = perf_counter(), 0.0
             if known := self._known.get(data):
@@ -102,7 +102,7 @@ class Connection(asyncio.Protocol):
             return not self._shared.over_tls  # TLS has no half-closed connections
         elif (self._reader.in_head or self._incoming) and not self._draining:
             part = "body" if self._incoming else "head"
-            self._refuse("malformed_request", f"the connection ended before the {part} did")
+            self._refuse("malformed_request", f"the connection ended before the {part} was complete")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -110,7 +110,8 @@ class Connection(asyncio.Protocol):
         self._draining = True
         if self._held is not None:
             self._held.gone()
-        if isinstance(exc, SSLError) and not self._exchange:  # under TLS 1.3 a client refuses a certificate only now
+        # TLS 1.3 clients reject a certificate after the handshake.
+        if isinstance(exc, SSLError) and not self._exchange:
             self._shared.handler.handshake_failed(words_of(exc))
 
     def pause_writing(self) -> None:
@@ -118,7 +119,8 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.writable.set()
-        self.loop.call_soon(self._serve)  # a turn later, because asyncio calls this from inside its own write
+        # The next turn serves, because asyncio calls this method from inside its own write.
+        self.loop.call_soon(self._serve)
 
     # Reading
 
@@ -126,7 +128,7 @@ class Connection(asyncio.Protocol):
         return self._held is None and self.writable.is_set() and not (self._draining or self.transport.is_closing())
 
     def _serve(self, whole: bytes = b"") -> None:
-        """Serve the requests that have come whole, in order; remember ``whole`` if it is exactly one of them."""
+        """Serve the complete requests in order; cache ``whole`` if it is exactly one request."""
         try:
             while self._reader.buffer and self._is_ready():
                 taken = self._take()
@@ -134,7 +136,7 @@ class Connection(asyncio.Protocol):
                     break
                 head, request = taken
                 if whole and head.plain and not (self._reader.buffer or self._last):
-                    if len(self._known) >= _KNOWN:  # cheaper than to drop the oldest of thousands each time
+                    if len(self._known) >= _KNOWN:  # cheaper than dropping the oldest entry each time
                         self._known.clear()
                     self._known[whole] = head, request.body
                 whole = b""
@@ -148,7 +150,7 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
-        """Take the next whole request, or one whose body is not worth reading."""
+        """Return the next complete request, or one that is refused before its body is read."""
         reader, handler, begins = self._reader, self._shared.handler, self._incoming is None
         head = reader.head or reader.take_head()
         if head is None:
@@ -161,7 +163,7 @@ class Connection(asyncio.Protocol):
         body = reader.take_body()
         size = max(head.length, reader.size)
         if size > UNASKED_BODY and not self._fits(request, size):
-            request.oversized = self._last = True  # to close the connection drains the body
+            request.oversized = self._last = True  # closing the connection drains the body
         elif body is not None:
             request.body = body
         elif not (begins and head.expects and not reader.buffer):
@@ -188,7 +190,7 @@ class Connection(asyncio.Protocol):
     def _dispatch(self, head: Head, request: ApiRequest) -> None:
         try:
             response = self._handle(request)
-        except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test
+        except Exception as error:  # noqa: BLE001  # a bug in the fake fails the test
             response = self._shared.handler.failed(error, request)
         if isinstance(response, Response):
             self._send(head, response)
@@ -223,7 +225,7 @@ class Connection(asyncio.Protocol):
         self._serve()
 
     def _refuse(self, condition: str, detail: str) -> None:
-        """Respond to bytes that never became a request, then close."""
+        """Refuse bytes that are no valid request, then close."""
         head = self._reader.beginning()
         request = self._incoming or self._request(head, b"")
         self._incoming, self._last = None, True
@@ -232,7 +234,7 @@ class Connection(asyncio.Protocol):
     # Ending
 
     def drain(self) -> None:
-        """Drop the further input, and watch for the end."""
+        """Drop further input until the connection ends."""
         self._draining = True
         self._reader.buffer.clear()
         self._throttle(wanted=False)
@@ -240,8 +242,8 @@ class Connection(asyncio.Protocol):
     def finish(self) -> None:
         """End the connection so that the client reads everything that was sent.
 
-        To close a socket with unread input sends a RST, which takes away bytes that the client has not read yet. So
-        send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
+        Closing a socket with unread input sends a RST, which discards bytes that the client has not read yet. So this
+        sends a FIN, and drops input until the client closes (RFC 9112 §9.6).
         """
         self._held = None
         self.drain()
@@ -251,7 +253,7 @@ class Connection(asyncio.Protocol):
             return
         try:
             self.transport.write_eof()
-        except OSError:  # the client was quicker, with a RST
+        except OSError:  # the client has already sent a RST
             self.transport.abort()
 
     def reset(self) -> None:
@@ -265,35 +267,35 @@ class Connection(asyncio.Protocol):
             (self.transport.pause_reading if wanted else self.transport.resume_reading)()
 
     def shut(self) -> None:
-        """End the connection at once: the server stops."""
+        """Abort the connection, because the server stops."""
         if self._held is not None:
             self._held.shut()
         self.transport.abort()
 
     def close(self, *, busy: bool) -> None:
-        """Close as a service closes a kept connection that is not used: without a word."""
-        self._last |= busy  # after the next response
+        """Close the connection without a response if it is idle; a ``busy`` one after its next response."""
+        self._last |= busy
         if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
             self.transport.close()
 
     def sweep(self, interval: float) -> None:
         """End the connection if the client is too slow.
 
-        Counted are turns of the loop and no clock, since a laptop that sleeps or a starved machine stops the clients
-        as well as us.
+        It counts sweeps instead of reading a clock: a suspended or overloaded machine stops the clients as well as the
+        fake.
         """
         self._waited += interval
         if self._held is not None:
             self._waited = 0.0
         elif self._incoming:
-            self._time_out(_BODY_LIMIT, "no more of the body")
+            self._time_out(_BODY_TIMEOUT, "no further byte of the body arrived")
         elif self._reader.in_head and self._is_ready():
-            self._time_out(_HEAD_LIMIT, "no whole head")
+            self._time_out(_HEAD_TIMEOUT, "no complete head arrived")
         else:
             unsent = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
                 self._unsent, self._waited = unsent, 0.0
-            if self._waited > (_LINGER_LIMIT if self._draining and not unsent else _IDLE_LIMIT):
+            if self._waited > (_LINGER_TIMEOUT if self._draining and not unsent else _IDLE_TIMEOUT):
                 self.transport.abort()
 
     def _time_out(self, limit: float, words: str) -> None:

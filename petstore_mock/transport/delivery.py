@@ -1,4 +1,4 @@
-"""How bytes flow over one connection, and how the responses go out that are not sent whole and at once."""
+"""Sends the responses that do not go out whole and at once: delayed, spoilt by a fault, or made in a thread."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Blocking
     from petstore_mock.transport.reading import Head
 
-    Failed = Callable[[BaseException], Response]  # responds to a bug of the fake
+    Failed = Callable[[BaseException], Response]  # returns the response to a bug in the fake
 
-_TICK: Final = 0.01  # seconds between two pieces of a dribbled body, or more
-# SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
+_TICK: Final = 0.01  # seconds, at least, between two pieces of a dribbled body
+# SO_LINGER with a timeout of 0 makes close() send a RST. Windows has two 16-bit members.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
 
 def reset_on_close(sock: socket.socket) -> None:
-    """Let the end of a socket be a RST: alone, ``abort`` sends a FIN."""
+    """Make the close of a socket send a RST; without this, ``abort`` sends a FIN."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
 
 
 def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: object) -> None:
-    """Let the loop's thread call a function. Every connection has gone with a loop that is closed."""
+    """Call a function in the loop's thread; a closed loop has no connections, so it drops the call."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(call, *arguments)
 
 
 class Line(Protocol):
-    """A connection as a held response sees it."""
+    """The part of a connection that a held response uses."""
 
     loop: asyncio.AbstractEventLoop
-    writable: Event  # cleared while the client does not take what is sent
+    writable: Event  # cleared while the client does not read
 
     def send(self, data: bytes | memoryview, /) -> None: ...
 
-    def respond(self, head: Head, response: Response) -> None: ...  # and go on
+    def respond(self, head: Head, response: Response) -> None: ...  # and serve the next request
 
     def proceed(self) -> None: ...
 
@@ -58,9 +58,9 @@ class Line(Protocol):
 
 
 class Waiting:
-    """A deferred response on its way: timers of the loop, so it costs no thread. It ends exactly once."""
+    """A deferred response. It waits by timers of the loop, so it needs no thread. It ends exactly once."""
 
-    ends_at_eof = True  # a half-closed client can't be told from one that has gone
+    ends_at_eof = True  # a half-closed connection looks like a closed one
 
     def __init__(self, line: Line, head: Head, deferred: Deferred, failed: Failed) -> None:
         self._line = line
@@ -78,11 +78,11 @@ class Waiting:
         call_in_loop(self._line.loop, self.shut)
 
     def gone(self) -> None:
-        """Learn that the client has gone."""
+        """End the exchange, because the client closed the connection."""
         self._end("client gone")
 
     def shut(self) -> None:
-        """End the waiting, and the connection with it."""
+        """Stop waiting, and reset the connection."""
         if not self._ended:
             self._end("reset")
             self._line.reset()
@@ -99,7 +99,7 @@ class Waiting:
         deferred = self._deferred
         try:
             response = deferred.resume()
-        except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test
+        except Exception as error:  # noqa: BLE001  # a bug in the fake fails the test
             response = self._failed(error)
         if isinstance(response, Deferred):
             deferred.pending.discard(self._release)
@@ -112,7 +112,7 @@ class Waiting:
             self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
 
     def _deliver(self, response: Response, kind: str, value: float) -> None:
-        """Do what the fault says."""
+        """Send the response as the fault demands."""
         line, head = self._line, self._head
         framed = partial(frame, response, modern=head.modern, bodiless=head.bodiless)
         match kind:
@@ -138,14 +138,14 @@ class Waiting:
                 self._dribble(memoryview(body), value, line.finish if closes else line.proceed)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
-        """Send what is left of a response, and end the connection."""
+        """Send part of a response, and end the connection."""
         self._sent = bool(sent)
         self._end(outcome)
         self._line.send(sent)
         self._line.finish()
 
     def _dribble(self, body: memoryview, rate: float, then: Callable[[], None]) -> None:
-        """Send the next piece of a body, and come again."""
+        """Send the next piece of a body, and schedule the one after it."""
         size = max(1, int(rate * _TICK))
         if len(body) > size:
             self._timer = self._line.loop.call_later(size / rate, self._dribble, body[size:], rate, then)
@@ -157,9 +157,9 @@ class Waiting:
 
 
 class BlockingCall:
-    """A response that a thread makes, of the control door or of ``httpserver``.
+    """A response of the control door or of ``httpserver``, made in a thread.
 
-    No executor, because its threads hold up the exit of the interpreter.
+    The thread is not an executor's, because the interpreter waits for those at exit.
     """
 
     def __init__(self, line: Line, head: Head, blocking: Blocking, failed: Failed) -> None:
@@ -172,7 +172,7 @@ class BlockingCall:
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
 
     def gone(self) -> None:
-        """Learn that the client has gone."""
+        """Stop sending, because the client closed the connection."""
         self._is_over = True
         self._line.writable.set()
 
@@ -181,12 +181,12 @@ class BlockingCall:
     def _run(self) -> None:
         try:
             response = self._blocking.run()
-        except BaseException as error:  # noqa: BLE001  # its client must not wait for ever
+        except BaseException as error:  # noqa: BLE001  # else the client would wait for ever
             response = self._failed(error)
         if isinstance(response, Response):
             self._post(self._line.respond, self._head, response)
             return
-        # A body that ends with the connection (RFC 9112 §6.3)
+        # The end of the connection ends this body (RFC 9112 §6.3).
         self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (response.head.wire, response.date))
         with closing(cast("Any", response.chunks)):
             for part in response.chunks:

@@ -1,4 +1,4 @@
-"""The fake without a socket: as a WSGI (PEP 3333) and an ASGI application, and as a session of requests."""
+"""The fake without a socket: a WSGI application (PEP 3333), an ASGI application, and a session of requests."""
 
 from __future__ import annotations
 
@@ -33,11 +33,7 @@ _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 f
 
 
 def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Outgoing:
-    """Respond to a request, once its body is read.
-
-    Raises:
-        PetStoreMockError: the fault that the request met needs a socket.
-    """
+    """Return the response to a request, after ``read_body`` has read the body."""
     response: Response | Stream | Deferred | Blocking
     try:
         check_head(len(f"{request.method} {request.target} HTTP/1.1"), request.fields)
@@ -62,15 +58,15 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
 
 
 def _wait(deferred: Deferred) -> Response | Deferred:
-    """Wait in this thread until a response is due, or a reset ends the waiting; return what comes then."""
+    """Wait until a response is due or a reset ends the delay; return the response or a further delay."""
     if deferred.delivery is not None:
         deferred.exchange.complete("client gone", sent=False)
-        refuse(f"the fault {deferred.delivery.kind}() needs a socket: give the client petstore.url")
+        refuse(f"expected a fault that needs no socket; got {deferred.delivery.kind}(): give the client petstore.url")
     released = Event()
     deferred.pending.add(released.set)
     try:
         released.wait(deferred.delay)
-    except BaseException:  # the client's thread gives up
+    except BaseException:  # the client's thread was interrupted
         deferred.exchange.complete("client gone", sent=False)
         raise
     finally:
@@ -116,13 +112,13 @@ def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
     )
 
 
-@lru_cache(maxsize=64)  # a client repeats itself
+@lru_cache(maxsize=64)  # clients send the same fields again and again
 def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
     return Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables)
 
 
 def _target_of(environ: WSGIEnvironment) -> str:
-    """Return the target as the client sent it, if the server tells; else encode what the server decoded."""
+    """Return the raw target if the server passes it; otherwise the decoded path, encoded again."""
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
     if not raw.startswith("/") or environ.get("SCRIPT_NAME"):
         raw = _encoded(environ.get("PATH_INFO", ""))
@@ -141,9 +137,9 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     """Read the body into ``request``, unless it is too long. Raises RequestError."""
     declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
     if declared and not (declared.isascii() and declared.isdigit()):
-        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
-    # PEP 3333 knows no chunked bodies. A server that decodes them says that its input ends by itself; one in memory,
-    # as httpx's transport has it, does not say so.
+        raise RequestError("malformed_request", f"expected digits as Content-Length; got {declared[:40]!r}")
+    # PEP 3333 has no chunked bodies. A server that decodes them sets wsgi.input_terminated. httpx's transport does not,
+    # but its input is in memory and ends anyway.
     in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
@@ -152,7 +148,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
     while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
-        request.body += part  # a stream may give less than is asked for, and takes the memory for all of it
+        request.body += part  # a stream may return fewer bytes, and takes the memory for all of them
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
 
@@ -161,7 +157,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
 
 
 class AsgiApp(Stays):
-    """The fake as an ASGI application (ASGI 3.0), for asyncio: each request is handled in a thread."""
+    """The fake as an ASGI application (ASGI 3.0) for asyncio. A thread handles each request."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -172,12 +168,12 @@ class AsgiApp(Stays):
         receive: Callable[[], Awaitable[Message]],
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
-        """Respond to one request, or follow the life of a server.
+        """Respond to one request, or confirm the start and the end of the server.
 
         Raises:
-            PetStoreMockError: the fault that the request met needs a socket, or the scope is no request.
+            PetStoreMockError: the fault that the request met needs a socket, or the scope is of another type.
         """
-        from asyncio import to_thread  # noqa: PLC0415  # heavy, and few use it
+        from asyncio import to_thread  # noqa: PLC0415  # slow to import, and few use it
 
         if scope["type"] == "lifespan":
             stage = ""
@@ -214,13 +210,13 @@ def _of_scope(scope: Message) -> ApiRequest:
 
 
 def requests_session(handler: Handler) -> requests.Session:
-    """Return a session of requests that calls the fake, whatever host a request names: no socket, no thread.
+    """Return a session of requests that calls the fake in process, for every host and without a socket.
 
     Raises:
         PetStoreMockError: requests is not installed.
     """
     try:
-        import requests  # noqa: PLC0415  # the user's own
+        import requests  # noqa: PLC0415  # an optional package
         from requests.adapters import HTTPAdapter  # noqa: PLC0415
         from urllib3 import HTTPHeaderDict, HTTPResponse  # noqa: PLC0415
     except ImportError:

@@ -1,7 +1,7 @@
-"""``httpserver``: the expectations of pytest-httpserver for paths that the fake has no route for (§4.4).
+"""``httpserver``: the expectations of pytest-httpserver for paths without a route, such as those of §4.4.
 
-Requests never take the base class's own way: there, one request for the fake while an ordered expectation is pending
-would fail the server for good.
+Requests bypass the dispatch of the base class. There, a request for the fake would fail the server permanently while an
+ordered expectation is pending.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from werkzeug import Request, Response
 from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import Stays
 from petstore_mock.http.response import Head
 
 if TYPE_CHECKING:
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.transport.server import Server
 
-_SHOWN: Final = 500  # characters of a matcher, which shows the whole body that it wants
+_SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
 _FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
-_LENGTHS: Final = (b"content-length", b"transfer-encoding")  # the body is decoded
+_LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
 
 
-class Listener(HTTPServer):
-    """The ``HTTPServer`` of pytest-httpserver on top of a server that is not its own."""
+class Listener(Stays, HTTPServer):
+    """The ``HTTPServer`` of pytest-httpserver on top of the fake's server."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(host=server.host, port=server.port)
         self._server = server
-        self._clears = 0  # how often the expectations began anew
+        self._clears = 0  # how often clear() was called
 
     def is_running(self) -> bool:
         return self._server.is_alive
@@ -47,29 +48,29 @@ class Listener(HTTPServer):
         self._server.stop()
 
     def clear(self) -> None:
-        """Forget the expectations, and the problems with them; a handler that is still at work adds no more."""
+        """Drop the expectations and their problems; a handler that still runs adds no more."""
         self._clears += 1
         super().clear()
 
     @property
     def expects(self) -> bool:
-        """Whether there is any expectation; asked for each request."""
+        """Whether there is any expectation."""
         return bool(self.handlers or self.oneshot_handlers or self.ordered_handlers)
 
     def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
-        """Find the expectation of a request, and use it up if it is for one request only; return what responds."""
+        """Return a function that makes the response of the matching expectation; None if no expectation matches."""
         asked = _as_werkzeug(request, self._server)
         asked.get_data()
         clears = self._clears
         try:
             found = self._take(asked)
-        except BaseException as error:  # noqa: BLE001  # a matcher of the test; as in _respond()
+        except BaseException as error:  # noqa: BLE001  # of the test's matcher; as in _respond()
             failure = self._failed(error, clears, "a matcher")
             return lambda: failure
         return None if found is None else lambda: self._respond(found, asked, clears)
 
     def _take(self, asked: Request) -> RequestHandler | None:
-        """Choose as the base class does: the pending ordered one, then those for one request, then the lasting."""
+        """Choose as the base class does: the next ordered one, then one-shot ones, then permanent ones."""
         ordered = self.ordered_handlers
         if ordered and ordered[0].matcher.match(asked):
             found: RequestHandler | None = ordered.pop(0)
@@ -78,17 +79,18 @@ class Listener(HTTPServer):
         else:
             found = self.handlers.match(asked)
             if found is None and any(later.matcher.match(asked) for later in ordered[1:]):
-                self.add_assertion(f"expected first: {ordered[0].matcher!r}; got {asked.method} {asked.full_path}")
+                expected = f"expected a request for {ordered[0].matcher!r} first"
+                self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
             return found
         self._update_waiting_result()
         return found
 
     def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
-        """Call the test's handler, in a thread. Its exceptions are kept for ``check``, and the client gets a 500."""
+        """Call the test's handler, in a thread. If it raises, the client gets a 500 and the test fails."""
         try:
             made: Any = expectation.respond(asked)
             response = made if isinstance(made, Response) else Response(made)
-            response.direct_passthrough = False  # a file becomes a body
+            response.direct_passthrough = False  # reads a file into the body
             body = response.get_data()
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             response.close()
@@ -101,13 +103,13 @@ class Listener(HTTPServer):
 
     def _failed(self, error: BaseException, clears: int, whose: str) -> tuple[Head, bytes]:
         problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
-        if clears == self._clears:  # else it belongs to an earlier test
+        if clears == self._clears:  # else the error belongs to an earlier test
             problems.append(error)
         text = f"{whose} raised {type(error).__name__}: {error}\n"
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()
 
     def problems(self) -> list[str]:
-        """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
+        """Return and clear the failures and the unmet expectations."""
         unmet = {
             "an ordered expectation": self.ordered_handlers,
             "an expectation for one request": self.oneshot_handlers,

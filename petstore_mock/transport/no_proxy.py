@@ -1,4 +1,4 @@
-"""Keeps proxies in the environment away from the fake: its host stands in ``NO_PROXY`` while it listens."""
+"""Adds the fake's host to ``NO_PROXY`` while it listens, so that clients use no proxy for it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Final
 from petstore_mock.common.real import Lock
 
 PROXIES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read the one or the other, most the second first
+_NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read either; most prefer the second
 _lock: Final = Lock()
 _hosts: Final[dict[object, str]] = {}  # by listener
-_written: Final[dict[str, tuple[str | None, str]]] = {}  # by variable: what stood there before, and what we wrote
+# For each variable: the value before, and the value that we wrote.
+_written: Final[dict[str, tuple[str | None, str]]] = {}
 
 
 def exempt(listener: object, host: str) -> None:
-    """Add the host of a listener to the exceptions. Again: if ``patch.dict`` has taken it out meanwhile."""
+    """Add the host of a listener; a repeated call restores a host that ``patch.dict`` removed."""
     with _lock:
         _hosts[listener] = host
         _write()
 
 
 def unexempt(listener: object) -> None:
-    """Take the host of a listener out again, and leave what the program has set meanwhile."""
+    """Remove the host of a listener; keep what the program set meanwhile."""
     with _lock:
         if _hosts.pop(listener, None) is not None:
             _write()
@@ -31,7 +32,7 @@ def unexempt(listener: object) -> None:
 def _write() -> None:
     former = {name: _without_ours(name) for name in _NAMES}
     given = [item for text in former.values() for item in _items(text)]
-    # A lone star exempts all. It also stands for IPv6, which libraries read in forms that exclude each other.
+    # `*` alone exempts every host. IPv6 needs it, because libraries expect different notations of an address.
     everything = set(given) == {"*"} or any(":" in host for host in _hosts.values())
     for name, text in former.items():
         if _hosts:

@@ -1,6 +1,6 @@
-"""Reads requests off the wire: bytes in, whole requests out. No I/O.
+"""Reads requests from bytes, without I/O.
 
-llhttp (httptools) reads field lines and chunks. Each head is read on its own, and bodies are framed by what it says: so
+llhttp (httptools) reads field lines and chunks. This module reads each head separately and frames the body itself. So
 an ``Upgrade`` can't swallow a body, a trailer can't become a header field, and :func:`read_head` is a pure function.
 """
 
@@ -17,7 +17,7 @@ import httptools
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS, Fields
 
-# Apache takes 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB: generous, and yet bounded.
+# Apache accepts 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB. The fake is about as generous.
 LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
@@ -27,23 +27,23 @@ _NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-# Method and target, as far as they go. Whole, for a key that is cut short could not be masked.
+# The method and the target, as far as the line has them. Whole: a key that is cut short can't be masked.
 _BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]*)")
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _NO_METHOD: Final = "the request line must begin with a method"
 _TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
-_NO_TLS: Final = "this is TLS, and the fake speaks plain HTTP here: the address must begin with http://"
+_NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http://"
 
 
 class RequestError(Exception):
-    """The bytes are no request that HTTP allows: the name of a condition, and what is wrong."""
+    """HTTP does not allow these bytes. The arguments are the name of a condition and the detail."""
 
 
 @dataclass(slots=True)
 class Head:
-    """One request's head. It does not change, so that requests with the same head share it."""
+    """The head of a request. Requests with equal heads share one, so it must not change."""
 
     method: str = "-"
     target: str = "-"
@@ -51,8 +51,8 @@ class Head:
     modern: bool = True  # HTTP/1.1
     length: int = 0  # of the body; -1 for chunks
     keep_alive: bool = False
-    plain: bool = False  # nothing here needs care
-    expects: bool = False  # 100 Continue
+    plain: bool = False  # HTTP/1.1, kept alive, not HEAD
+    expects: bool = False  # has Expect: 100-continue
 
     @property
     def bodiless(self) -> bool:
@@ -60,9 +60,9 @@ class Head:
 
 
 class Reader:
-    """Reads the requests of one connection, one after the other. Its methods raise RequestError.
+    """Reads the requests of one connection in order. Its methods raise RequestError.
 
-    ``head`` is the one whose body is still to be taken; else None. With a ``refusal`` it refuses whatever comes.
+    ``head`` is the head of a request with an incomplete body, or None. With a ``refusal``, it refuses every request.
     """
 
     def __init__(self, *, over_tls: bool, refusal: str = "") -> None:
@@ -74,20 +74,20 @@ class Reader:
 
     @property
     def in_head(self) -> bool:
-        """Whether a head has begun that is not whole."""
+        """Whether the buffer has an incomplete head."""
         return self.head is None and bool(self.buffer) and self.buffer != b"\r"
 
     @property
     def size(self) -> int:
-        """How many bytes of a chunked body have come."""
+        """The size of a chunked body so far, in bytes."""
         return 0 if self._chunks is None else self._chunks.size
 
     def take_head(self) -> Head | None:
-        """Take the next head off the buffer; None while it is not whole."""
+        """Remove the next head from the buffer and return it; None while it is incomplete."""
         buffer = self.buffer
         if self._refusal:
             raise RequestError("malformed_request", self._refusal)
-        while buffer.startswith(b"\r\n"):  # RFC 9112 §2.2: ignored before a request line
+        while buffer.startswith(b"\r\n"):  # RFC 9112 §2.2: ignore empty lines before a request line
             del buffer[:2]
         end = buffer.find(b"\r\n\r\n") + 4
         if end < 4:
@@ -100,7 +100,7 @@ class Reader:
         return self.head
 
     def take_body(self) -> bytes | None:
-        """Take the body of ``head`` off the buffer; None while it is not whole."""
+        """Remove the body of ``head`` from the buffer and return it; None while it is incomplete."""
         length = 0 if self.head is None else self.head.length
         if self._chunks is not None:
             if not self._chunks.take(self.buffer):
@@ -115,7 +115,7 @@ class Reader:
         return body
 
     def beginning(self) -> Head:
-        """Return the head of a refused request, as far as it can be read."""
+        """Return the readable part of the head of a refused request."""
         if self.head is not None:
             return self.head
         line, _, rest = bytes(self.buffer).partition(b"\r\n")
@@ -130,33 +130,33 @@ class Reader:
 
 
 def check_line(size: int) -> None:
-    """Refuse a request line of too many bytes."""
+    """Refuse a request line that is too long. ``size`` is in bytes."""
     if size > LINE_LIMIT:
-        raise RequestError("uri_too_long", f"a request line of {size} bytes, the limit is {LINE_LIMIT}")
+        raise RequestError("uri_too_long", f"expected a request line of at most {LINE_LIMIT} bytes; got {size}")
 
 
-@lru_cache(maxsize=1024)  # a client repeats itself
+@lru_cache(maxsize=1024)  # clients send the same fields again and again
 def check_head(line: int, fields: Fields) -> None:
-    """Refuse a head that HTTP forbids or the fake does not serve; its request line has so many bytes."""
+    """Refuse a head that HTTP forbids or the fake does not serve; ``line`` is the size of its first line in bytes."""
     check_line(line)
     size = line + sum(len(name) + len(value) + len(": \r\n") for name, value in fields) + len("\r\n\r\n")
     if size > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"{size} bytes, the limit is {HEAD_LIMIT}")
+        raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes; got {size}")
     if len(fields) > FIELD_LIMIT:
-        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
+        raise RequestError("header_too_large", f"expected at most {FIELD_LIMIT} fields; got {len(fields)}")
     hosts = fields.by_name.get(b"host", ())  # RFC 9112 §3.2
     if len(hosts) > 1:
-        raise RequestError("bad_host", f"{len(hosts)} Host fields came")
+        raise RequestError("bad_host", f"got {len(hosts)} Host fields")
     if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RequestError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port")
+        raise RequestError("bad_host", f"expected host or host:port as Host; got {_shown(hosts[0])!r}")
     for expected in fields.by_name.get(b"expect", ()):  # RFC 9110 §10.1.1
         if expected.lower() != b"100-continue":
-            raise RequestError("expectation_failed", f"only 100-continue is known; got {_shown(expected)!r}")
+            raise RequestError("expectation_failed", f"expected 100-continue; got {_shown(expected)!r}")
 
 
 @lru_cache(maxsize=1024)
 def read_head(raw: bytes, *, over_tls: bool) -> Head:
-    """Read a whole head, with the empty line that ends it. Raises RequestError."""
+    """Return the head of ``raw``, which ends with an empty line. Raises RequestError."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
     fields = _read_fields(rest)
@@ -164,7 +164,7 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     if method not in KNOWN_METHODS:
         raise RequestError("unknown_method", cut(method, 40))
     if modern and b"host" not in fields.by_name:
-        raise RequestError("bad_host", "0 Host fields came")
+        raise RequestError("bad_host", "got no Host field")
     head = Head(method, target, fields, modern)
     if method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(target)):
         _reduce_target(head, absolute, over_tls=over_tls)
@@ -173,7 +173,7 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
 
 
 def _read_line(line: bytes) -> tuple[str, str, bool]:
-    """Read a request line (RFC 9112 §3), with which llhttp is too lenient."""
+    """Return method, target and whether it is HTTP/1.1 (RFC 9112 §3). llhttp is too lenient for this line."""
     check_line(len(line))
     if found := _LINE.fullmatch(line):
         return found[1].decode("ascii"), found[2].decode("ascii"), found[3] == b"1"
@@ -182,81 +182,80 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     if not _TOKEN.fullmatch(method):
         raise RequestError("malformed_request", _NO_METHOD)
     if version in {b"HTTP/1.1", b"HTTP/1.0"}:
-        raise RequestError("malformed_target", "percent-encode all but visible ASCII (RFC 3986 §2.1)")
+        raise RequestError("malformed_target", "percent-encode all characters but visible ASCII (RFC 3986 §2.1)")
     if target and _PROTOCOL.fullmatch(version):
         raise RequestError("unknown_http_version", _shown(version))
-    raise RequestError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
+    raise RequestError("malformed_request", "expected a request line like 'METHOD TARGET HTTP/1.1'")
 
 
 def _check_beginning(partial: bytes) -> None:
-    """Refuse a head that can't become whole.
-
-    Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
-    """
+    """Refuse a head that can't become valid."""
+    # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     if not _TOKEN.match(partial):
         raise RequestError("malformed_request", _NO_TLS if partial[:1] == _TLS else _NO_METHOD)
     if _LINE_FAULT.search(partial):
-        raise RequestError("malformed_request", "a NUL, or a line that does not end in CRLF")
+        raise RequestError("malformed_request", "expected lines that end in CRLF, without NUL")
     line, ended, _ = partial.partition(b"\r\n")
     check_line(len(line))
     if ended:
         _read_line(line)
     if len(partial) > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
+        raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes")
 
 
 def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
-    """Reduce the absolute form to the origin form, whose Host its authority replaces (RFC 9112 §3.2.2)."""
+    """Change the absolute form to the origin form; its authority replaces Host (RFC 9112 §3.2.2)."""
     authority = target[2].encode()
     if authority[:1] in {b"", b":"} or _AUTHORITY.fullmatch(authority) is None:
-        raise RequestError("malformed_target", "the target names no valid host")
+        raise RequestError("malformed_target", "expected a target with a valid host")
     if target[1].lower() == "https" and not over_tls:  # RFC 9110 §7.4; HTTP does not forbid the reverse
-        raise RequestError("misdirected_request", "an https:// target came over plain HTTP")
+        raise RequestError("misdirected_request", "the client sent it over plain HTTP")
     path = target[3] or ("*" if head.method == "OPTIONS" else "/")  # RFC 9112 §3.2.4
     head.target = f"/{path}" if path.startswith("?") else path
     head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
 
 
 def _read_framing(head: Head) -> None:
-    """Read from the fields how long the body is and what becomes of the connection (RFC 9112 §6 and §9.3)."""
+    """Set the length of the body and whether the connection is kept (RFC 9112 §6 and §9.3)."""
     values = head.fields.by_name
     options = {option.strip().lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
     head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
     head.plain = head.modern and head.keep_alive and not head.bodiless
     head.expects = head.modern and b"expect" in values  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
     if b"content-length" in values:
-        head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
+        head.length = int(values[b"content-length"][0])  # llhttp accepts only digits, and only one field
     if codings := b",".join(values.get(b"transfer-encoding", ())).lower():
-        if codings.replace(b" ", b"") != b"chunked":  # llhttp lets `gzip, chunked` pass
-            raise RequestError("unknown_transfer_coding", f"it came as {_shown(codings)!r}")
+        if codings.replace(b" ", b"") != b"chunked":  # llhttp accepts `gzip, chunked`
+            raise RequestError("unknown_transfer_coding", f"expected chunked; got {_shown(codings)!r}")
         if not head.modern:
             raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
         head.length = -1
 
 
-@lru_cache(maxsize=1024)  # heads of a client's requests often differ in the first line alone
+@lru_cache(maxsize=1024)  # a client's heads often differ only in the request line
 def _read_fields(rest: bytes) -> Fields:
-    """Let llhttp validate and split field lines."""
+    """Return the field lines that llhttp has validated and split."""
     parser = _Parser()
-    parser.feed(b"POST / HTTP/1.1\r\n" + rest)  # the real line is read already, and CONNECT has a meaning to llhttp
+    # A fixed request line, because llhttp treats CONNECT differently.
+    parser.feed(b"POST / HTTP/1.1\r\n" + rest)
     if not parser.has_head:
-        raise RequestError("malformed_request", "the header section does not end")
+        raise RequestError("malformed_request", "expected an empty line at the end of the header fields")
     return Fields(parser.fields)
 
 
 class _Parser:
-    """What llhttp reads of one request: its fields, or its chunks."""
+    """Collects what llhttp reads of one request: its fields, or its chunks."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
         self.parts: list[bytes] = []
         self.size = 0  # bytes of the body
         self.has_head = self._is_whole = False
-        self._framing = 0  # bytes since the last one of the body
+        self._framing = 0  # bytes since the last byte of the body
         self._parser = httptools.HttpRequestParser(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.has_head:  # else a trailer (RFC 9110 §6.5.1)
+        if not self.has_head:  # after the head, it is a trailer (RFC 9110 §6.5.1)
             self.fields.append((name, value.rstrip(b" \t")))  # llhttp strips leading white space only
 
     def on_headers_complete(self) -> None:
@@ -278,11 +277,9 @@ class _Parser:
             raise RequestError("malformed_request", str(error)) from None
 
     def take(self, buffer: bytearray) -> bool:
-        """Decode the chunks in ``buffer``, and empty it so far; say whether the body is whole.
-
-        llhttp does not say where in its input a message ended. But a chunked one ends with a line, so llhttp gets one
-        line at a time, and never the bytes of the next request.
-        """
+        """Remove the chunks from ``buffer`` and decode them; return whether the body is complete."""
+        # llhttp does not report where a message ended. A chunked message ends with a line.
+        # So llhttp gets one line at a time, and never the bytes of the next request.
         if not self.has_head:
             self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         while buffer and not self._is_whole:
@@ -292,7 +289,8 @@ class _Parser:
             self.feed(line)
             self._framing = 0 if self.size > size else self._framing + len(line)
             if self._framing > HEAD_LIMIT:
-                raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes between chunks, or of trailers")
+                detail = f"expected at most {HEAD_LIMIT} bytes between chunks or in trailers"
+                raise RequestError("header_too_large", detail)
         return self._is_whole
 
 

@@ -1,4 +1,4 @@
-"""Listens: the thread, the loop and the sockets behind the connections, their start and their end."""
+"""The server: starts and stops the thread, the event loop and the listening sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Shared
 from petstore_mock.transport.delivery import call_in_loop
-from petstore_mock.transport.tls import shake, words_of
+from petstore_mock.transport.tls import handshake, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,27 +26,28 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
-_SWEEP: Final = 0.5  # seconds between two looks for slow clients
+_SWEEP: Final = 0.5  # seconds between two checks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
-_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
-    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
-    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
+    errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Use port 0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
 }
 _log = logging.getLogger("petstore_mock")
-_LoopEvent, _getpid, _sleep = asyncio.Event, os.getpid, asyncio.sleep  # tests replace the public names
+# Bound here, because tests replace the public names.
+_LoopEvent, _getpid, _sleep = asyncio.Event, os.getpid, asyncio.sleep
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """asyncio's own loop, whose timers and sockets are real even while a test has replaced the public names."""
+    """asyncio's loop with the real clock and sockets, even while a test replaces the public names."""
 
     time = staticmethod(monotonic)
 
     def __init__(self) -> None:
         replaced, socket.socket = socket.socket, _socket.socket  # type: ignore[assignment, misc]
         try:
-            super().__init__()  # makes a pair of sockets, by the public name
+            super().__init__()  # makes a pair of sockets by the public name
         finally:
             socket.socket = replaced  # type: ignore[misc]
 
@@ -62,9 +63,9 @@ class Server:
 
     Attributes:
         host: the address to listen on, or a name that stands for it.
-        bound: the address that it listens on; of several, the first.
-        port: the port; 0, for any free one, until the start. A later start takes the same port again.
-        started: when it began to listen, by the monotonic clock.
+        bound: the address that it listens on, or the first of several.
+        port: the port; before the first start, 0 stands for any free port. A later start uses the same port again.
+        started: when it began to listen, in seconds of the monotonic clock.
     """
 
     def __init__(
@@ -82,28 +83,28 @@ class Server:
         self._handler = handler
         self._tls = tls
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
-        # Tests replace, forbid and patch socket.socket, but not what it is built on. uvloop needs the former.
+        # Tests replace, forbid and patch socket.socket, but not its base class. uvloop needs socket.socket.
         self._new_socket: Callable[..., Any] = socket.socket if loop == "uvloop" else _socket.socket
         self._shared = Shared(handler, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
-        self._process = 0  # which started it
+        self._process = 0  # the process that started it
         self._error: BaseException | None = None
 
     @property
     def is_copy(self) -> bool:
-        """Whether it is the child's copy of a server that listens in the parent of a fork."""
+        """Whether a fork copied it to this child; the server listens in the parent."""
         return self._thread is not None and self._process != _getpid()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it listens. It does not when its thread has died, or in the child of a fork."""
+        """Whether it listens. It does not after its thread died, nor in the child of a fork."""
         return self._thread is not None and self._thread.is_alive() and not self.is_copy
 
     @property
     def died(self) -> str:
-        """Why its thread ended although nothing stopped it; empty unless it did."""
+        """Why its thread died; empty unless it did."""
         if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
         return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
@@ -113,16 +114,16 @@ class Server:
         return len(self._shared.connections)
 
     def start(self) -> None:
-        """Bind in the caller's thread, then serve in another; harmless when it runs.
+        """Bind in the caller's thread, then serve in another. A server that runs ignores the call.
 
         Raises:
-            PetStoreMockError: nothing can listen there.
+            PetStoreMockError: the server can't listen on the host and port.
         """
         with self._lock:
             if self.is_alive:
                 return
             if self.is_copy:
-                self.port = self._asked_port  # the parent has the other port
+                self.port = self._asked_port  # the parent uses the other port
             self._process, self.started = _getpid(), monotonic()
             sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
@@ -136,17 +137,17 @@ class Server:
             self._thread.start()
 
     def stop(self) -> None:
-        """Close the port and every connection, held responses included; harmless when it does not run.
+        """Close the port and every connection, held responses included. A stopped server ignores the call.
 
         Raises:
-            PetStoreMockError: it was called from inside a request, or something blocks the loop.
+            PetStoreMockError: the call came from inside a request, or something blocks the loop.
         """
         with self._lock:
             thread = self._thread
             if thread is current_thread():
-                refuse("expected stop() from another thread; got it from inside a request: it would wait for itself")
+                refuse("expected stop() outside a request; a call from inside one would wait for itself")
             if thread is not None and self.is_alive:
-                call_in_loop(self._loop, self._stopping.set)  # it may have died at this moment
+                call_in_loop(self._loop, self._stopping.set)  # the thread may just have died
                 thread.join(STOP_PATIENCE)
                 if thread.is_alive():
                     refuse(
@@ -156,9 +157,9 @@ class Server:
             self._thread = None
 
     def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
-        """Close idle kept connections: those of ``numbers``, or all for None; ``busy`` ones after their response.
+        """Close idle connections: those of ``numbers``, or all for None; ``busy`` ones after their response.
 
-        Wait for it, but not inside a request.
+        It waits until they are closed, unless it is called inside a request.
         """
         done = Event()
 
@@ -166,7 +167,7 @@ class Server:
             for connection in list(self._shared.connections):
                 if numbers is None or connection.number in numbers:
                     connection.close(busy=busy)
-            self._loop.call_soon(done.set)  # after the closing that the lines above have queued
+            self._loop.call_soon(done.set)  # runs after the closes queued above
 
         if self.is_alive:
             self._loop.call_soon_threadsafe(close)
@@ -195,7 +196,8 @@ class Server:
             self._loop.remove_reader(sock)
             sock.close()
         while self._shared.connections or self._tasks:
-            for task in self._tasks if self._tls is not None else ():  # handshakes; else a connection is made in a turn
+            # Without TLS, no task takes more than one turn.
+            for task in self._tasks if self._tls is not None else ():
                 task.cancel()
             for connection in list(self._shared.connections):
                 connection.shut()
@@ -212,10 +214,10 @@ class Server:
                 task = self._loop.create_task(self._connect(sock, self._accepted))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-        except (BlockingIOError, ConnectionError):  # no more connections, or one that has gone again
-            pass
+        except (BlockingIOError, ConnectionError):
+            pass  # no more connections, or the client closed this one already
         except OSError as error:
-            _log.error("no connection can be accepted: %s", error)
+            _log.error("the server can't accept a connection and will try again: %s", error)
             self._loop.remove_reader(listening)
             self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
 
@@ -225,18 +227,18 @@ class Server:
             await self._loop.connect_accepted_socket(connect, sock)
             return
         try:
-            await shake(sock, self._tls, self._handler.connection_opened, connect)
+            await handshake(sock, self._tls, self._handler.connection_opened, connect)
         except OSError as error:
             self._handler.handshake_failed(words_of(error))
 
     def _sweep(self) -> None:
-        """End connections that are too slow: one timer for all of them, so that a request costs none."""
+        """End slow connections. One timer serves all of them, so a request needs none."""
         for connection in list(self._shared.connections):
             connection.sweep(_SWEEP)
         self._loop.call_later(_SWEEP, self._sweep)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Show an exception of the loop: as a failure of the fake, or of the system."""
+        """Log an error of the operating system; let any other exception fail the test."""
         error = context.get("exception")
         if error is None or isinstance(error, OSError):
             _log.error("%s", context.get("message"), exc_info=error)
@@ -245,15 +247,10 @@ class Server:
 
 
 def _listen(host: str, port: int) -> list[_socket.socket]:
-    """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
-
-    Clients of localhost differ in the family that they try first.
-
-    Raises:
-        PetStoreMockError: nothing can listen there; says what to do.
-    """
+    """Return listening sockets, one for each address family of ``host``."""
+    # Clients of localhost differ in the family that they try first.
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    require(host != "*", "an address of this machine", host=host)  # glibc gives loopback alone for a star
+    require(host != "*", "an address of this machine", host=host)  # glibc resolves * to loopback only
     sockets: list[_socket.socket] = []
     taken = port
     try:
@@ -269,11 +266,11 @@ def _listen(host: str, port: int) -> list[_socket.socket]:
             except OSError as error:
                 if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
                     raise
-                sockets.pop().close()  # a name may stand for an address of a family that this machine does without
+                sockets.pop().close()  # this machine lacks one family of the name's addresses
             else:
                 sock.listen(_BACKLOG)
                 taken = sock.getsockname()[1]
-    except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+    except (OSError, ValueError) as error:  # ValueError for a name such as 127..0.0.1
         for sock in sockets:
             sock.close()
         is_name = isinstance(error, (socket.gaierror, ValueError))

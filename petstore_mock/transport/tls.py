@@ -1,4 +1,4 @@
-"""TLS of a server: its contexts, and a handshake with the faults that may meet it."""
+"""A server's TLS: contexts, and the handshake with its faults."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import TlsFlaw, TlsPlan
 
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
-_NO_TLS: Final = "this is plain HTTP, and the fake speaks TLS here: the address must begin with https://"
+_NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _PATIENCE: Final = 10.0  # seconds for a client to shake hands
-_SHUTDOWN: Final = 2.0  # seconds for a client to answer the end of TLS
-_DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")  # how such alerts begin (RFC 8446 §6.2)
-_wait_for = asyncio.wait_for  # tests replace the public name
+_SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
+# Alerts that reject a certificate begin so (RFC 8446 §6.2).
+_DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")
+_wait_for = asyncio.wait_for  # bound here, because tests replace the public name
 
-ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]  # gives the context for a flaw of the certificate
+# Returns the server context for a flaw of the certificate.
+ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]
 
 
 def server_context() -> ssl.SSLContext:
-    """Return a server's context, still without a certificate.
-
-    It has no session tickets: a resumed session shows no certificate, and would dodge a fault. Under TLS 1.2 a session
-    may be resumed by its number, but only in its own context; another certificate has another context.
-    """
+    """Return a server context without a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # No tickets: a resumed session shows no certificate, and would skip a fault.
+    # TLS 1.2 also resumes by session ID, but only in the same context. Each certificate has its own context.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     context.set_alpn_protocols(["http/1.1"])
@@ -42,40 +42,38 @@ def server_context() -> ssl.SSLContext:
 
 
 def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | None) -> ssl.SSLContext:
-    """Return a server's context with a certificate of the user's own; a ``key`` of None is in the same PEM file."""
+    """Return a server context with the user's certificate; if ``key`` is None, its PEM file has the key too."""
     context = server_context()
     try:
-        context.load_cert_chain(certificate, key, password=lambda: "")  # OpenSSL would ask at the terminal
+        context.load_cert_chain(certificate, key, password=lambda: "")  # else OpenSSL asks at the terminal
     except (OSError, ssl.SSLError) as error:
         refuse(
-            "expected PEM files with a certificate and its private key, which is not encrypted; "
+            "expected PEM files with a certificate and its unencrypted private key; "
             f"got certificate={str(certificate)!r}, key={None if key is None else str(key)!r}: {error}"
         )
     return context
 
 
 def words_of(error: Exception) -> str:
-    """Say in one sentence why a handshake failed."""
+    """Return a sentence that says why a handshake failed."""
     if not isinstance(error, ssl.SSLError):
-        return f"handshake failed: the client {'was too slow' if isinstance(error, TimeoutError) else 'has gone'}"
+        ending = "was too slow" if isinstance(error, TimeoutError) else "closed the connection"
+        return f"handshake failed: the client {ending}"
     alert = (error.reason or "").partition("_ALERT_")[2].lower().replace("_", " ")
     if alert.startswith(_DISTRUST):
         return f"handshake failed: the client does not trust the certificate ({alert})"
     return f"handshake failed: {alert or error.reason or error}"
 
 
-async def shake(
+async def handshake(
     sock: socket.socket, tls: ServerTls, opened: Callable[[], TlsPlan | None], connect: Callable[..., Any]
 ) -> None:
-    """Shake hands on a socket, unless the fault that ``opened`` returns spoils it, and connect it; raises OSError.
-
-    ``connect`` makes the protocol; it gets the refusal of a client that speaks plain HTTP.
-    """
+    """Do the TLS handshake, or the fault that ``opened`` returns, and connect the socket. Raises OSError."""
     loop = asyncio.get_running_loop()
     try:
         first = await _wait_for(_peek(loop, sock), _PATIENCE)
         plan = opened() if first == _HANDSHAKE else None
-        if first != _HANDSHAKE:  # so that the client can read what is wrong
+        if first != _HANDSHAKE:  # plain HTTP gets a response, so that the client can read the reason
             await loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
         elif plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
@@ -92,7 +90,7 @@ async def shake(
 
 
 async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
-    """Wait for the first byte of a client and leave it there; empty when the client has gone."""
+    """Return the first byte of a client without removing it; empty if the client closed."""
     readable = asyncio.Event()
     loop.add_reader(sock, readable.set)
     try:
@@ -103,7 +101,7 @@ async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
 
 
 async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, plan: TlsPlan) -> None:
-    """Keep silent until the client leaves, or a reset of the world cancels this task."""
+    """Send nothing until the client closes, or a reset of the world cancels this task."""
     cancel = getattr(asyncio.current_task(), "cancel")  # noqa: B009  # it is never None here
     release = partial(call_in_loop, loop, cancel)  # any thread may call it, at any time
     plan.pending.add(release)

@@ -1,6 +1,6 @@
-"""The verbs: each thing that a world can be told or asked, once, as a function of JSON values.
+"""The verbs: one function for each command and query of a world. Arguments and results are JSON values.
 
-At home the face of ``PetStoreMock`` calls them, at the control door a dispatcher, and a remote world sends them.
+``PetStoreMock`` and the control door call these functions. A remote world sends them to a control door.
 """
 
 from __future__ import annotations

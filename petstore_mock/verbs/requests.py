@@ -1,4 +1,4 @@
-"""Verbs about the requests of a world: show them, wait for them, assert them, and follow them."""
+"""Verbs for the requests of a world: list, wait, assert, and stream as events."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
-_HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
-_LONGEST_WAIT: Final = 25  # seconds; clients and proxies give a request little more
-_LOOK: Final = 0.2  # seconds between two looks of a wait whether its world is over
+_HEARTBEAT: Final = 10.0  # seconds; only a failed write shows that the client of a stream has gone
+_LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
+_POLL: Final = 0.2  # seconds; a waiting request checks this often whether its world has ended
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
@@ -36,7 +36,7 @@ class RequestsData(TypedDict):
     requests: list[ExchangeData]
     total: Count
     evicted: Count
-    clears: Count  # how often the numbers began anew
+    clears: Count  # how often the journal was cleared; each time, numbers restart at 1
 
 
 class WaitedData(TypedDict):
@@ -60,7 +60,7 @@ def list_requests(
     limit: Limit = 1000,
     last: Limit | None = None,
 ) -> RequestsData:
-    """Show the journal, oldest first."""
+    """List the requests in the journal, oldest first."""
     journal = world.journal
     clears, total, evicted, kept = journal.clears, journal.total, journal.evicted, journal.kept
     found = [
@@ -77,7 +77,7 @@ def list_requests(
 
 @verb("DELETE", "requests", 204)
 def clear_requests(world: World) -> None:
-    """Forget the journal. The test still answers for its violations."""
+    """Clear the journal. The verification still reports the violations."""
     world.clear_requests()
 
 
@@ -86,12 +86,12 @@ def wait_for_requests(
     world: World,
     *,
     operation: OperationName | None = None,
-    times: Positive = 0,  # or ``count``, which is the same
+    times: Positive = 0,  # ``count`` is an alias
     count: Positive = 0,
     where: Criteria | None = None,
     timeout: Annotated[float, Keywords(minimum=0, maximum=_LONGEST_WAIT)] = 1.0,
 ) -> WaitedData:
-    """Wait until there are at least so many requests."""
+    """Wait until the journal has at least the given number of matching requests."""
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
     deadline, state = monotonic() + timeout, (journal.clears, world.generation)
 
@@ -106,7 +106,7 @@ def wait_for_requests(
         return came >= wanted or has_ended()
 
     while not is_done() and (left := deadline - monotonic()) > 0:
-        journal.wait_until(is_done, min(left, _LOOK))
+        journal.wait_until(is_done, min(left, _POLL))
     met = is_done() and not has_ended()
     if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()
@@ -117,50 +117,50 @@ def wait_for_requests(
 def assert_requests(
     world: World,
     operation: OperationName | None = None,
-    times: Count | None = None,  # or ``count``, which is the same
+    times: Count | None = None,  # ``count`` is an alias
     count: Count | None = None,
     where: Criteria | None = None,
 ) -> AssertedData:
-    """Check that requests came: exactly so many, or at least one."""
+    """Assert that the journal has exactly the given number of matching requests, or at least one."""
     passed, message, _ = world.journal.judge(Asked(where or {}, operation), count if times is None else times)
     return {"passed": passed, "message": message}
 
 
 @verb("POST", "requests/expect", 204)
 def expect_requests(world: World, numbers: list[Positive], clears: Count | None = None) -> None:
-    """Expect these violations: they are no problems."""
+    """Mark violations as expected, so that the verification does not report them."""
     journal = world.journal
-    if clears not in {None, journal.clears}:  # the numbers mean other requests now
+    if clears not in {None, journal.clears}:  # after a clear, other requests have these numbers
         return
     found = [one for one in journal.kept if one.number in numbers]
     unknown = sorted({*numbers} - {one.number for one in found})
     if unknown:
-        refuse(f"expected numbers of requests in the journal, which has {journal.total}; got {unknown[0]}")
+        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]} of {journal.total}")
     journal.expect(found)
 
 
 @verb("GET", "requests.har", locks=False)
 def show_archive(world: World) -> Annotated[dict[str, Any], Keywords("Archive")]:
-    """Show the journal as HAR 1.2."""
+    """Return the journal as a HAR 1.2 archive."""
     return har_document(world.journal.kept)
 
 
 @verb("GET", "requests.html", locks=False, media_type="text/html; charset=utf-8")
 def show_table(world: World, last: Limit = 50) -> str:
-    """Show the newest requests as a page."""
+    """Return the newest requests as an HTML page."""
     table = exchange_table(world.journal.kept[-last:])
     return page(f"Requests of {world.name or DEFAULT_WORLD}", [table])
 
 
 @verb("GET", "requests.txt", locks=False, media_type="text/plain; charset=utf-8")
 def show_text(world: World) -> str:
-    """Show the journal as pytest prints it."""
+    """Return the journal as text, as pytest prints it."""
     return journal_text(world.journal.kept)
 
 
 @verb("GET", "requests/{number}/curl", locks=False, media_type="text/plain; charset=utf-8")
 def show_curl(world: World, number: int) -> str:
-    """Show the shell command that repeats a request."""
+    """Return the curl command that sends a request again."""
     for exchange in world.journal.kept:
         if exchange.number == number:
             return curl_line(exchange)
@@ -169,18 +169,18 @@ def show_curl(world: World, number: int) -> str:
 
 @verb("GET", "coverage", locks=False)
 def show_coverage(world: World) -> Annotated[dict[str, Any], Keywords("Coverage")]:
-    """Count the outcomes that the kept requests have shown."""
+    """Count the documented outcomes and the faults among the kept requests."""
     return coverage_of(world.journal.kept)
 
 
 @verb("POST", "connections/close", 204)
 def close_connections(worlds: Worlds, name: str | None = None) -> None:
-    """Close the idle connections; of a world by address, those that it used last."""
+    """Close the idle connections that this world used last; at the root, all idle connections."""
     numbers = None
     if name is not None:
         own = worlds.find(name)
         sent = [(one.request.started, one.connection, world is own) for world in worlds for one in world.journal.kept]
-        is_own = {number: is_last for _, number, is_last in sorted(sent)}  # by the newest request of each connection
+        is_own = {number: is_last for _, number, is_last in sorted(sent)}  # the newest request on a connection counts
         numbers = frozenset(number for number, is_last in is_own.items() if is_last and number)
     worlds.host.close_connections(numbers)
 
@@ -190,19 +190,19 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Follow requests, and worlds that are made, reset, cleared or ended; at the root those of all worlds."""
+    """Stream requests, and worlds that are made, reset, cleared or ended; at the root, those of all worlds."""
     return _events(worlds, None if name is None else worlds.find(name))
 
 
 def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
-    """Yield each as text/event-stream has it, until the world ends, or if the client reads too slowly."""
+    """Yield events as text/event-stream, until the world ends or the client reads too slowly."""
     queue: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
 
     def add(world: World, event: WorldEvent, exchange: Exchange | None) -> None:
         is_shown = only is world if only is not None else world.name is not None or world is worlds.default
         if is_shown and queue.qsize() < _LONGEST_QUEUE:
-            told: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
-            queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **told}))
+            value: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
+            queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **value}))
 
     worlds.host.watchers.append(add)
     try:
@@ -213,7 +213,7 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
                 try:
                     kind, data = queue.get(timeout=_HEARTBEAT)
                 except Empty:
-                    yield b": still here\n\n"
+                    yield b": heartbeat\n\n"
                     continue
                 yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
                 is_over = only is not None and data.get("event") == "ended"

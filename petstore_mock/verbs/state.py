@@ -1,4 +1,4 @@
-"""Verbs about the state of a world: animals, faults, behaviour, clock, keys and copies."""
+"""Verbs for the state of a world: animals, faults, behaviour, clock, keys and snapshots."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ PetCount = Annotated[Mapping[str, int], Keywords("PetCount")]
 PetChanges = Annotated[Mapping[str, Any], Keywords("AnimalChanges")]
 FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arguments
 BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
-GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # alternatives by gap, and `preset`
-Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # of time
+GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # the alternative of each gap, and `preset`
+Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # for example {"minutes": 5}
 
 # Animals
 
 
 @verb("GET", "pets", member="pets", locks=False)
 def list_pets(world: World) -> list[Pet]:
-    """Show the animals."""
-    with world.lock:  # for the copy alone
+    """List the animals."""
+    with world.lock:  # only the copy needs the lock
         bodies = world.store.bodies()
     return [loads(body) for body in bodies]
 
 
 @verb("POST", "pets", 201, body="pets", member="pets")
 def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
-    """Add an animal, several, or so many; all or none."""
+    """Add one animal, a list of animals, or a number of generated animals. Adds all or none."""
     if not is_object(pets):
         return [*world.animals.seed_each(pets)]
     return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.add(pets)]
@@ -47,13 +47,13 @@ def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
 def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
-    """Change an animal as another actor would (§3); null takes a field away."""
+    """Change an animal, as another actor of the store would. null removes a field."""
     return world.animals.update(pet_id, changes)
 
 
 @verb("DELETE", "pets/{pet_id}", 204)
 def remove_pet(world: World, pet_id: int) -> None:
-    """Remove an animal as another actor would (§3)."""
+    """Remove an animal, as another actor of the store would."""
     world.animals.remove(pet_id)
 
 
@@ -75,7 +75,7 @@ class PlannedFault(Rule):
     fault: FaultForm  # as it was sent
     hits: Count
     spent: bool
-    why_not: str | None  # why it has not fired as often as planned
+    why_not: str | None  # why the fault fired less often than planned
 
 
 def _planned(handle: FaultHandle) -> PlannedFault:
@@ -85,7 +85,7 @@ def _planned(handle: FaultHandle) -> PlannedFault:
 
 @verb("GET", "faults", member="faults")
 def list_faults(world: World) -> list[PlannedFault]:
-    """Show the planned faults, spent ones too."""
+    """List the planned faults, including spent ones."""
     return [_planned(handle) for handle in world.plan.every]
 
 
@@ -94,14 +94,14 @@ def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
 ) -> PlannedFault:
     """Plan a fault."""
-    handle = world.inject(coerce(fault), when=when, **rule)  # a `when` stays in the process
+    handle = world.inject(coerce(fault), when=when, **rule)
     handle.sent_as = fault
     return _planned(handle)
 
 
 @verb("DELETE", "faults", 204)
 def cancel_faults(world: World) -> None:
-    """Cancel every fault. None need fire any more."""
+    """Cancel every fault. The verification no longer expects any of them to fire."""
     world.plan.cancel_all()
 
 
@@ -111,7 +111,7 @@ def cancel_fault(world: World, fault_id: int, *, required: bool = False) -> None
     handle = world.plan.get(fault_id)
     if handle is None:
         raise NotFoundError(f"expected the id of a planned fault; got {shown(fault_id)}")
-    handle.cancel(required=required)  # one that has not fired stays a problem
+    handle.cancel(required=required)  # if required, a fault that never fired remains a problem
 
 
 # Behaviour and time
@@ -124,13 +124,13 @@ class ClockData(TypedDict):
 
 @verb("GET", "behaviour")
 def show_behaviour(world: World) -> BehaviourData:
-    """Show every gap with its choice."""
+    """Return every gap with the chosen alternative."""
     return dict(world.behaviour)
 
 
 @verb("PATCH", "behaviour", body="gaps")
 def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
-    """Choose alternatives for gaps, or a preset and alternatives that differ from it."""
+    """Choose alternatives for gaps, or a preset with alternatives that override it."""
     chosen = dict(gaps)
     preset = chosen.pop("preset", None)
     world.configure(None if preset is None else Behaviour.preset(preset), chosen)
@@ -139,13 +139,13 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
 
 @verb("GET", "gaps")
 def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
-    """Show the register of gaps."""
+    """List the gaps, their alternatives and the presets."""
     return gap_register()
 
 
 @verb("GET", "clock")
 def show_clock(world: World) -> ClockData:
-    """Show the fake's time."""
+    """Return the fake's time."""
     return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
 
 
@@ -153,13 +153,13 @@ def show_clock(world: World) -> ClockData:
 def change_clock(
     world: World, travel_to: str | None = None, advance: Amounts | None = None, *, freeze: bool | None = None
 ) -> ClockData:
-    """Travel to a moment, then move by a step, then stop or run on."""
+    """Change the clock: first travel to a moment, then advance, then freeze or run."""
     moment = None if travel_to is None else moment_of(travel_to, "travel_to")
     world.time.change(moment=moment, step=advance, freeze=freeze)
     return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
 
 
-# Keys and copies
+# Keys and snapshots
 
 
 class KeyData(TypedDict):
@@ -170,7 +170,7 @@ class KeyData(TypedDict):
 
 @verb("GET", "keys", member="keys")
 def list_keys(world: World) -> list[KeyData]:
-    """Show the API keys."""
+    """List the API keys."""
     return [
         {
             "api_key": key.name,
@@ -183,7 +183,7 @@ def list_keys(world: World) -> list[KeyData]:
 
 @verb("POST", "keys", 201, member="api_key")
 def issue_key(world: World, expires: float | str | None = None) -> str:
-    """Issue a further API key; it expires after so many seconds, at a moment, or never."""
+    """Issue another API key. It expires after a number of seconds, at a moment, or never."""
     return world.issue_key(expires)
 
 
@@ -195,7 +195,7 @@ def revoke_key(world: World, api_key: str) -> None:
 
 @verb("POST", "snapshots", 201, member="id")
 def take_snapshot(world: World) -> Positive:
-    """Keep a copy of the state."""
+    """Take a snapshot of the state."""
     number = next(world.snapshot_numbers)
     world.snapshots[number] = world.snapshot()
     return number
@@ -203,14 +203,14 @@ def take_snapshot(world: World) -> Positive:
 
 @verb("POST", "snapshots/{snapshot_id}/restore")
 def restore_snapshot(world: World, snapshot_id: int, origin: str = "") -> WorldData:
-    """Return to a copy of the state."""
+    """Restore the state of a snapshot."""
     world.restore(_snapshot(world, snapshot_id))
     return world_data(world, origin)
 
 
 @verb("DELETE", "snapshots/{snapshot_id}", 204)
 def drop_snapshot(world: World, snapshot_id: int) -> None:
-    """Forget a copy of the state."""
+    """Delete a snapshot."""
     _snapshot(world, snapshot_id)
     del world.snapshots[snapshot_id]
 

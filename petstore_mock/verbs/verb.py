@@ -1,4 +1,4 @@
-"""What a verb is: a JSON function of a world, and its row in the table of the control door."""
+"""The class of a verb, and the table of all verbs that the control door serves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from petstore_mock.interface.table import OPERATIONS
 
 
 class Keywords:
-    """Further keywords of the JSON Schema of a type, or the component that stands for it."""
+    """Adds keywords to the JSON Schema of a type, or names the component that replaces it."""
 
     def __init__(self, component: str = "", **keywords: Any) -> None:  # noqa: ANN401  # any keyword
         self.component = component
@@ -25,15 +25,15 @@ Criteria = Annotated[Mapping[str, Any], Keywords("Criteria")]
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """One thing that a world, or all worlds of the listener, can be told or asked."""
+    """A command or query of one world, or of all worlds of a listener."""
 
-    function: Callable[..., Any]  # its name, docstring and annotations give the door's name, summary and schemas
-    method: str  # a GET or a DELETE has its arguments in the query, other methods have them in the body
-    path: str  # below /__petstore/; an argument that stands there comes from there
-    status: int = 200  # of its success; 204 has no body, and a PUT that replaces something gets 200
-    body: str = ""  # the argument that the whole body is; empty where each member is an argument
-    member: str = ""  # the member that has what the function returns; empty where that is the whole value
-    locks: bool = True  # whether the carrier holds the world's lock meanwhile; a verb that waits does not
+    function: Callable[..., Any]  # its name, docstring and annotations become operationId, summary and schemas
+    method: str  # GET and DELETE take arguments from the query, other methods from the body
+    path: str  # relative to /__petstore/; each {placeholder} is an argument
+    status: int = 200  # the status of a success; a PUT that replaces a world responds with 200 instead
+    body: str = ""  # the argument that takes the whole body; if empty, each member is an argument
+    member: str = ""  # the member that holds the result; if empty, the result is the whole value
+    locks: bool = True  # whether the caller holds the world's lock; a verb that waits must not block the world
     media_type: str = "application/json"
 
     @property
@@ -49,7 +49,7 @@ VERBS: Final[list[Verb]] = []
 
 
 def verb(method: str, path: str, status: int = 200, **row: Any) -> Callable[[Callable[..., Any]], Verb]:  # noqa: ANN401
-    """Make a function a verb, and add it to the table."""
+    """Return a decorator that makes a function a verb and adds it to the table."""
 
     def register(function: Callable[..., Any]) -> Verb:
         VERBS.append(Verb(function, method, path, status, **row))

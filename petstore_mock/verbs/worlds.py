@@ -1,7 +1,7 @@
-"""Verbs about worlds: make, show, reset, verify and end them.
+"""Verbs for worlds: make, show, reset, verify and end them.
 
-The carrier adds the arguments ``name``, the world in the address, and ``origin``, with which it begins each ``url``.
-A verb of all worlds without a ``name`` stands at the root alone.
+The caller adds two arguments: ``name`` is the world in the address, and ``origin`` is the start of each ``url``.
+A verb of all worlds that has no ``name`` exists only at the root.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WorldData(TypedDict):
     faults: Count
     mutant: str | None
     passed: NotRequired[bool]
-    age: NotRequired[float]  # seconds since it was made, or made anew
+    age: NotRequired[float]  # seconds since the world was last made
     previous: NotRequired[VerificationData]
 
 
@@ -61,7 +61,7 @@ class LeaksData(TypedDict):
 
 
 def world_data(world: World, origin: str) -> WorldData:
-    """Return a world as the door shows it."""
+    """Return the JSON form of a world."""
     mount = "" if world.name is None else f"/w/{world.name}"
     with world.lock:
         return {
@@ -77,15 +77,15 @@ def world_data(world: World, origin: str) -> WorldData:
 
 
 def _verification(problems: Sequence[Problem]) -> VerificationData:
-    told: list[ProblemData] = [{"kind": problem.kind, "message": problem.text} for problem in problems]
-    return {"passed": not problems, "problems": told}
+    shown: list[ProblemData] = [{"kind": problem.kind, "message": problem.text} for problem in problems]
+    return {"passed": not problems, "problems": shown}
 
 
 @verb("PUT", "world", 201)
 def make_world(
     worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", *, new: bool = False, **options: Unpack[WorldOptions]
 ) -> WorldData:
-    """Make the world, or make it anew for another test."""
+    """Make the world, or replace the existing one for another test."""
     former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
     previous = None if former is None else _verification(former.verification.problems())
     worlds.make(name, options, new=new)
@@ -95,38 +95,38 @@ def make_world(
 
 @verb("GET", "world")
 def show_world(world: World, origin: str = "") -> WorldData:
-    """Show the world."""
+    """Return the world's address, API key and counts."""
     return world_data(world, origin)
 
 
 @verb("GET", "service/openapi.json")
 def describe_service(world: World, origin: str = "") -> dict[str, Any]:
-    """Describe the service, which clients use, as an OpenAPI 3.1 document."""
+    """Describe the pet store service, not the door, as an OpenAPI 3.1 document."""
     return openapi_document(world_data(world, origin)["url"])
 
 
 @verb("POST", "world/reset")
 def reset_world(world: World, origin: str = "") -> WorldData:
-    """Return to the starting state. The verification keeps the problems so far."""
+    """Reset the world to its starting state. The next verification still reports earlier problems."""
     world.reset()
     return world_data(world, origin)
 
 
 @verb("GET", "world/verification")
 def verify_world(world: World) -> VerificationData:
-    """Show what would fail a test."""
+    """List the problems that would fail a test."""
     return _verification(world.verification.problems())
 
 
 @verb("POST", "world/verification")
 def report_problems(world: World, *, again: bool = True) -> VerificationData:
-    """Show what would fail a test, and count it as reported."""
-    return _verification(world.verification.report(again=again))  # else only what was not reported before
+    """List the problems that would fail a test, and mark them as reported."""
+    return _verification(world.verification.report(again=again))  # `again`: reported ones too
 
 
 @verb("DELETE", "world")
 def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
-    """End the world, and show what would fail its test."""
+    """End the world, and list the problems that would fail its test."""
     world = worlds.find(name)
     verification = _verification(world.verification.problems())
     worlds.end(world)
@@ -135,7 +135,7 @@ def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
 
 @verb("GET", "worlds", member="worlds")
 def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
-    """Show every world."""
+    """List all worlds."""
     return [
         {
             **world_data(world, origin),
@@ -148,7 +148,7 @@ def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
 
 @verb("DELETE", "worlds")
 def end_worlds(worlds: Worlds) -> EndedData:
-    """End every world but the default one, and show what would fail their tests."""
+    """End every world except the default one, and list the problems that would fail their tests."""
     ended = list(worlds.named.values())
     problems = [problem for world in ended for problem in world.verification.problems()]
     for world in ended:
@@ -158,7 +158,7 @@ def end_worlds(worlds: Worlds) -> EndedData:
 
 @verb("GET", "leaks")
 def list_leaks(worlds: Worlds) -> LeaksData:
-    """Show the newest requests to worlds that are over, and count all."""
+    """List the newest leaks, which are requests to ended worlds, and count all leaks."""
     leaks: list[LeakData] = [
         {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.by_key}
         for leak in tuple(worlds.leaks)
@@ -168,5 +168,5 @@ def list_leaks(worlds: Worlds) -> LeaksData:
 
 @verb("DELETE", "leaks", 204)
 def clear_leaks(worlds: Worlds) -> None:
-    """Forget the leaks."""
+    """Clear the leaks."""
     worlds.clear_leaks()

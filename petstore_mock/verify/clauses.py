@@ -1,7 +1,7 @@
-"""The clauses: every sentence of the interface that can be seen from outside, and what an exchange shows of each.
+"""The clauses, which are the observable sentences of the interface, and the checks of an exchange against them.
 
-The table is made from the operations, the schemas and the probes. ``looks`` reads one exchange: it yields a look for
-each clause of which the exchange shows something.
+The table is derived from the operations, the schemas and the probes. ``checks`` reads one exchange and yields a
+``Check`` for each clause that the exchange confirms or breaks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A sentence of the interface that can be seen from outside."""
+    """An observable sentence of the interface."""
 
-    id: str  # stable; it begins with the section of the interface
+    id: str  # stable; it starts with the section of the interface
     words: str
-    operations: tuple[Operation, ...] = ()  # the ones whose exchanges show it; else the probes that name the clause do
-    needs: str = ""  # what a service must have that it shows
+    # Each exchange of these operations can show the clause. A probe that names the clause can show it as well.
+    operations: tuple[Operation, ...] = ()
+    needs: str = ""  # the animals or responses without which no exchange can show the clause
 
     @property
     def section(self) -> str:
@@ -41,17 +42,17 @@ class Clause:
         return probe.operation in self.operations or probe.shows == self.id
 
 
-class Look(NamedTuple):
-    """What an exchange shows of a clause. Breaches of one ``cause`` are one finding."""
+class Check(NamedTuple):
+    """The result of one exchange for one clause. Breaches with the same ``cause`` are reported once."""
 
     clause: str
     holds: bool
-    expected: str = ""  # what the words of the clause don't say
+    expected: str = ""  # the expected response; never empty for a breach
     cause: str = ""
 
 
 def success_clause(operation: Operation) -> str:
-    """Return the id of the clause about the success of an operation."""
+    """Return the id of the clause for the success status of an operation."""
     return f"{operation.section}-{'created' if operation.effect == 'creates' else verb_of(operation)}"
 
 
@@ -68,15 +69,15 @@ def _of_every_response() -> Iterator[Clause]:
     yield Clause("1-json-body", "Response bodies are JSON", _EVERY)
     yield Clause("1-media-type", "Response bodies are application/json", _EVERY)
     yield Clause("1-base-address", "The base address includes the version path segment /v1", _LISTS)
-    yield Clause("2-pets-array", "Pets: a JSON array", _LISTS)
-    yield Clause("2-pet-object", "Pets: an array of Pet objects", _SHOWS)
+    yield Clause("2-pets-array", "Pets is a JSON array", _LISTS)
+    yield Clause("2-pet-object", "Pets is an array of Pet objects", _SHOWS)
     for kind, operations in (("Pet", _SHOWS), ("Error", _EVERY)):
         for name, rules in properties(kind).items():
             values = f"one of {', '.join(rules['enum'])}" if "enum" in rules else rules.get("format", rules["type"])
             required = ", required" if name in schema(kind)["required"] else ""
             yield Clause(f"2-{kind.lower()}-{short(name)}", f"{kind}: {name}, {values}{required}", operations)
     yield Clause("2-id-unique", "id: unique identifier", _LISTS, "two animals")
-    yield Clause("2-id-assigned", "id: assigned by the service on creation, unique", _CREATES)
+    yield Clause("2-id-assigned", "id: unique identifier, assigned by the service on creation", _CREATES)
     yield Clause("5-key", "The API key is sent as Authorization: Bearer <API_KEY>", _EVERY)
     yield Clause("7-status", "The status field of the Error body carries the HTTP status", _EVERY)
     for status in sorted({status for operation in _EVERY for status in operation.errors}):
@@ -84,33 +85,42 @@ def _of_every_response() -> Iterator[Clause]:
         yield Clause(f"7-{status}-error", words, _EVERY, f"a response with {status}")
 
 
+def _meant(words: str, operation: Operation) -> str:
+    """Mark a sentence as an inference. The section does not say it literally."""
+    return f"{words} (by the meaning of §{operation.section})"
+
+
 def _of_operations() -> Iterator[Clause]:
     for operation in _EVERY:
-        words = f"{operation.method} {operation.path}: the status of a success is {operation.success}"
+        words = f"{operation.method} {operation.path}: a success has status {operation.success}"
         yield Clause(success_clause(operation), words, (operation,))
     for operation in _SHOWS:
-        words, needs = "An animal is the same in every response", "an animal that other responses show, unchanged"
+        words = _meant("An animal is the same in every response", operation)
+        needs = "an animal that other responses show unchanged"
         yield Clause(f"{operation.section}-same-animal", words, (operation,), needs)
     for operation in _LISTS:
         section, (_, most, default) = operation.section, limits_of(operation)
-        words = f"limit: a page has at most {most} animals, for any limit"
+        words = _meant(f"A page has at most {most} animals for any limit", operation)
+        finds = _meant("A list shows existing animals", operation)
         yield Clause(f"{section}-limit-counts", "limit: maximum number of animals to return", _LISTS, "an animal")
         yield Clause(f"{section}-limit-default", f"limit: default {default}", _LISTS, f"{default} animals")
         yield Clause(f"{section}-limit-bound", words, _LISTS, f"more than {most} animals")
-        yield Clause(f"{section}-list-finds", "The body holds animals where there are some", _LISTS, "an animal")
+        yield Clause(f"{section}-list-finds", finds, _LISTS, "an animal")
         for name in (parameter.name for parameter in filters_of(operation)):
+            words = _meant(f"{name}: a list shows existing animals with this {name}", operation)
             yield Clause(f"{section}-{name}-filter", f"{name}: returns only animals with this {name}", _LISTS)
-            yield Clause(f"{section}-{name}-finds", f"{name}: returns animals with this {name}", _LISTS)
+            yield Clause(f"{section}-{name}-finds", words, _LISTS)
     for operation in _CREATES:
-        words, needs = "400, 401: what is refused is not added", "a create that was refused with 400 or 401"
+        words = _meant("A refused create adds no animal", operation)
+        needs = "a create that was refused with 400 or 401"
         yield Clause(f"{operation.section}-refused-not-kept", words, _LISTS, needs)
-        needs = "a created animal, and a list that is not full"
-        yield Clause(f"{operation.section}-listed", "Lists show a created animal", _LISTS, needs)
+        needs = "a created animal and a list that is not full"
+        yield Clause(f"{operation.section}-listed", _meant("Lists show a created animal", operation), _LISTS, needs)
         for name, rules in properties(str(operation.body)).items():
             yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet: {name}", _CREATES)
             beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))
             if beyond:
-                words = f"{name}: {'int64, beyond 2^53' if beyond == 'int64' else 'string, beyond ASCII'} too"
+                words = f"{name}: {'int64, also beyond 2^53' if beyond == 'int64' else 'string, also beyond ASCII'}"
                 yield Clause(f"2-{short(name)}-{beyond}", words, _CREATES, f"a created animal with such a {name}")
     for operation in with_effect("reads"):
         yield Clause(f"{operation.section}-asked-for", "petId: the identifier of the animal", (operation,))
@@ -126,11 +136,11 @@ CLAUSES: Final = tuple(
 )
 
 
-# What an exchange shows
+# Checks of an exchange
 
-_KEYS_AND_LIMITS: Final = frozenset({401, 403, 409, 429})  # a conflict may be about a quota
+_KEYS_AND_LIMITS: Final = frozenset({401, 403, 409, 429})  # some services use 409 for a full quota
 _ELSEWHERE: Final = frozenset({404, 405})
-# By what the interface says of the response: its status, and others that say nothing of it.
+# For each expectation of a probe: the right status, and the statuses that neither confirm nor break the clause.
 _STATUSES: Final[Mapping[str, tuple[int, frozenset[int]]]] = {
     "refused": (400, _KEYS_AND_LIMITS | _ELSEWHERE),
     "kept out": (401, frozenset()),
@@ -139,111 +149,113 @@ _STATUSES: Final[Mapping[str, tuple[int, frozenset[int]]]] = {
 }
 
 
-def looks(seen: Seen, history: History) -> Iterator[Look]:
-    """Yield what an exchange shows of each clause."""
+def checks(seen: Seen, history: History) -> Iterator[Check]:
+    """Yield the results of one exchange."""
     if seen.failure is not None:
         is_own = bool(seen.probe.words) and not seen.probe.is_valid
         blamed = seen.probe.shows if is_own else success_clause(seen.operation)
         if is_own or history.fails_again(seen):
-            yield Look("1-http" if seen.failure.kind == "frame" else blamed, holds=False, expected="a whole response")
+            yield Check("1-http" if seen.failure.kind == "frame" else blamed, holds=False, expected="a whole response")
         return
     if seen.probe.media_type != "application/json":
-        return  # the interface does not show how a service reads it
+        return  # the interface does not show how a service treats other media types
     yield from _of_message(seen, history)
     yield from _of_status(seen, history)
     if seen.probe.shows == "invalid_limit" and seen.is_refusal:
-        yield Look(f"{seen.operation.section}-limit-bound", holds=True)
+        yield Check(f"{seen.operation.section}-limit-bound", holds=True)
     if seen.effect == "lists" and seen.items is not None:
         yield from _of_list(seen, seen.items, history)
     if seen.effect == "creates" and seen.is_success:
         yield from _of_create(seen, history)
     if seen.effect == "reads" and seen.probe.is_valid and is_object(seen.document) and "id" in seen.document:
         is_right = str(seen.document["id"]) == seen.pet_id
-        yield Look(f"{seen.operation.section}-asked-for", is_right, f"the animal with id {seen.pet_id}")
+        yield Check(f"{seen.operation.section}-asked-for", is_right, f"the animal with id {seen.pet_id}")
     if is_distinct(seen):
         yield from _of_same(seen, history)
     if seen.probe.expected == "made":
         yield from _of_kept(seen, history)
 
 
-def _of_message(seen: Seen, history: History) -> Iterator[Look]:
-    yield Look("1-http", seen.status > 0)
+def _of_message(seen: Seen, history: History) -> Iterator[Check]:
+    yield Check("1-http", holds=True)
     is_json = seen.document is not NO_JSON
     is_called_json = seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
     coding = seen.header("Content-Encoding") if not is_json else ""
     if seen.is_success and seen.status != 204 and seen.probe.expected not in _STATUSES:
         cause = "coding" if coding else _cause(seen, history)
-        words = f"no coding, since identity was asked for; it is {coding}" if coding else ""
-        yield Look("1-json-body", is_json, words, cause)
-        words = f"application/json; it is {seen.header('Content-Type') or 'none'}"
-        yield Look("1-media-type", is_called_json, words, "media type" if is_json else cause)
+        words = f"no content coding (Accept-Encoding is identity), not {coding}" if coding else "a JSON body"
+        yield Check("1-json-body", is_json, words, cause)
+        words = f"Content-Type application/json, not {seen.header('Content-Type') or 'a missing one'}"
+        yield Check("1-media-type", is_called_json, words, "media type" if is_json else cause)
     if seen.effect == "lists" and seen.is_success and seen.probe.has_key and is_json:
-        yield Look("2-pets-array", seen.items is not None)
+        yield Check("2-pets-array", seen.items is not None, "a JSON array")
     if seen.effect == "lists" and (seen.is_success or seen.status in _ELSEWHERE):
-        yield Look("1-base-address", seen.is_success)
+        yield Check("1-base-address", seen.is_success, "a list at this base address")
     if seen.probe.has_key and (seen.is_success or seen.is_refusal) and seen.status != 403:
-        yield Look("5-key", seen.status != 401, "the key to be accepted, as it is elsewhere")
+        yield Check("5-key", seen.status != 401, "no 401, because other operations accept the key")
     objects = [item for item in seen.items or () if is_object(item) and not properties("Pet").keys().isdisjoint(item)]
     if seen.items:
-        yield Look("2-pet-object", len(objects) == len(seen.items))
+        yield Check("2-pet-object", len(objects) == len(seen.items), "only Pet objects")
     yield from _of_fields("Pet", objects)
     if seen.status in seen.operation.errors:
         found = seen.document
         is_error = is_object(found) and not properties("Error").keys().isdisjoint(found)
         cause = "coding" if coding else "media type" if is_error else "error body"
-        yield Look(f"7-{seen.status}-error", is_called_json and is_error, cause=cause)
+        yield Check(f"7-{seen.status}-error", is_called_json and is_error, "an Error body, as application/json", cause)
         if is_error:
             yield from _of_fields("Error", [found])
             if isinstance(found.get("status"), int):
-                yield Look("7-status", found["status"] == seen.status, f"the member status to be {seen.status}")
+                yield Check("7-status", found["status"] == seen.status, f"status {seen.status} in the Error body")
 
 
-def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Look]:
+def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     for name, rules in properties(kind).items():
         clause = f"2-{kind.lower()}-{short(name)}"
         for one in objects:
             if name in one:
                 wrong = violations(rules, one[name], name)
-                yield Look(clause, not wrong, f"a right {kind}: {wrong[0] if wrong else ''}")
+                yield Check(clause, not wrong, f"a valid {kind}: {wrong[0] if wrong else ''}")
             elif name in schema(kind)["required"]:
-                yield Look(clause, holds=False, expected=f"each {kind} to have {name}; one has {', '.join(one)}")
+                yield Check(clause, holds=False, expected=f"each {kind} to have {name}; one has {', '.join(one)}")
 
 
-def _of_status(seen: Seen, history: History) -> Iterator[Look]:
+def _of_status(seen: Seen, history: History) -> Iterator[Check]:
     probe, status, wanted = seen.probe, seen.status, seen.operation.success
-    is_nowhere = seen.effect == "lists" and status in _ELSEWHERE and not history.listed  # which is a clause of its own
+    # If no list is found at the base address, only the clause 1-base-address is broken.
+    is_nowhere = seen.effect == "lists" and status in _ELSEWHERE and not history.listed
     is_gone = seen.is_removed and seen.is_refusal and status != 401
     if _is_sound(seen) and (seen.is_success or _is_wrong(seen, history)):
-        yield Look(success_clause(seen.operation), status == wanted, f"{wanted}", _cause(seen, history, wanted))
+        yield Check(success_clause(seen.operation), status == wanted, f"{wanted}", _cause(seen, history, wanted))
     if probe.expected == "accepted":
-        # A service may refuse the names and categories of the tool.
-        is_told = seen.effect != "creates" or history.accepts_plain
-        if seen.is_success or (seen.is_refusal and is_told and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
-            yield Look(probe.shows, seen.is_success, "the value to be accepted")
+        # The service may refuse the names and categories that verify uses.
+        is_evidence = seen.effect != "creates" or history.accepts_plain
+        if seen.is_success or (seen.is_refusal and is_evidence and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
+            yield Check(probe.shows, seen.is_success, "the value to be accepted")
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
-        is_told = wanted != 400 or history.accepts_plain
-        if status != wanted and seen.is_refusal:  # else a rule of its own may come first
-            is_told = status not in history.unserved(seen.operation)
-        if is_told and status not in others and not is_nowhere and not is_gone:
-            yield Look(probe.shows, status == wanted, f"{wanted}", _cause(seen, history, wanted))
+        is_evidence = wanted != 400 or history.accepts_plain
+        # An operation that refuses every request shows nothing.
+        if status != wanted and seen.is_refusal:
+            is_evidence = status not in history.unserved(seen.operation)
+        if is_evidence and status not in others and not is_nowhere and not is_gone:
+            yield Check(probe.shows, status == wanted, f"{wanted}", _cause(seen, history, wanted))
 
 
 def _cause(seen: Seen, history: History, wanted: int = 0) -> str:
-    """Return a text that is the same for all breaches by the same mistake of the service; empty where none is known."""
+    """Return the same text for all breaches by one mistake of the service, or an empty text if no mistake is known."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
     return f"{seen.status} for {wanted}" if wanted and not seen.is_success else ""
 
 
 def _is_sound(seen: Seen) -> bool:
-    """Whether the request is valid; a service may refuse an odd animal, and must not fail."""
+    """Whether the request has to succeed. A service may refuse an odd animal with 4xx, but must not fail."""
     is_failing_create = seen.has_failed and seen.effect == "creates" and seen.probe.expected == "open"
     return seen.probe.is_valid or (is_failing_create and is_valid(str(seen.operation.body))(seen.sent))
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:
-    """Whether a valid request, which other clauses don't judge, had to succeed."""
+    """Whether the status of a valid request breaks the success clause of its operation."""
     if seen.has_failed:
         return history.fails_again(seen)
     is_of_value = seen.is_refusal and ("?" in seen.probe.target or seen.effect == "creates")
@@ -267,12 +279,12 @@ def _known(pet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_pet(value: object) -> bool:
-    """Whether a value is an animal, with further fields or without."""
+    """Whether a value is a valid animal. Unknown fields are allowed."""
     return is_object(value) and is_valid("Pet")(_known(value))
 
 
-def _of_same(seen: Seen, history: History) -> Iterator[Look]:
-    """Hold animals against the responses that show them before and after; a created one, against those after."""
+def _of_same(seen: Seen, history: History) -> Iterator[Check]:
+    """Check that the animals are the same in earlier and later responses, and created animals in later ones."""
     for pet in filter(_is_pet, seen.pets):
         before, after = history.around(pet["id"], seen.number, lists=True)
         made = [one.pets[0] for one in history.created if one.number < seen.number and one.pets[0]["id"] == pet["id"]]
@@ -281,100 +293,102 @@ def _of_same(seen: Seen, history: History) -> Iterator[Look]:
             is_known = history.is_known(pet["id"], seen.number)
             pair = [] if is_known else (after or history.around(pet["id"], seen.number)[1])[:1] * 2
         if len(pair) < 2 or _known(pair[0]) != _known(pair[1]) or not _is_pet(pair[0]):
-            continue  # others may have changed it
+            continue  # another client may have changed the animal
         for name in properties("Pet"):
             other = pair[0].get(name)
             words = f"{name} to be {describe(other)} for the id {pet['id']}, as in other responses"
-            yield Look(f"{seen.operation.section}-same-animal", pet.get(name) == other, words, f"{name} differs")
+            yield Check(f"{seen.operation.section}-same-animal", pet.get(name) == other, words, f"{name} differs")
 
 
-def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Look]:
+def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
     section, (_, most, _) = seen.operation.section, limits_of(seen.operation)
     there, count = history.standing(seen), len(items)
     if seen.probe.is_valid and seen.limit is not None:
         kind = "counts" if "limit=" in seen.probe.target else "default"
-        if count >= seen.limit or len(there) > seen.limit:  # else the page shows nothing of the limit
-            yield Look(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals; {count} came")
+        # A store with fewer animals can't show the limit.
+        if count >= seen.limit or len(there) > seen.limit:
+            yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals, not {count}")
     would_show = seen.probe.shows == "invalid_limit" and len(history.views) > most
     if not seen.probe.is_valid and (count > most or would_show):
-        yield Look(f"{section}-limit-bound", count <= most, f"at most {most} animals on any page; {count} came")
+        yield Check(f"{section}-limit-bound", count <= most, f"at most {most} animals on any page, not {count}")
     if len(seen.pets) > 1:
-        yield Look("2-id-unique", len({pet["id"] for pet in seen.pets}) == len(seen.pets))
+        yield Check("2-id-unique", len({pet["id"] for pet in seen.pets}) == len(seen.pets), "each id once")
     yield from _of_filters(seen, there)
     yield from _of_refused(seen, history)
     yield from _of_listed(seen, history)
 
 
-def _of_filters(seen: Seen, there: set[int]) -> Iterator[Look]:
+def _of_filters(seen: Seen, there: set[int]) -> Iterator[Check]:
     section = seen.operation.section
     names = [one.name for one in filters_of(seen.operation) if one.filters in seen.filters]
     if not seen.probe.is_valid or not (seen.items or there):
         return
     for name in names or ["list"]:
-        words = f"an animal, such as the one with id {min(there, default=0)}, which was there before and after"
-        yield Look(f"{section}-{name}-finds", bool(seen.items), words, "empty")
+        words = f"an animal such as id {min(there, default=0)}, which responses show before and after"
+        yield Check(f"{section}-{name}-finds", bool(seen.items), words, "empty")
     for name in names if seen.items else ():
         is_right = all(matches(pet, seen.filters) for pet in seen.items or () if _is_pet(pet))
-        yield Look(f"{section}-{name}-filter", is_right)
+        yield Check(f"{section}-{name}-filter", is_right, f"only animals with this {name}")
 
 
-# What a create leaves
+# Created animals
 
 
 def _is_beyond(value: object) -> bool:
-    """Whether services are likely to lose something of a value."""
+    """Whether services often change such a value: text beyond ASCII, or an integer beyond 2^53."""
     return (isinstance(value, str) and not value.isascii()) or (is_integer(value) and value > 2**53)
 
 
-def _of_create(seen: Seen, history: History) -> Iterator[Look]:
+def _of_create(seen: Seen, history: History) -> Iterator[Check]:
     for pet in seen.pets:
         is_known = history.is_known(pet["id"], seen.number)
-        yield Look("2-id-assigned", not is_known, f"an id of its own; {pet['id']} is another animal's")
+        yield Check("2-id-assigned", not is_known, f"a new id; another animal has {pet['id']}")
     for name, value in seen.sent.items():
         rules = properties(str(seen.operation.body)).get(name)
         if rules is None or value is None or seen.probe.expected == "refused" or not _is_pet(seen.document):
             continue
         end = ("int64" if is_integer(value) else "text") if _is_beyond(value) else "echoed"
         is_same = seen.document.get(name) == value
-        yield Look(f"2-{short(name)}-{end}", is_same, f"{name} to be {describe(value)}", f"{name} differs")
+        yield Check(f"2-{short(name)}-{end}", is_same, f"{name} to be {describe(value)}", f"{name} differs")
 
 
-def _of_kept(seen: Seen, history: History) -> Iterator[Look]:
-    """Yield whether the animal that was created last is found, if not at once (gap visibility)."""
+def _of_kept(seen: Seen, history: History) -> Iterator[Check]:
+    """Check that the last created animal is found, possibly some requests later (gap visibility)."""
     made = [one.pets[0]["id"] for one in history.created if one.number < seen.number][-1:]
-    is_told = _is_whole(seen, history) if seen.effect == "lists" else seen.is_success or seen.status == 404
+    is_evidence = _is_whole(seen, history) if seen.effect == "lists" else seen.is_success or seen.status == 404
     is_late = any(
         found[0][0].number > one.number + 1 for one in history.created if (found := history.views[one.pets[0]["id"]])
     )
     for pet_id in made:
         is_found = any(pet["id"] == pet_id for pet in seen.pets) or bool(history.around(pet_id, seen.number)[1])
-        if is_found or (is_told and not is_late):
-            yield Look(seen.probe.shows, is_found, f"the created animal with id {pet_id}, in this response or later")
+        if is_found or (is_evidence and not is_late):
+            yield Check(seen.probe.shows, is_found, f"the created animal {pet_id}, in this response or later")
 
 
 def _is_whole(seen: Seen, history: History) -> bool:
-    """Whether a list shows every animal that matches: it is shorter than another page of the same limit."""
+    """Whether a list shows every matching animal: another page with the same limit is longer."""
     pages = [len(one.items or ()) for one in history.exchanges if one.effect == "lists" and one.limit == seen.limit]
     return 0 < len(seen.items or ()) < max(pages, default=0) and is_distinct(seen)
 
 
-def _of_listed(seen: Seen, history: History) -> Iterator[Look]:
-    """Yield whether lists show the created animals that getPet showed."""
+def _of_listed(seen: Seen, history: History) -> Iterator[Check]:
+    """Check that lists show the created animals that getPet showed."""
     views = [found for made in history.created if (found := history.views[made.pets[0]["id"]])]
     looked = [found for found in views if found[0][0].number < seen.number and matches(found[-1][1], seen.filters)]
-    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)  # it may show others some time later
+    # One animal is enough, because the others may appear later.
+    is_shown = any(one.effect == "lists" for found in looked for one, _ in found)
     if looked and _is_whole(seen, history):
         ids = ", ".join(str(found[0][1]["id"]) for found in looked)
-        words = f"the created animals as well, no list shows one; their ids are {ids}"
-        yield Look(f"{history.created[0].operation.section}-listed", is_shown, words)
+        words = f"the created animals {ids} as well; no list shows one of them"
+        yield Check(f"{history.created[0].operation.section}-listed", is_shown, words)
 
 
-def _of_refused(seen: Seen, history: History) -> Iterator[Look]:
-    """Yield whether a list shows what was refused; each request bore a name of its own."""
+def _of_refused(seen: Seen, history: History) -> Iterator[Check]:
+    """Check that a list shows no refused animal. Each create has a unique name."""
     creates = [one for one in history.exchanges if one.effect == "creates" and one.number < seen.number]
     own = [one for one in creates if one.status in {400, 401} and not one.probe.is_last_resort]
     refused = {name for one in own if isinstance(name := one.sent.get("name"), str) and name}
     kept = [pet["id"] for pet in seen.pets if isinstance(pet.get("name"), str) and pet["name"] in refused]
     if refused and seen.pets:
-        words = f"nothing of a create that was refused; the animals {kept} have the names of some"
-        yield Look(f"{creates[0].operation.section}-refused-not-kept", not kept, words)
+        words = f"no animal of a refused create; the animals {kept} have such names"
+        yield Check(f"{creates[0].operation.section}-refused-not-kept", not kept, words)

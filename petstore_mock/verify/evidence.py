@@ -1,7 +1,7 @@
-"""Which choice a service makes where the interface shows nothing, for each gap that clients lean on.
+"""Detects which alternative of each gap a service chooses. Gaps on which hardly any client relies are left out.
 
-``sightings`` reads one exchange: it yields each gap of which the exchange shows something, with the alternative that it
-shows; an empty text stands for a choice that is none of ours.
+``sightings`` reads one exchange and yields the alternatives that it shows, as pairs of gap and alternative. An empty
+alternative stands for a choice that the register does not have.
 """
 
 from __future__ import annotations
@@ -23,42 +23,43 @@ from petstore_mock.verify.seen import History, Seen, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_ENOUGH_FOR_ORDER: Final = 5  # animals of a list: four are in any given order once in 24 times
+_ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four are in a given order by chance once in 24 times
 _ENOUGH_IDS: Final = 4  # created animals
-_ENOUGH_REQUESTS: Final = 5  # to say that their number does not matter
-_SURELY_SHOWN: Final = 50  # animals of a list of at most 100, below which no page is full
-_LEAP: Final = 1_000_000  # between two ids: more than others create meanwhile
+_ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
+_SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
+# A difference between two ids. Other clients do not create so many animals between two requests.
+_LEAP: Final = 1_000_000
 _NOT_LOOKED_AT: Final = (
     *("answer_framing", "body_limit", "connection", "duplicate_member"),
     *("header_names", "json_style", "key_rotation", "unknown_route"),
 )
-_CREATED: Final = "it takes creating a plain animal (--allow-create)"
-# What it takes to see the choice, where that is more than one response.
+_CREATED: Final = "needs a created animal (--allow-create)"
+# The conditions for detecting a gap. Gaps that every response shows have none.
 _NEEDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_NOT_LOOKED_AT, "not looked at"),
     **dict.fromkeys(("unknown_body_field", "null_status", "integral_float", "category_rule", "media_type"), _CREATED),
     **dict.fromkeys(("status_when_omitted", "location_header"), _CREATED),
-    "name_rule": f"{_CREATED}: one without a name, one with a long one",
-    "list_order": f"it takes a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
-    "page_fill": "it takes more animals than a limit",
-    "id_assignment": f"it takes creating {_ENOUGH_IDS} animals (--allow-create)",
-    "after_removal": "getPet's removal date has not come, by the service's own Date; or no list showed an animal",
-    "visibility": f"{_CREATED} and reading it at once; where getPet is removed, from a list that is not full",
+    "name_rule": "needs two creates, with an empty name and with a long name (--allow-create)",
+    "list_order": f"needs a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
+    "page_fill": "needs more animals than a limit",
+    "id_assignment": f"needs {_ENOUGH_IDS} created animals (--allow-create)",
+    "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
+    "visibility": f"{_CREATED}, and right after it a getPet, or a list that is not full",
 }
-# The rules about a field, by whether the probes of the gap are refused: the empty and the long name, the category 0.
+# The rule that a service applies, by whether it refuses each probe: an empty and a long name, or the category 0.
 _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {
     "name_rule": {(False, False): "any", (True, False): "non_empty", (False, True): "max_255"},
     "category_rule": {(False,): "any", (True,): "positive"},
 }
-# These show in one response, whatever the others show.
+# One response is enough to detect these alternatives, whatever the others show.
 _ONCE_IS_ENOUGH: Final = {"extra_response_fields": "present", "deprecation_headers": "present", "page_fill": "short"}
-# By header field of a list: the alternative that it shows, or none of ours.
+# For each header field of a list: the alternative that it shows, or an empty text.
 _PAGING: Final = {
     "Link": "link",
     "X-Total-Count": "total_count",
     **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
 }
-# The gaps that show in header fields.
+# For each gap that a header field shows: the field.
 _HEADERS: Final = {
     "paging_headers": "Link",
     "location_header": "Location",
@@ -70,19 +71,19 @@ _HEADERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is known of a gap."""
+    """The detected choice of a service for one gap."""
 
-    gap: str  #: its name
-    choice: str | None  #: the alternative, or None
-    evidence: str  #: what showed it, or why it can't be told
-    #: ``learned``; ``not_observable``; ``neither`` where the service chooses something else than our alternatives;
-    #: ``contradictory`` where it chose one alternative, then another
+    gap: str  #: the name of the gap
+    choice: str | None  #: the alternative that the service chooses, or None if it was not detected
+    evidence: str  #: the responses that show the choice, or the reason why it was not detected
+    #: ``learned``; ``not_observable``; ``neither`` if the choice is not in the gap register; ``contradictory`` if the
+    #: responses show several choices
     kind: str
-    answers: int = 0  #: how many responses speak for it
+    answers: int = 0  #: the number of responses that show a choice
 
 
 def findings(history: History, keys: tuple[str, ...]) -> dict[str, Finding]:
-    """Return what the exchanges show of every gap, by name; no evidence shows one of ``keys``."""
+    """Return a finding for each gap, by name. The evidence masks ``keys``."""
     found: dict[str, list[tuple[str, Seen]]] = {name: [] for name in GAPS}
     for seen in history.exchanges:
         for gap, choice in sightings(seen, history) if seen.is_success or seen.is_refusal else ():
@@ -94,28 +95,29 @@ def _finding(gap: str, choices: list[tuple[str, Seen]], keys: tuple[str, ...]) -
     if not choices:
         return Finding(gap, None, _NEEDS.get(gap, "no response shows it"), "not_observable")
     choices = [one for one in choices if one[0] == _ONCE_IS_ENOUGH.get(gap)] or choices
-    told: list[str] = []
+    lines: list[str] = []
     counts = Counter(choice for choice, _ in choices)
     for choice, count in counts.most_common():
         seen = next(seen for one, seen in choices if one == choice)
         field = _HEADERS.get(gap)
         came = f"{seen.status} {field}: {seen.header(field) or 'none'}" if field else cut(seen.came, 80)
-        told.append(f"{choice or 'none of our alternatives'} ({counted(count, 'response')}: {seen.line} -> {came})")
+        name = choice or "a choice that the gap register does not have"
+        lines.append(f"{name} ({counted(count, 'response')}: {seen.line} -> {came})")
     only = choices[0][0] if len(counts) == 1 else None
     kind = "learned" if only else "contradictory" if only is None else "neither"
-    return Finding(gap, only or None, shown(", and ".join(told), keys), kind, len(choices))
+    return Finding(gap, only or None, shown(", and ".join(lines), keys), kind, len(choices))
 
 
 def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    """Yield the gaps of which an exchange shows something, with the alternatives that it shows."""
+    """Yield each gap that an exchange shows, with its alternative."""
     is_looked_at = seen.probe.has_key and seen.status not in {401, 403, 410, 429}
     if is_looked_at and seen.probe.shows in GAPS and (seen.effect != "creates" or history.accepts_plain):
         yield from _of_probe(seen, seen.probe.shows, history)
     if seen.effect == "lists" and seen.items is not None:
         yield from _of_list(seen, history)
     if seen.effect == "reads" and seen.status in {200, 404, 410} and seen.pet_id.isdecimal():
-        is_told = seen.header("Deprecation") or seen.header("Sunset")
-        yield "deprecation_headers", "present" if is_told else "absent"
+        is_deprecated = seen.header("Deprecation") or seen.header("Sunset")
+        yield "deprecation_headers", "present" if is_deprecated else "absent"
         if seen.is_removed and seen.probe.is_valid and history.is_known(int(seen.pet_id), seen.number):
             yield "after_removal", {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
     if seen in history.created:
@@ -129,7 +131,7 @@ def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     yield from _of_visibility(seen, history)
 
 
-# What is accepted
+# Requests that probe a gap
 
 
 def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str]]:
@@ -138,19 +140,20 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
         same = [one for one in history.exchanges if one.probe.shows == gap and (one.is_success or one.is_refusal)]
         is_known = len(same) == len(next(iter(_RULES[gap])))
         choice = _RULES[gap].get(tuple(one.is_refusal for one in same), "") if is_known else None
-    elif all(value is None or isinstance(value, str) for value in choices.values()):  # conditions
+    elif all(value is None or isinstance(value, str) for value in choices.values()):  # names of error conditions
         statuses = {
             CONDITIONS[str(one)].status if one else seen.operation.success: name for name, one in choices.items()
         }
         choice = statuses.get(seen.status, "")
-    elif all(isinstance(value, bool) for value in choices.values()):  # whether it is refused
+    elif all(isinstance(value, bool) for value in choices.values()):  # whether the service refuses the request
         choice = next(name for name, is_refused in choices.items() if is_refused is seen.is_refusal)
     elif seen.is_refusal:
         choice = "reject"
     elif gap == "invalid_status_filter" and history.views:
         choice = "ignore" if count else "empty"
     elif gap == "repeated_query" and len(history.views) > 1:
-        choice = {0: "", 1: "first"}.get(count, "last")  # limit=1&limit=4: a page may be short, but never too long
+        # The probe is limit=1&limit=4, and a page may be short.
+        choice = {0: "", 1: "first"}.get(count, "last")
     elif gap == "invalid_limit" and (seen.limit or 0) > 100 and there > 20:
         choice = "clamp" if count > 20 else "ignore"
     elif gap == "invalid_limit" and (seen.limit or 0) < 1 and there > 1:
@@ -159,14 +162,15 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
         yield gap, choice
 
 
-# What a response says
+# Lists, creates and documents
 
 
 def _of_list(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     count, limit = len(seen.items or ()), seen.limit or 0
     paging = [name for name in _PAGING if seen.header(name)]
     choice = _PAGING[paging[0]] if len(paging) == 1 else "" if paging else "none"
-    has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)  # which no short list has
+    # A last page has no link to a next page.
+    has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
     yield "paging_headers", "next_link" if choice == "link" and has_next else choice
     if seen.probe.is_valid and count < min(limit, len(history.standing(seen))):
         yield "page_fill", "short" if count else ""
@@ -198,7 +202,7 @@ def _is_same_order(one: Seen, other: Seen) -> bool:
     first, second = ([pet["id"] for pet in seen.pets] for seen in (one, other))
     common = {*first} & {*second}
     is_same = [one for one in first if one in common] == [one for one in second if one in common]
-    return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # else other animals come each time
+    return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
 
 
 def _of_create(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
@@ -234,17 +238,17 @@ def _of_document(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     kind = "Error" if seen.is_refusal else "Pet"
     documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
     found = [one.keys() for one in documents if is_object(one) and {*schema(kind)["required"]} <= one.keys()]
-    # A service may keep the field that the tool itself has sent.
+    # The service may return the unknown field that a probe sent.
     known_fields = {*properties(kind), UNKNOWN_FIELD}
     if found:
         yield "extra_response_fields", "present" if any(fields - known_fields for fields in found) else "none"
 
 
-# What happens without the client's doing
+# Time
 
 
 def _of_visibility(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    """Tell whether a read right after a create shows the animal."""
+    """Yield whether a request right after a create shows the animal."""
     for pet_id in [made.pets[0]["id"] for made in history.created if made.number == seen.number - 1]:
         would_show = seen.status == 404 and not seen.is_removed
         if seen.effect == "lists":

@@ -1,8 +1,13 @@
-"""What is asked of a service: requests in the order in which they are sent, made from the table of operations.
+"""The probes: the requests of a run, in the order of sending. They are derived from the table of operations.
 
-A target or a body may hold ``{known}`` (the id of a listed animal, or 1), ``{odd1}`` to ``{odd3}`` (odd ones among the
-listed), ``{absent}`` (an id that nothing showed), ``{made}`` (the animal that this run created last), ``{name}`` (a
-name of this run), ``{category}`` (the category of a listed animal, or 1).
+A target or a body may hold these placeholders:
+
+- ``{known}``: the id of a listed animal, or 1
+- ``{odd1}`` to ``{odd3}``: the ids of listed animals with unusual values
+- ``{absent}``: an id that no response showed
+- ``{made}``: the id of the last animal that this run created
+- ``{name}``: a name that is unique to the request
+- ``{category}``: the category of a listed animal, or 1
 """
 
 from __future__ import annotations
@@ -25,24 +30,24 @@ LONG_NAME: Final = 256
 OWN: Final = "Bearer {key}"
 _UNKNOWN: Final = "Bearer no-such-key"
 
-# What the interface says of the response: ``accepted`` where a value of the request is the point, ``made`` where it
-# shows the animal that was created last, ``open`` where the interface shows nothing.
+# The response that the interface demands. ``accepted``: a success, which shows that a value is allowed. ``made``: a
+# success with the last created animal. ``open``: the interface shows no response.
 Expected = Literal["success", "accepted", "made", "refused", "kept out", "absent", "absent or there", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A request that shows something."""
+    """A request that checks a clause or detects a gap."""
 
     operation: Operation
-    target: str  # from the base address on
+    target: str  # relative to the base address
     expected: Expected = "success"
-    shows: str = ""  # the id of a clause, or the name of a gap, that this probe and maybe others show
-    words: str = ""  # what the interface says in that clause
-    key: str = OWN  # what stands in Authorization
+    shows: str = ""  # the id of a clause, or the name of a gap
+    words: str = ""  # the sentence of that clause
+    key: str = OWN  # the value of Authorization
     body: str = ""
     media_type: str = "application/json"
-    is_last_resort: bool = False  # it is sent only where all plain animals are refused
+    is_last_resort: bool = False  # sent only if the service refused every plain animal
 
     @property
     def has_key(self) -> bool:
@@ -87,7 +92,7 @@ def _list(operation: Operation, query: str = "", *more: Any) -> Probe:  # noqa: 
 
 
 def _lists(operation: Operation) -> Iterator[Probe]:
-    """Yield lists of every kind. They are sent twice: only what is there before and after a list was there then."""
+    """Yield lists of every kind. A run sends them twice, because other clients may change animals meanwhile."""
     section, (least, most, default) = operation.section, limits_of(operation)
     yield _list(operation)
     bounds = {most: ("maximum", f"maximum {most}"), least: ("minimum", f"minimum {least}")}
@@ -117,7 +122,7 @@ def _largest(operation: Operation, *more: Any) -> Probe:  # noqa: ANN401
 
 
 def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe:  # noqa: ANN401
-    """Return a request for one animal, or for what has no identifier in its path."""
+    """Return a request for a path. If the path has a parameter, ``value`` replaces it."""
     parameter = operation.path_parameter
     target = operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
     body = _object(_plain(operation.body)) if operation.body else ""
@@ -127,28 +132,29 @@ def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe: 
 def _with_other_keys(operation: Operation) -> Iterator[Probe]:
     value = "{known}" if operation.effect == "reads" else "{made}"
     suffix = "" if operation.effect == "lists" else f"-{verb_of(operation)}"
-    missing = "kept out", f"5-missing-key{suffix}", f"Key missing: 401, on {operation.name}"
-    unknown = "kept out", f"5-unknown-key{suffix}", f"Key invalid: 401, on {operation.name}"
+    missing = "kept out", f"5-missing-key{suffix}", f"{operation.name} without a key gets 401"
+    unknown = "kept out", f"5-unknown-key{suffix}", f"{operation.name} with an invalid key gets 401"
     yield _one(operation, value, *missing, key="")
     yield _one(operation, value, *unknown, key=_UNKNOWN)
     if operation.effect == "reads":
         yield _one(operation, "{absent}", *unknown, key=_UNKNOWN)
     if operation.effect == "lists":
-        yield _list(operation, "api_key=no-such-key", *missing, "")  # the user's own key stands in no URL
+        # A URL must never hold the user's own key.
+        yield _list(operation, "api_key=no-such-key", *missing, "")
         scheme = "kept out", "5-scheme", "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>"
         yield from (_one(operation, value, *scheme, key=key) for key in ("{key}", "Basic {key}", "Bearer"))
 
 
 # Creates
 
-# Values that a service must refuse, by the kind of the field: the end of the clause's id, and the JSON text.
+# Values that a service must refuse, by kind of field. The keys are the ends of the clauses' ids, the values JSON texts.
 _WRONG: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {"type": "5", "null": "null"},
     "integer": {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
     "enum": {"value": '"no-such-value"', "case": '"{Value}"', "type": "1"},
     "array": {"type": '"text"'},
 }
-# Values that a service may refuse, and the gap that each shows.
+# Values that a service may refuse, by kind of field. The keys are JSON texts, the values the gaps that they show.
 _ODD: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {
         **dict.fromkeys(('"{name}Žofka✓"', '"{name}😀"', '" {name}  x "'), ""),
@@ -159,7 +165,7 @@ _ODD: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def _plain(body: str) -> dict[str, str]:
-    """Return the JSON texts of the required fields of a plausible animal."""
+    """Return the required fields of a plain animal, as JSON texts."""
     texts = {name: json.dumps(FIELDS[name].samples[0]) for name in schema(body)["required"]}
     return texts | {"name": '"{name}"', "categoryId": "{category}"}
 
@@ -169,26 +175,26 @@ def _object(texts: Mapping[str, str]) -> str:
 
 
 def _wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield bodies that the service must refuse: the end of the clause's id, its words, and the body."""
+    """Yield bodies that a service must refuse, as the end of the clause's id, the words of the clause, and the body."""
     plain, required = _plain(body), schema(body)["required"]
     for name in required:
         others = {other: text for other, text in plain.items() if other != name}
-        yield f"{short(name)}-required", f"{name} is required", _object(others)
-    yield "both-required", f"{' and '.join(required)} are required", "{}"
+        yield f"{short(name)}-required", f"{name} is required: a body without it", _object(others)
+    yield "both-required", f"{' and '.join(required)} are required: an empty object", "{}"
     for name, rules in properties(body).items():
         allowed: list[str] = rules.get("enum", [""])
         kind = rules.get("format", rules["type"])
         kind = f"one of {', '.join(allowed)}" if "enum" in rules else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
         for end, text in _WRONG.get(kind_of(rules), {}).items():
             value = text.replace("{Value}", allowed[0].title())
-            yield f"{short(name)}-{end}", f"{name} is {kind}, and {value} is none", _object({**plain, name: value})
-    yield "body-object", f"Request body: {body}, and an array is none", f"[{_object(plain)}]"
-    yield "body-json", "Request body is JSON", _object(plain)[:-1]
-    yield "body-required", "Request body: required", ""
+            yield f"{short(name)}-{end}", f"{name} is {kind}: {value}", _object({**plain, name: value})
+    yield "body-object", f"The request body is a {body}: an array", f"[{_object(plain)}]"
+    yield "body-json", "The request body is JSON: a body that is cut", _object(plain)[:-1]
+    yield "body-required", "The request body is required: an empty body", ""
 
 
 def _creates(operation: Operation) -> Iterator[Probe]:
-    """Yield creates: what is refused, then plain animals, then odd ones, which a service may refuse."""
+    """Yield creates: wrong bodies, then plain animals, then odd animals, which a service may refuse."""
     body, section = str(operation.body), operation.section
     plain, fields = _plain(body), properties(body)
 
@@ -196,7 +202,7 @@ def _creates(operation: Operation) -> Iterator[Probe]:
         return _one(operation, "", *more, **{"body": _object({**plain, **texts}), **others})
 
     for end, words, text in _wrong_bodies(body):
-        yield create({}, "refused", f"{section}-{end}", f"{words}; else 400", body=text)
+        yield create({}, "refused", f"{section}-{end}", f"{words} gets 400", body=text)
     optional = {name: rules for name, rules in fields.items() if name not in plain}
     for name, rules in optional.items():
         for value in rules.get("enum", ()):
@@ -220,10 +226,10 @@ def _creates(operation: Operation) -> Iterator[Probe]:
 
 def _probes() -> Iterator[Probe]:
     lists, gets, creates = with_effect("lists"), with_effect("reads"), with_effect("creates")
-    for operation in lists:  # what matters most comes first: a key may be short-lived
+    for operation in lists:  # the most important probes come first, because a key may expire soon
         yield from _lists(operation)
     for operation in gets:
-        absent = "absent", f"{operation.section}-absent", "404: no animal has this petId"
+        absent = "absent", f"{operation.section}-absent", "404: no animal found for the given petId"
         yield from (_one(operation, "{known}"), _one(operation, "{absent}", *absent))
     for operation in (*lists, *gets):
         yield from _with_other_keys(operation)
@@ -246,21 +252,21 @@ def _probes() -> Iterator[Probe]:
 
 
 def _read_back() -> Iterator[Probe]:
-    """Yield the requests that show the last created animal: by itself, or where getPet is removed, in a list."""
-    words = "201: body is the created Pet, which is in the catalogue from then on"
-    kept = "made", f"{with_effect('creates')[0].section}-kept", words
+    """Yield the requests that show the last created animal: by id, or in a list after the removal of getPet."""
+    section = with_effect("creates")[0].section
+    kept = "made", f"{section}-kept", f"A created animal stays in the catalogue (by the meaning of §{section})"
     yield from (_one(operation, "{made}", *kept) for operation in with_effect("reads"))
     yield from (_largest(operation, *kept) for operation in with_effect("lists"))
 
 
 PROBES: Final = tuple(_probes())
 READ_BACK: Final = tuple(_read_back())
-# These tell whether the service is there, and accepts the key.
+# Their responses show whether the service still responds and accepts the key.
 CONTROLS: Final = tuple(_one(operation, "1") for operation in with_effect("lists", "reads"))
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
-    """Yield the requests that a run sends; what is known by then only stays in braces."""
+    """Yield a line for each request of a run. Placeholders stay: only the responses give their values."""
     for probe in [probe for probe in PROBES if allow_create or not probe.operation.commits][:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
         yield "  ".join(part for part in (probe.operation.method, probe.target, key, probe.body) if part)

@@ -1,4 +1,4 @@
-"""One connection to a service, whatever it does: it may hang, reset, lie about lengths or speak no HTTP."""
+"""One connection to a service. The service may hang, reset, send a wrong length or speak another protocol."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _BLOCK: Final = 64 * 1024
 
 
 class FailedError(Exception):
-    """No whole response came; ``response`` is what came of one whose head is readable.
+    """No whole response arrived. If its head is readable, ``response`` is the part that arrived.
 
-    Its kind is ``cut``, ``silence`` for a timeout, or ``frame`` for other bytes than HTTP/1 or than the head announces.
+    The kind is ``cut`` for a connection that closed, ``silence`` for a timeout, and ``frame`` for bytes that are not
+    HTTP/1 or do not match the head.
     """
 
     def __init__(self, kind: str, words: str, response: Response | None = None) -> None:
@@ -38,13 +39,13 @@ class FailedError(Exception):
 
 
 class _Reading:
-    """One response, as httptools' parser reports it."""
+    """One response, built from the callbacks of the httptools parser."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self._body = bytearray()
         self._fields: list[tuple[str, str]] = []
-        self._status = 0  # from the end of the head on
+        self._status = 0  # until the head is complete
         self._size = 0
         self.is_whole = self.has_more = self.closes = False
 
@@ -52,7 +53,7 @@ class _Reading:
         self.has_more = self.is_whole
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._status:  # else it is a trailer
+        if not self._status:  # a field after the head is a trailer
             self._fields.append((name.decode("latin-1"), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
@@ -64,21 +65,21 @@ class _Reading:
 
     def on_message_complete(self) -> None:
         self.is_whole = self._status > 0
-        if not self.is_whole:  # an interim response
+        if not self.is_whole:  # an interim response, such as 103
             self._fields.clear()
 
     def feed(self, block: bytes) -> None:
-        """Read a block; an empty one is the end of the connection."""
+        """Read a block. An empty block means that the connection closed."""
         problem = ""
         self._size += len(block)
         try:
             self._parser.feed_data(block)
         except httptools.HttpParserError as error:
-            problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
+            problem = f"the response is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
         if self._status == 101:
-            problem = "101: it switched protocols unasked"
+            problem = "the service switched protocols, but the request has no Upgrade"
         elif self.is_whole and (problem or self.has_more):
-            problem = f"more bytes came than the {len(self._body)} of the body"
+            problem = f"more bytes arrived than the {len(self._body)} bytes of the body"
         elif len(self._body) > _MOST_BODY or (not self._status and self._size > _MOST_HEAD):
             problem = f"{'the body' if self._status else 'the head'} does not end within {self._size} bytes"
         if problem:
@@ -86,13 +87,13 @@ class _Reading:
         if not block and not self.is_whole:
             self.is_whole = self._status > 0 and not self._value("content-length") + self._value("transfer-encoding")
             if not self.is_whole:
-                raise self.failed("cut", f"the connection ended: {self.came}")
+                raise self.failed("cut", f"the connection closed: {self.came}")
 
     @property
     def came(self) -> str:
         length = self._value("content-length")
         of_length = f" of {length}" if length else ""
-        return f"{len(self._body)}{of_length} bytes of the body came" if self._status else "no whole head came"
+        return f"{len(self._body)}{of_length} bytes of the body arrived" if self._status else "no whole head arrived"
 
     def _value(self, name: str) -> str:
         return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
@@ -107,7 +108,7 @@ class _Reading:
             with contextlib.suppress(zlib.error):
                 self._body[:] = decoder.decompress(self._body, _MOST_BODY)
             if not decoder.eof:
-                raise self.failed("frame", "Content-Encoding is gzip, and the body is not")
+                raise self.failed("frame", "Content-Encoding is gzip, but the body is not")
         return self._response()
 
     def _response(self) -> Response:
@@ -117,30 +118,34 @@ class _Reading:
 
 
 class Connection:
-    """At most one connection to the service at ``url``, kept as long as the service keeps it."""
+    """A connection to the service at ``url``. It stays open for the next request if the service allows it."""
 
     def __init__(self, url: str) -> None:
         parts, port, is_right = urlsplit(""), None, False
-        with contextlib.suppress(ValueError):  # a port beyond 65535
+        with contextlib.suppress(ValueError):  # for a port above 65535
             parts = urlsplit(url)
             port, has_user = parts.port, "@" in parts.netloc
             is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not has_user
         if not is_right or parts.query or not url.isascii() or not url.isprintable() or " " in url:
-            # What came may hold a password.
-            refuse("expected a base address such as http://127.0.0.1:8080/v1, in ASCII and without a user; got another")
+            # The message does not show the address, because it may hold a password.
+            refuse(
+                "expected an ASCII base address without a user, such as http://127.0.0.1:8080/v1; got an invalid one"
+            )
         self.host, self.base, self.is_tls = parts.netloc, parts.path.rstrip("/"), parts.scheme == "https"
         self._peer = parts.hostname or "", port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
 
     @property
     def hint(self) -> str:
-        """What may be wrong where nothing readable comes; the address of a proxy may hold a password."""
-        words = "if that port speaks TLS, the address begins with https://"
+        """A hint if no readable response arrives. It leaves out the address of a proxy, which may hold a password."""
+        words = "if this port speaks TLS, use https://"
         if self.is_tls:
-            words = "if it speaks no TLS, the address begins with http://; SSL_CERT_FILE names authorities to trust"
+            words = "if this port speaks no TLS, use http://; to trust another authority, set SSL_CERT_FILE"
         name = "https" if self.is_tls else "http"
         if name in getproxies() and not proxy_bypass(self._peer[0]):
-            words += f"; {name.upper()}_PROXY is set, and verify uses no proxy: run it where it reaches the service"
+            words += (
+                f"; {name.upper()}_PROXY is set, but verify uses no proxy: run it with direct access to the service"
+            )
         return words
 
     def close(self) -> None:
@@ -149,25 +154,26 @@ class Connection:
             self._socket = None
 
     def send(self, request: ApiRequest, *, timeout: float) -> Response:
-        """Send a request and return the response, which must be whole within ``timeout`` seconds."""
+        """Send a request and return its response. The whole response must arrive within ``timeout`` seconds."""
         deadline = monotonic() + timeout
         fields = b"".join(name + b": " + value + b"\r\n" for name, value in request.fields)
         head = f"{request.method} {request.target} HTTP/1.1\r\n".encode("latin-1") + fields + b"\r\n"
         reading = _Reading()
         try:
-            # A create must not meet a connection that closes.
+            # A kept connection may close at any time, and a create can't be retried.
             connection = self._open(deadline, anew=request.method != "GET")
-            with contextlib.suppress(ConnectionError):  # a response may be there all the same
+            # The service may have responded before it closed.
+            with contextlib.suppress(ConnectionError):
                 connection.sendall(head + request.body)
             while not reading.is_whole:
                 connection.settimeout(_left(deadline))
                 reading.feed(connection.recv(_BLOCK))
                 if monotonic() > deadline and not reading.is_whole:
-                    raise TimeoutError  # noqa: TRY301  # a body that drips
+                    raise TimeoutError  # noqa: TRY301  # each recv has its own timeout, so a slow body could take longer
             return reading.response()
         except TimeoutError:
             raise reading.failed("silence", f"{reading.came} within {timeout:.3g} s") from None
-        except (OSError, ValueError) as error:  # the latter for a host that no certificate can have
+        except (OSError, ValueError) as error:  # ssl raises ValueError for some host names
             words = getattr(error, "strerror", None) or error
             raise reading.failed("cut", f"the connection failed: {words}") from None
         finally:
@@ -176,7 +182,7 @@ class Connection:
 
     def _open(self, deadline: float, *, anew: bool) -> socket.socket:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
-            self.close()  # what is there to read is the end, or was not asked for
+            self.close()  # it is closed, or has bytes that belong to no request
         if self._socket is None:
             self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

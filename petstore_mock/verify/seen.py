@@ -1,4 +1,4 @@
-"""What a run shows: each exchange, and which animals there were when."""
+"""The exchanges of a run, and the animals that they showed over time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Pet = dict[str, Any]
 
 _SHOWN: Final = 300  # characters of a body in a report
-_SHORTEST_KEY: Final = 3  # characters; a shorter text is part of many words
+_SHORTEST_KEY: Final = 3  # characters; a shorter key is part of many words
 
 
 def shown(text: str, keys: Iterable[str]) -> str:
-    """Return ``text`` as a report may show it: printable, without keys, however JSON has escaped them."""
+    """Return ``text`` as printable text with masked keys. In JSON, a key may be escaped."""
     for key in sorted(keys, key=len, reverse=True):
         if len(key) >= _SHORTEST_KEY:
             text = text.replace(key, "***").replace(json.dumps(key)[1:-1], "***")
@@ -45,36 +45,38 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
 
 
 class Seen:
-    """An exchange with what is known of it."""
+    """The exchange of one probe."""
 
     def __init__(self, exchange: Exchange, probe: Probe, failure: FailedError | None) -> None:
         self.exchange = exchange
         self.probe = probe
-        self.failure = failure  # why no whole response came
-        self.confirmed = False  # whether the service responded to another request right after it failed
+        self.failure = failure  # why no whole response arrived
+        # Whether the service responded to other requests right after this failure.
+        self.confirmed = False
         self.number, self.operation, self.effect = exchange.number, probe.operation, probe.operation.effect
         self.line = f"{exchange.method} {probe.target}"
-        self.status = exchange.status or 0  # 0 where no readable head came
+        self.status = exchange.status or 0  # 0 without a readable head
         self.is_success = 200 <= self.status < 300 and failure is None
         self.is_refusal = 400 <= self.status < 500 and failure is None
         self.is_silent = failure is not None and failure.kind == "silence"
         self.has_failed = self.status >= 500 or failure is not None
-        self.document = _json(exchange.response_body if failure is None else b"")  # a JSON value, or NO_JSON
+        # The body as a JSON value, or NO_JSON.
+        self.document = _json(exchange.response_body if failure is None else b"")
         self.pet_id = exchange.path.rpartition("/")[2]
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
         self.items = self._items()
         self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
-        # The fields that a list was filtered by, and their values.
+        # The values of the request's filters, by field.
         given = exchange.query
         names = {one.name: one.filters for one in self.operation.parameters if one.filters}
         self.filters = {field: given[name] for name, field in names.items() if name in given}
-        # The default where the request names no limit; None where it names several.
+        # The limit of a list. It is the default if the request has none, and None if the request has several.
         is_list = self.effect == "lists" and probe.target.count("limit=") < 2
         self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
 
     def _items(self) -> list[Any] | None:
-        """Return the animals of a success, whatever they are; None where the response should hold none."""
+        """Return the unchecked animals of a success, or None for a response that should have no animals."""
         is_absent = self.effect == "reads" and not self.probe.is_valid
         if is_absent or not self.probe.has_key or not self.is_success or self.document is NO_JSON:
             return None
@@ -86,13 +88,13 @@ class Seen:
 
     @property
     def is_removed(self) -> bool:
-        """Whether the operation's removal date has come, by the service's own clock (§4.3)."""
+        """Whether the response is later than the operation's removal date, by the service's own Date (§4.3)."""
         removed, date = self.operation.removed_at, seconds_of(self.header("Date"))
         return removed is not None and date is not None and date >= removed.timestamp()
 
     @property
     def came(self) -> str:
-        """What came, in a line."""
+        """The response or failure in one line."""
         if self.failure is not None or not self.status:
             return f"{self.status or ''} {self.failure or 'nothing'}".strip()
         where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
@@ -101,23 +103,25 @@ class Seen:
 
 
 def matches(pet: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
-    """Whether a list with these filters holds the animal; of an array, one element must match."""
+    """Whether a list with these filters holds the animal. One matching element of an array is enough."""
     found = {field: pet.get(field) for field in filters}
     return all(value in (one if is_array(one := found[field]) else [one]) for field, value in filters.items())
 
 
 class History:
-    """Which animals a run showed, and when.
+    """The animals that the exchanges showed, and when.
 
-    Others use the service as well: an animal was there at a request only if it was seen before and after.
+    Other clients may use the service. An animal surely existed at a request if responses before and after show it.
     """
 
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
         self.created = [seen for seen in exchanges if seen.effect == "creates" and seen.pets]
         self.listed = [pet for seen in exchanges if seen.effect == "lists" for pet in seen.pets]
-        self.views: dict[int, list[tuple[Seen, Pet]]] = defaultdict(list)  # by id, without the creation
-        self._first: dict[int, int] = {}  # the number of the first exchange that showed an animal, by id
+        # The animals in responses, by id. Responses to creates are left out.
+        self.views: dict[int, list[tuple[Seen, Pet]]] = defaultdict(list)
+        # The number of the first exchange that showed an animal, by id.
+        self._first: dict[int, int] = {}
         for seen in exchanges:
             for pet in seen.pets:
                 self._first.setdefault(pet["id"], seen.number)
@@ -126,12 +130,12 @@ class History:
 
     @property
     def accepts_plain(self) -> bool:
-        """Whether a plain animal was created, or none was tried."""
+        """Whether the service accepted a plain animal, or no probe sent one."""
         plain = [seen for seen in self.exchanges if seen.effect == "creates" and seen.probe.is_valid]
         return not plain or any(seen.is_success for seen in plain)
 
     def unserved(self, operation: Operation) -> set[int]:
-        """Return the statuses of an operation's valid requests, if none of them brought JSON."""
+        """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
         valid = [seen for seen in self.exchanges if seen.operation is operation and seen.probe.is_valid and seen.status]
         is_served = any(seen.is_success and seen.document is not NO_JSON for seen in valid)
         return set() if is_served else {seen.status for seen in valid}
@@ -141,16 +145,16 @@ class History:
         return any(one.has_failed and one.operation is seen.operation and one is not seen for one in self.exchanges)
 
     def is_known(self, pet_id: int, number: int) -> bool:
-        """Whether a response before the request showed the animal, or created it."""
+        """Whether an earlier response showed or created the animal."""
         return self._first.get(pet_id, number) < number
 
     def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
-        """Return how responses, or only lists, before and after a request show an animal."""
+        """Return an animal as responses before and after a request show it. ``lists`` leaves out other responses."""
         views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
         return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
 
     def standing(self, seen: Seen) -> set[int]:
-        """Return the ids of the animals that were there, and matched the filters, before and after a list."""
+        """Return the ids that a list should show: they match its filters in the list itself, or before and after it."""
         found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
         for pet_id in self.views:
             before, after = self.around(pet_id, seen.number)

@@ -1,4 +1,4 @@
-"""What a run found, clause by clause, and its forms for people and programs: text, JSON, JUnit's XML, TOML."""
+"""The verdict of a run, and its output as text, JSON, JUnit XML and TOML."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from petstore_mock.common.masking import cut
 from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.verify.clauses import CLAUSES, looks
+from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import Finding, findings
 from petstore_mock.verify.seen import History, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from petstore_mock.verify.clauses import Clause, Look
-    from petstore_mock.verify.guest import Guest
+    from petstore_mock.verify.clauses import Check, Clause
+    from petstore_mock.verify.run import Run
     from petstore_mock.verify.seen import Seen
 
 Result = Literal["holds", "broken", "not_observable", "could_not_check"]
@@ -32,61 +32,63 @@ COULD_NOT_CHECK: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ClauseResult:
-    """What is known of a clause."""
+    """The result for one clause."""
 
-    id: str  #: the clause's
+    id: str  #: the id of the clause
     section: str  #: the section of the interface
-    words: str  #: what it says
+    words: str  #: the sentence of the clause
     result: Result  #: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``
-    detail: str  #: what showed it, what broke it, or why it could not be seen; keys are left out
-    curl: str = ""  #: a shell line that sends the request that broke it again; the key stands in ``$PETSTORE_KEY``
+    detail: str  #: the evidence, the breach, or the reason why the clause was not observed; keys are masked
+    curl: str = (
+        ""  #: a shell line that repeats the request that broke the clause; it reads the key from ``$PETSTORE_KEY``
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A choice that the service no longer makes as it was recorded."""
+    """A gap for which the service no longer makes the recorded choice."""
 
-    gap: str  #: the gap's name
+    gap: str  #: the name of the gap
     expected: str  #: the recorded alternative
-    came: str  #: what the service does now
+    came: str  #: the present choice with its evidence
 
     def __str__(self) -> str:
-        return f"{self.gap}: recorded is {self.expected}; came {self.came}"
+        return f"{self.gap}: expected {self.expected}, as recorded; got {self.came}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run found."""
+    """The result of a run."""
 
     url: str  #: the base address
-    began: str  #: when, in ISO 8601
-    clauses: tuple[ClauseResult, ...]  #: what is known of every clause, in the interface's order
-    gaps: Mapping[str, Finding]  #: what is known of every gap, by name
-    drift: tuple[Drift, ...]  #: the gaps that are no longer as recorded
-    requests: int  #: how many were sent
-    #: id (None if its response was lost) and name of each animal that was or may have been left behind
+    began: str  #: the start time in ISO 8601
+    clauses: tuple[ClauseResult, ...]  #: the result for each clause, in the order of the interface
+    gaps: Mapping[str, Finding]  #: the detected choice for each gap, by name
+    drift: tuple[Drift, ...]  #: the gaps with another choice than recorded
+    requests: int  #: the number of requests
+    #: each animal that the run created or may have created: its id (None if the response was lost) and its name
     left: tuple[tuple[int | None, str], ...]
-    stopped: str | None  #: why it ended early, or None
-    notes: tuple[str, ...]  #: what else the run noticed; none of it breaks the contract
+    stopped: str | None  #: why the run ended early, or None
+    notes: tuple[str, ...]  #: other observations that break no clause
 
     @property
     def created(self) -> int:
-        """How many animals were, or may have been, left behind."""
+        """The number of animals that the run created or may have created."""
         return len(self.left)
 
     @property
     def broken(self) -> tuple[ClauseResult, ...]:
-        """The clauses that are broken."""
+        """The results of the broken clauses."""
         return tuple(clause for clause in self.clauses if clause.result == "broken")
 
     @property
     def passed(self) -> bool:
-        """Whether something was seen, all of it holds, and nothing has drifted."""
+        """Whether clauses were observed, none is broken, no gap drifted, and the run did not end early."""
         return self.exit_code == HOLDS
 
     @property
     def exit_code(self) -> int:
-        """0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 3 if it can't be said."""
+        """0 if every observed clause holds, 1 on a broken clause or drift, 3 if the service could not be checked."""
         results = {clause.result for clause in self.clauses}
         if "broken" in results or self.drift:
             return BROKEN
@@ -99,32 +101,32 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Learned:
-    """The choices that a run has shown."""
+    """The choices that a run detected."""
 
-    verdict: Verdict  #: the run's
+    verdict: Verdict  #: the verdict of the run
 
     @property
     def gaps(self) -> Mapping[str, Finding]:
-        """What is known of every gap."""
+        """The detected choice for each gap, by name."""
         return self.verdict.gaps
 
     @property
     def choices(self) -> dict[str, str]:
-        """The gaps that could be told, with their alternatives."""
+        """The learned gaps with their alternatives."""
         return {name: finding.choice for name, finding in self.gaps.items() if finding.choice is not None}
 
     @property
     def behaviour(self) -> Behaviour:
-        """The choices as a ``Behaviour``; what could not be told stays at its default."""
+        """The choices as a ``Behaviour``. Other gaps keep their default."""
         return Behaviour().replace(self.choices)
 
     def to_toml(self) -> str:
-        """Return a file for ``behaviour=`` and ``serve --behaviour``: a line a gap, with what showed it."""
+        """Return a TOML file for ``behaviour=`` and ``serve --behaviour``: a line for each gap, with its evidence."""
         verdict = self.verdict
         lines = [f"# Learned from {verdict.url}, {verdict.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
-        lines += [f"# It ended early: {verdict.stopped}"] if verdict.stopped else []
+        lines += [f"# The run ended early: {verdict.stopped}"] if verdict.stopped else []
         lines += ["", *(f'{name} = "{value}"  # {self.gaps[name].evidence}' for name, value in self.choices.items())]
-        lines += ["", "# What can't be told stays at its default:"]
+        lines += ["", "# These gaps were not learned and keep their default:"]
         lines += [f"# {name}: {finding.evidence}" for name, finding in self.gaps.items() if finding.choice is None]
         return "\n".join(lines) + "\n"
 
@@ -132,20 +134,20 @@ class Learned:
 # Judging
 
 
-def reach_verdict(guest: Guest, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
-    """Hold a run against every clause, and against the recorded choices."""
-    history = History(guest.seen)
-    gaps = findings(History([]) if guest.never_served else history, keys)
+def reach_verdict(run: Run, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
+    """Check a run against every clause and the recorded choices."""
+    history = History(run.seen)
+    gaps = findings(History([]) if run.never_served else history, keys)
     return Verdict(
         url=shown(url, keys),
         began=date,
-        clauses=tuple(_clauses(guest, history, keys)),
+        clauses=tuple(_clauses(run, history, keys)),
         gaps=gaps,
         drift=tuple(_drift(gaps, recorded)),
-        requests=len(guest.seen),
-        left=tuple((pet_id, shown(name, keys)) for pet_id, name in guest.left),
-        stopped=shown(guest.stopped, keys) or None,
-        notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(guest))),
+        requests=len(run.seen),
+        left=tuple((pet_id, shown(name, keys)) for pet_id, name in run.left),
+        stopped=shown(run.stopped, keys) or None,
+        notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(run))),
     )
 
 
@@ -156,63 +158,63 @@ def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator
             yield Drift(name, expected, finding.evidence)
 
 
-def _notes(guest: Guest) -> Iterator[str]:
-    for coding in {coding for seen in guest.seen if (coding := seen.header("Content-Encoding"))} - {"identity"}:
-        yield f"responses came with Content-Encoding: {coding} although identity was asked for"
-    for seen in guest.seen:
+def _notes(run: Run) -> Iterator[str]:
+    for coding in {coding for seen in run.seen if (coding := seen.header("Content-Encoding"))} - {"identity"}:
+        yield f"responses have Content-Encoding: {coding} although the requests accept only identity"
+    for seen in run.seen:
         if seen.has_failed and (seen.effect == "creates" or seen.probe.expected == "open"):
-            never = ": a create is never sent again" if seen.effect == "creates" else ""
-            yield f"{seen.line} had no usable response ({seen.came}){never}"
+            never = "; verify does not retry a create" if seen.effect == "creates" else ""
+            yield f"{seen.line} got no usable response: {seen.came}{never}"
         if seen.probe.is_last_resort:
-            yield f"the plain animals of this tool were refused; the plainest one: {seen.line} -> {seen.came}"
+            yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
 
 
-def _clauses(guest: Guest, history: History, keys: tuple[str, ...]) -> Iterator[ClauseResult]:
-    """Yield what is known of each clause; of breaches with one cause, the first is the finding."""
-    found: dict[str, list[tuple[Look, Seen]]] = defaultdict(list)
-    for seen in guest.checked if not guest.never_served else ():
-        for look in looks(seen, history):
-            found[look.clause].append((look, seen))
+def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[ClauseResult]:
+    """Yield the result for each clause. Of the breaches with one cause, only the first clause is broken."""
+    found: dict[str, list[tuple[Check, Seen]]] = defaultdict(list)
+    for seen in run.checked if not run.never_served else ():
+        for check in checks(seen, history):
+            found[check.clause].append((check, seen))
     first: dict[str, str] = {}
     for clause in CLAUSES:
         result: Result = "holds" if found[clause.id] else "not_observable"
         detail, curl = counted(len(found[clause.id]), "time") if result == "holds" else "", ""
         breaches = [one for one in found[clause.id] if not one[0].holds]
         own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
-        for look, seen in own[:1]:
+        for check, seen in own[:1]:
             result, curl = "broken", curl_line(seen.exchange, own_ca=False)
-            detail = f"{seen.line}: expected {look.expected or clause.words}; came {seen.came}"
+            detail = f"{seen.line}: expected {check.expected}; got {seen.came}"
         if breaches and not own:
-            result, detail = "not_observable", f"not checked, because of {first[breaches[0][0].cause]}"
-        detail = detail or _why_unseen(clause, guest, history)
-        if result == "not_observable" and detail == guest.stopped:
+            result, detail = "not_observable", f"hidden by the breach of {first[breaches[0][0].cause]}"
+        detail = detail or _why_unseen(clause, run, history)
+        if result == "not_observable" and detail == run.stopped:
             result = "could_not_check"
         yield ClauseResult(clause.id, clause.section, clause.words, result, shown(detail, keys), shown(curl, keys))
 
 
-def _why_unseen(clause: Clause, guest: Guest, history: History) -> str:
-    if guest.never_served:
-        return guest.stopped
-    sent = [seen for seen in guest.checked if clause.is_shown_by(seen.probe)]
+def _why_unseen(clause: Clause, run: Run, history: History) -> str:
+    if run.never_served:
+        return run.stopped
+    sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
     tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
     if not history.accepts_plain and any(seen.effect == "creates" for seen in tried):
-        return "the service refused the plain animals of this tool"
+        return "the service refused every plain animal"
     if tried and not (clause.needs and any(seen.is_success for seen in tried)):
-        return f"no response shows it, such as {tried[0].line} -> {cut(tried[0].came, 60)}"
-    reasons = [why for probe, why in guest.skipped if clause.is_shown_by(probe)]
-    if clause.needs:  # which says more than what a request lacked
+        return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+    reasons = [why for probe, why in run.skipped if clause.is_shown_by(probe)]
+    if clause.needs:  # the need says more than "no animal was created"
         reasons = [why for why in reasons if not why.startswith("no ")]
-    reasons += [guest.stopped] if guest.stopped and not sent else []
-    return (*reasons, f"it takes {clause.needs}" if clause.needs else "no request that shows it was sent")[0]
+    reasons += [run.stopped] if run.stopped and not sent else []
+    return (*reasons, f"needs {clause.needs}" if clause.needs else "no probe that shows it was sent")[0]
 
 
-# The forms
+# Output
 
-_MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # the first part of the section
+_MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # chapters of the interface
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
-    """Return the findings, most serious first, then the summary; ``verbose`` adds every clause and gap."""
+    """Return the findings, most serious first, then a summary. ``verbose`` adds every clause and gap."""
     by_weight = sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0]))
     parts = [("BROKEN", f"{clause.id}: {clause.words}", clause.detail, clause.curl) for clause in by_weight]
     parts += [("DRIFT", str(drift), "", "") for drift in verdict.drift]
@@ -241,14 +243,14 @@ def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
 
 
 def json_text(verdict: Verdict) -> str:
-    """Return the record that programs read."""
+    """Return the verdict as JSON."""
     left = [{"id": pet_id, "name": name} for pet_id, name in verdict.left]
     further = {"date": verdict.began, "exit_code": verdict.exit_code, "created": verdict.created, "left": left}
     return json.dumps({**asdict(verdict), **further}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_junit(verdict: Verdict) -> str:
-    """Return JUnit's XML: a test a clause and a drifted gap; what could not be checked is an error."""
+    """Return JUnit XML with a test case for each clause and each drift. An unchecked clause is an error."""
     suite = ET.Element("testsuite", name="petstore-mock verify", timestamp=verdict.began[:19], hostname=verdict.url)
     cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
     cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]

@@ -1,4 +1,4 @@
-"""What clients live through in these tests, and further clients with a bug."""
+"""Stories, which are the calls that a test makes on a client, and further buggy clients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAR_AWAY = "Wed, 01 Jan 2098 00:00:00 GMT"
 
 
 def watch(make_client: Any, petstore: PetStoreMock, **options: Any) -> Any:  # noqa: ANN401
-    """Return a watched client for a story: it raises nothing that the checks allow."""
+    """Return a watched client whose calls raise only failed checks."""
     return checks.watched(make_client, petstore, **{"quiet": True, "patience": 0.3, **options})
 
 
@@ -55,7 +55,7 @@ def finds(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
 
 
 def meets(fault: Any, on: str, **plan: Any) -> Story:  # noqa: ANN401
-    """Return a story in which calls of an operation meet a fault, and one more does not."""
+    """Return a story in which one call of an operation meets a fault, and a second call does not."""
 
     def story(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
         rex = petstore.seed(name="Rex", categoryId=1)
@@ -64,7 +64,7 @@ def meets(fault: Any, on: str, **plan: Any) -> Story:  # noqa: ANN401
             "getPet": partial(client.get_pet, rex["id"]),
             "createPet": partial(client.create_pet, name="Rex", category_id=1),
         }
-        petstore.inject(fault, on=on, **{"times": 1, "off_contract": True, **plan})  # type: ignore[arg-type]  # the name of an operation
+        petstore.inject(fault, on=on, **{"times": 1, "off_contract": True, **plan})  # type: ignore[arg-type]  # ``on`` is a plain str
         calls[on]()
         petstore.cancel_faults()
         calls[on]()
@@ -120,7 +120,7 @@ class ShowsItsKey(HttpClientPets):
 
 
 class RefusesOddNames(HttpClientPets):
-    """Correct: it has a rule of its own, as it may (§2 shows no limits)."""
+    """Correct: it rejects names by its own rule. It may, since §2 shows no limits."""
 
     def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
         if not name.isalnum():

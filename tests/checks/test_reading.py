@@ -1,4 +1,4 @@
-"""How results and exceptions of clients are read, and which clients are refused."""
+"""Results and exceptions of clients are read, and unusable clients are refused."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ REX = {"id": 1, "name": "Rex", "categoryId": 2, "status": "sold"}
     ],
     ids=["itself", "further", "snake", "tuple", "object"],
 )
-def test_an_animal_is_read(value: Any) -> None:  # noqa: ANN401
+def test_an_animal_of_any_shape_is_read(value: Any) -> None:  # noqa: ANN401
     assert checks.read_pet(value) == REX
 
 
 @pytest.mark.parametrize("value", ["Rex", 7, None, [REX]])
-def test_anything_else_is_no_animal(value: Any) -> None:  # noqa: ANN401
+def test_a_value_without_fields_is_no_animal(value: Any) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match="an object with the fields id, name, categoryId and status"):
         checks.read_pet(value)
 
@@ -114,7 +114,7 @@ def test_an_exception_has_a_meaning(error: BaseException, kind: checks.Kind) -> 
 
 
 @pytest.mark.parametrize("error", [ApiError(), RuntimeError("no"), caused(KeyError("status"), ApiError(status=404))])
-def test_an_unknown_exception_asks_for_a_reader(error: Exception) -> None:
+def test_an_unknown_exception_is_refused_with_advice(error: Exception) -> None:
     with pytest.raises(checks.UnknownErrorError, match="or pass classify="):
         checks.classify_exception(error)
 
@@ -130,7 +130,7 @@ def refused(make_client: Any, **options: Any) -> str:  # noqa: ANN401
 
 def test_a_client_without_a_method_is_refused() -> None:
     assert "with list_pets, create_pet and get_pet" in refused(lambda _: object())
-    assert "make an instance" in refused(lambda _: HttpClientPets)
+    assert "return an instance" in refused(lambda _: HttpClientPets)
 
 
 def test_a_method_without_a_required_argument_is_refused() -> None:
@@ -138,7 +138,7 @@ def test_a_method_without_a_required_argument_is_refused() -> None:
     assert "whose create_pet takes name and categoryId" in refused(lambda _: client)
 
 
-def test_wrong_methods_are_refused() -> None:
+def test_a_wrong_methods_argument_is_refused() -> None:
     make_client = maker_of(HttpClientPets)
     assert "did you mean" in refused(make_client, methods={"list_pet": "all"})
     assert "target=7" in refused(make_client, methods={"list_pets": 7})

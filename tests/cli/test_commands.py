@@ -1,4 +1,4 @@
-"""The command line without a server: arguments, the environment, and the commands that print."""
+"""The command line without a server: arguments, environment variables, and the commands that print."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give a function that runs the console script here; it returns the exit code and what was printed."""
+    """Return a function that runs the console script in this process: exit code, stdout and stderr."""
     (script,) = entry_points(group="console_scripts", name="petstore-mock")
     main = script.load()
 
@@ -74,11 +74,12 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ready", "--timeout", "0"), "positive"),
     (("gaps", "--format", "xml"), "xml"),
     (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
+    (("openapi", "--openapi", "2.0"), "3.1"),
 )
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG)
-def test_an_argument_that_can_t_be_right_exits_with_2_and_one_sentence(
+def test_a_wrong_argument_exits_with_2_and_one_sentence(
     command: Command, arguments: tuple[str, ...], words: str
 ) -> None:
     code, out, err = command(*arguments)
@@ -86,22 +87,24 @@ def test_an_argument_that_can_t_be_right_exits_with_2_and_one_sentence(
     assert words in err
 
 
-def test_the_environment_stands_in_for_options(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_set_options(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "70000")
     assert "PETSTORE_MOCK_PORT: expected a port" in command("serve")[2]
-    monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # of Kubernetes, for a service of that name
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # Kubernetes sets it for a service of this name
     monkeypatch.setenv("PETSTORE_MOCK_QUIET", "perhaps")
     assert "PETSTORE_MOCK_QUIET: expected true or false" in command("serve")[2]
 
 
-def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_variable_prints_one_line_with_the_nearest_name(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("APIKEY", "SERVICE_HOST", "PORT_8080_TCP", "SERVICE_PORT"):  # Kubernetes sets all but the first
         monkeypatch.setenv(f"PETSTORE_MOCK_{name}", "secret")
-    told = "petstore-mock: the environment has PETSTORE_MOCK_APIKEY; did you mean PETSTORE_MOCK_API_KEY?\n"
-    assert command("gaps")[::2] == (0, told)
+    line = "petstore-mock: unknown environment variable PETSTORE_MOCK_APIKEY; did you mean PETSTORE_MOCK_API_KEY?\n"
+    assert command("gaps")[::2] == (0, line)
 
 
-def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
+def test_gaps_prints_a_table_or_json(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]
     assert (len(names), set(register["presets"])) == (32, {"strict", "lenient", "helpful", "hostile"})
@@ -109,18 +112,19 @@ def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     assert (code, all(name in out for name in names)) == (0, True)
 
 
-def test_openapi_prints_the_document_with_the_server_first(command: Command) -> None:
+def test_openapi_prints_the_document_with_the_given_server_first(command: Command) -> None:
     document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
     assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")
+    assert json.loads(command("openapi", "--openapi", "3.0")[1])["openapi"] == "3.0.3"
 
 
-def test_ready_waits_and_says_what_it_found(command: Command) -> None:
+def test_ready_waits_and_prints_the_result(command: Command) -> None:
     with PetStoreMock(control=True) as petstore:
         for url in (petstore.url, petstore.control_url, petstore.url.removesuffix("/v1")):
             assert command("ready", "--url", url)[:2] == (0, f"ready: {url}\n")
     code, out, _ = command("ready", "--url", unused_url(), "--timeout", "0.2")
     assert (code, "not ready within 0.2 s" in out) == (1, True)
-    with PetStoreMock() as closed:  # it stops at once: no waiting makes this a stub
+    with PetStoreMock() as closed:  # `ready` stops at once, because waiting does not open a door
         code, out, _ = command("ready", "--url", closed.url, "--timeout", "60")
         assert (code, "status 404" in out) == (1, True)
 
@@ -146,6 +150,6 @@ def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
 
 
 def unused_url() -> str:
-    """Return an address at which nothing listens any more."""
+    """Return an address at which no process listens."""
     with PetStoreMock() as other:
         return other.url

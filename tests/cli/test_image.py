@@ -1,4 +1,4 @@
-"""The image without Docker: its CMD and HEALTHCHECK run as the Dockerfile has them."""
+"""The container image, tested without Docker: the CMD and HEALTHCHECK of the Dockerfile."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ pytestmark = POSIX_SIGNALS
 
 
 def write_nothing() -> None:
-    import resource  # noqa: PLC0415  # POSIX has it
+    import resource  # noqa: PLC0415  # only on POSIX
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_image_becomes_healthy_and_ends_at_once(tmp_path: Path, way: str) -> None:
-    with reserved_port() as port:  # a variable wins: the command line of the image names no port
+def test_the_image_becomes_healthy_and_stops_at_once(tmp_path: Path, way: str) -> None:
+    with reserved_port() as port:  # the command line of the image has no port, so the variable sets it
         own = {f"PETSTORE_MOCK_{name}": value for name, value in {**WAYS[way], "PORT": str(port)}.items()}
     start = partial(
         subprocess.Popen,
@@ -52,23 +52,23 @@ def test_the_image_becomes_healthy_and_ends_at_once(tmp_path: Path, way: str) ->
         preexec_fn=write_nothing if way == "read-only" else None,
     )
     with start([*COMMAND, *(COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD)]) as process:
-        for _ in range(10):  # Docker asks again and again, too
+        for _ in range(10):  # Docker repeats health checks as well
             with start([*COMMAND, *HEALTH[1:]]) as health:
-                told = health.communicate(timeout=PATIENCE)[0]
+                found = health.communicate(timeout=PATIENCE)[0]
             if health.returncode == 0:
                 break
         process.send_signal(signal.SIGTERM)
         out = process.communicate(timeout=5)[0]
-    assert (health.returncode, process.returncode) == (0, 0), told + out
+    assert (health.returncode, process.returncode) == (0, 0), found + out
     assert "every other address" in out
 
 
 @pytest.mark.skipif(
     shutil.which("unshare") is None or subprocess.call(["unshare", "--pid", "--fork", "true"]) != 0,
-    reason="the system lets this user make no PID namespace",
+    reason="this user can't make a PID namespace",
 )
-def test_sigterm_ends_it_as_pid_1() -> None:
-    """The kernel sends PID 1 no signal that it does not handle."""
+def test_sigterm_stops_the_image_as_pid_1() -> None:
+    """The kernel drops signals for which PID 1 has no handler."""
     command = ["unshare", "--pid", "--fork", "--kill-child", *COMMAND, "serve", "--port", "0", "--quiet"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -78,6 +78,6 @@ def test_sigterm_ends_it_as_pid_1() -> None:
         assert process.wait(5) == 0
 
 
-def test_the_image_has_the_extras_a_folder_for_certificates_and_labels() -> None:
+def test_the_image_has_extras_a_certificate_folder_and_labels() -> None:
     for wanted in (r"\[fast,tls\]", "--owner=10001 .*/certs", "USER 10001", "image.source=", "image.licenses="):
         assert re.search(wanted, DOCKERFILE), wanted

@@ -1,4 +1,4 @@
-"""Clients with one bug each in how they ask: parameters, bodies, headers, keys."""
+"""Clients with one bug each in their requests: parameters, bodies, headers, keys."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tests.clients.shapes import snake_case
 LimitZeroForNone = altered(query=lambda self, limit, status: self.plain.query(limit or 0, status))
 # Formats None into the query: ``status=None``.
 StatusNoneAsText = altered(query=lambda self, limit, status: f"?limit={limit or 20}&status={status}")
-# Passes the limit on only when there is a status as well.
+# Sends the limit only together with a status.
 LimitForgotten = altered(query=lambda self, limit, status: self.plain.query(limit if status else None, status))
-# Asks for one animal more than the limit, to see whether there is another page.
+# Requests one animal more than the limit, to see whether there is another page.
 LimitPastTheMaximum = altered(
     query=lambda self, limit, status: self.plain.query((limit or 20) + 1, status),
     list_pets=lambda self, limit=None, status=None: self.plain.list_pets(limit=limit, status=status)[: limit or 20],
@@ -36,50 +36,50 @@ LimitPastTheMaximum = altered(
 ParameterMisnamed = altered(
     query=lambda self, limit, status: self.plain.query(limit, status).replace("status=", "state=")
 )
-# Sends the enumeration's constant names.
+# Sends the names of the enumeration's members, in upper case.
 StatusInUpperCase = altered(
     query=lambda self, limit, status: self.plain.query(limit, status.upper() if status else None)
 )
-# Sends every status, separated by commas, when the caller asks for none.
+# Sends all statuses, separated by commas, when none is given.
 StatusJoined = altered(query=lambda self, limit, status: self.plain.query(limit, status or "available,pending,sold"))
-# Sends ``"status": null`` when it is left out.
+# Sends ``"status": null`` when no status is given.
 StatusNullInBody = sends(lambda body: {"status": None, **body})
-# Makes up a status when none is given.
+# Sends a default status when none is given.
 StatusDefaulted = sends(lambda body: {"status": "available", **body})
-# Sends the Python name of the field.
+# Sends the Python name of the field ``categoryId``.
 FieldInSnakeCase = sends(snake_case)
-# Sends every value as text, as a form would.
+# Sends the category as text.
 CategoryAsText = sends(lambda body: {**body, "categoryId": str(body["categoryId"])})
-# Reads every number as a float, and loses digits of large ones.
+# Converts integers to floats, and loses digits.
 CategoryAsFloat = altered(
     encode=lambda self, body: json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
 )
-# Treats category 0 as missing.
+# Omits category 0 as if it were missing.
 FalsyCategoryLeftOut = sends(
     lambda body: {field: value for field, value in body.items() if field != "categoryId" or value}
 )
-# Treats an empty name as missing.
+# Omits an empty name as if it were missing.
 EmptyNameLeftOut = sends(lambda body: {field: value for field, value in body.items() if value != ""})
-# Tidies names up.
+# Strips white space from names.
 NameStripped = sends(lambda body: {**body, "name": body["name"].strip()})
 
 
 class NameUnescaped(HttpClientPets):
-    """Writes JSON by hand."""
+    """Builds JSON without escaping."""
 
     def encode(self, body: dict[str, Any]) -> bytes:
         status = f', "status": "{body["status"]}"' if "status" in body else ""
         return f'{{"name": "{body["name"]}", "categoryId": {body["categoryId"]}{status}}}'.encode()
 
 
-# Encodes as Latin-1.
+# Encodes the body as Latin-1.
 NameInLatin1 = altered(encode=lambda self, body: json.dumps(body, ensure_ascii=False).encode("latin-1", "replace"))
-# Cuts names to the length of its own database column.
+# Cuts names to 100 characters.
 NameCut = sends(lambda body: {**body, "name": body["name"][:100]})
 
 
 class LengthInCharacters(HttpClientPets):
-    """Counts characters where Content-Length counts bytes."""
+    """Sets Content-Length to the number of characters instead of bytes."""
 
     def encode(self, body: dict[str, Any]) -> bytes:
         self.length = len(json.dumps(body, ensure_ascii=False))
@@ -89,7 +89,7 @@ class LengthInCharacters(HttpClientPets):
         return super().send(method, path, None if body is None else body[: self.length])
 
 
-# Posts a form.
+# Sends the body as a form.
 BodyAsForm = altered(encode=lambda self, body: urlencode(body).encode())
 # Sends a JSON body with every request.
 BodyWithGet = altered(
@@ -98,33 +98,33 @@ BodyWithGet = altered(
 
 
 class TrailingSlash(HttpClientPets):
-    """Ends its paths in a slash."""
+    """Adds a slash to its paths."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         base, mark, query = path.partition("?")
         return self.send(method, f"{base}/{mark}{query}", body)
 
 
-# Treats a negative id as a mistake, and sends its absolute value.
+# Sends the absolute value of a negative id.
 NegativeIdEscaped = altered(get_pet=lambda self, pet_id: self.plain.get_pet(abs(pet_id)))
-# Writes large ids in scientific notation.
+# Sends large ids in scientific notation.
 IdAsFloat = altered(
     get_pet=lambda self, pet_id: self.read(
         self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
     )
 )
-# Leaves out ``Bearer``.
+# Omits ``Bearer``.
 KeyWithoutScheme = altered(headers=lambda self: {"Authorization": self.key})
-# Names the key in the query as well, when there is one.
+# Adds the key to a query.
 KeyInQuery = altered(
     query=lambda self, *given: self.plain.query(*given) and f"{self.plain.query(*given)}&api_key={quote(self.key)}"
 )
-# Sends the key in a second header, for an old gateway.
+# Sends the key in a second header.
 KeyInAnotherHeader = altered(headers=lambda self: {**self.plain.headers(), "X-Api-Key": self.key})
 
 
 class KeyOnlyForWriting(HttpClientPets):
-    """Sends no key with GET."""
+    """Sends the key only with POST."""
 
     def send(self, method: str, path: str, body: bytes | None) -> Answer:
         key, self.key = self.key, self.key if method == "POST" else ""
@@ -135,7 +135,7 @@ class KeyOnlyForWriting(HttpClientPets):
 
 
 class CreateIfAbsent(HttpClientPets):
-    """Returns an animal of that name if there is one, and adds another only if there is none."""
+    """Returns an existing animal of the same name instead of creating one."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         for pet in self.list_pets(limit=100):
@@ -144,12 +144,12 @@ class CreateIfAbsent(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-# Treats id 0 as missing.
+# Rejects id 0 as if it were missing.
 ZeroIdRefused = before("get_pet", lambda self, pet_id: None if pet_id else ValueError("an id is needed"))
 
 
 class MissingRemembered(Remembers):
-    """Remembers for ever that an animal was absent."""
+    """Caches 404 responses without expiry."""
 
     def get_pet(self, pet_id: int) -> Json:
         if pet_id in self.known:
@@ -163,7 +163,7 @@ class MissingRemembered(Remembers):
 
 
 class NameInHeader(HttpClientPets):
-    """Puts the name into a header for tracing; a header can't hold every name."""
+    """Sends the name in a header too, which can't carry every name."""
 
     def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
         self.trace = name
@@ -174,20 +174,20 @@ class NameInHeader(HttpClientPets):
         return super().headers() if trace is None else {**super().headers(), "X-Pet-Name": trace}
 
 
-# Sends names in Unicode's composed form.
+# Normalises names to Unicode's composed form.
 NameNormalised = sends(lambda body: {**body, "name": unicodedata.normalize("NFC", body["name"])})
-# Names the host alone in Host.
+# Sends Host without the port.
 HostWithoutPort = altered(headers=lambda self: {**self.plain.headers(), "Host": self.host})
-# Sends the Accept header of another interface.
+# Accepts only a media type of another interface.
 AcceptsOtherVersion = altered(
     headers=lambda self: {**self.plain.headers(), "Accept": "application/vnd.petstore.v2+xml"}
 )
-# Logs each request for debugging, key included.
+# Logs its request headers with the key.
 HeadersLogged = before("send", lambda self, *_: logging.getLogger("pets").debug("sending %s", self.headers()))
 
 
 class CreatesAgainAfterLooking(HttpClientPets):
-    """Creates again after a lost response, unless the first page of a list has such an animal."""
+    """Retries createPet after a lost response, unless the first page has such an animal."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -198,14 +198,14 @@ class CreatesAgainAfterLooking(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-# Makes the whole call again when there is a ValueError, which no readable JSON is too.
+# Retries createPet after a ValueError, for example when the response is not JSON.
 CreatesAgainWhenUnreadable = calls_again("create_pet", ValueError)
-# Retries a 503 at once, although it has a Retry-After too.
+# Ignores the Retry-After of 503.
 RetryAfterOn429Only = asks_again(1, lambda method, status: method == "GET" and status == 503)
 
 
 class RedirectedInACircle(HttpClientPets):
-    """Follows redirections within the service, however many."""
+    """Follows redirections without a limit."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.send(method, path, body)
@@ -218,19 +218,19 @@ class RedirectedInACircle(HttpClientPets):
 
 
 class NameAsTemplate(HttpClientPets):
-    """Puts the category into a text that has the name in it already."""
+    """Formats the category into a template that already contains the name."""
 
     def encode(self, body: dict[str, Any]) -> bytes:
         text: str = json.dumps({**body, "categoryId": "CATEGORY"}).replace('"CATEGORY"', "%d") % body["categoryId"]
         return text.encode()
 
 
-# Says of itself that there is no animal with a negative id.
+# Raises 404 for a negative id without a request.
 NegativeIdsMissing = before("get_pet", lambda self, pet_id: ApiError(404) if pet_id < 0 else None)
 
 
 class LengthKept(HttpClientPets):
-    """Adds the headers of each request to all later ones, and so announces bodies that it never sends."""
+    """Keeps Content-Length for later requests that have no body."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

@@ -1,4 +1,4 @@
-"""Clients with one bug each in how they live: retries, caches, connections, timeouts, redirections."""
+"""Clients with one bug each in retries, caches, connections, timeouts or redirections."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from tests.clients.bugs import (
 )
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets, new_pet
 
-# Sends any request again when its response is lost, a create as well.
+# Retries every request after a lost response, createPet included.
 CreatesAgain = calls_again("ask", FAILURES)
-# Sends any request again after a 5xx, a create as well.
+# Retries every request after 5xx, createPet included.
 CreatesAgainAfterServerError = asks_again(1, lambda method, status: status >= 500)
 
 
 class RetriesEverythingByPolicy(RequestsPets):
-    """Has urllib3 retry every method."""
+    """Lets urllib3 retry every method."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
         self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None)))
 
 
-# Retries without end until the service recovers.
+# Retries after 5xx without a limit.
 RetriesWithoutEnd = asks_again(FOR_EVER, lambda method, status: method != "POST" and status >= 500)
-# Treats every 401 as a rotated key, and retries.
+# Retries after 401 without a limit.
 RenewsKeyWithoutEnd = asks_again(FOR_EVER, lambda method, status: status == 401)
 
 
 class WaitsForTheAnimal(HttpClientPets):
-    """Asks many times for an absent animal, in case it appears."""
+    """Retries getPet 20 times after 404."""
 
     def get_pet(self, pet_id: int) -> Json:
         for _ in range(20):
@@ -61,18 +61,18 @@ class WaitsForTheAnimal(HttpClientPets):
         raise ApiError(404)
 
 
-# Retries at once, although Retry-After tells it to wait.
+# Retries after 429 at once.
 DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
-# Expects seconds in Retry-After, where a date may stand.
+# Fails for a date in Retry-After.
 RetryAfterAsNumber = before(
     "checked", lambda self, answer, success: int(answer.headers["Retry-After"]) if answer.status == 429 else None
 )
-# Shows an empty list when the service can't be reached.
+# Returns an empty list after a lost response.
 FailureSwallowed = swallows("list_pets", FAILURES, list)
 
 
 class FailureTakenForMissing(HttpClientPets):
-    """Reports every failure as an absent animal."""
+    """Raises 404 for every failure of getPet."""
 
     def get_pet(self, pet_id: int) -> Json:
         try:
@@ -82,7 +82,7 @@ class FailureTakenForMissing(HttpClientPets):
 
 
 class LostTakenForDone(HttpClientPets):
-    """Treats a lost response to createPet as a success, and returns what it sent."""
+    """Treats a truncated response to createPet as a success."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -92,7 +92,7 @@ class LostTakenForDone(HttpClientPets):
 
 
 class CutBodyAccepted(HttpClientPets):
-    """Treats a truncated response as the whole."""
+    """Treats a truncated body as complete."""
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
         try:
@@ -103,13 +103,13 @@ class CutBodyAccepted(HttpClientPets):
 
 
 class NoTimeout(HttpClientPets):
-    """Waits for ever."""
+    """Has no timeout."""
 
     timeout = None
 
 
 class NoTimeoutInSession(RequestsPets):
-    """Sets the timeout where requests does not look for it."""
+    """Sets the timeout on the session, where requests ignores it."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
@@ -118,12 +118,12 @@ class NoTimeoutInSession(RequestsPets):
         )
 
 
-# Expects a kept connection to be open.
+# Uses a kept connection that the service may have closed.
 StaleConnection = altered(is_stale=lambda self, connection: False)
 
 
 class LockNotReleased(HttpClientPets):
-    """Takes a lock for each request, and keeps it if the request fails."""
+    """Does not release its lock after a failed request."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -139,12 +139,12 @@ class LockNotReleased(HttpClientPets):
         return answer
 
 
-# Does not read the body of an error, and uses the connection again.
+# Reuses a connection without reading the body of an error.
 UnreadError = altered(content=lambda self, response: response.read() if response.status < 400 else b"")
 
 
 class BrokenConnectionKept(HttpClientPets):
-    """Uses a connection again on which a response is still due."""
+    """Reuses a connection on which a response is still due."""
 
     def send(self, method: str, path: str, body: bytes | None) -> Answer:
         headers = {**self.headers(), **({} if body is None else {"Content-Type": "application/json"})}
@@ -154,7 +154,7 @@ class BrokenConnectionKept(HttpClientPets):
 
 
 class GetsRemembered(Remembers):
-    """Remembers every animal that it has seen by its id."""
+    """Caches animals without expiry."""
 
     def get_pet(self, pet_id: int) -> Json:
         if pet_id not in self.known:
@@ -163,7 +163,7 @@ class GetsRemembered(Remembers):
 
 
 class ListsRemembered(Remembers):
-    """Remembers lists until it creates an animal itself."""
+    """Caches lists until it creates an animal itself."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         if (limit, status) not in self.known:
@@ -176,7 +176,7 @@ class ListsRemembered(Remembers):
 
 
 class RememberedByTheClass(HttpClientPets):
-    """Shares its cache with all other clients."""
+    """Shares its cache with all clients, in the class."""
 
     known: ClassVar[dict[str, Any]] = {}
 
@@ -188,7 +188,7 @@ class RememberedByTheClass(HttpClientPets):
 
 
 class StaleOnFailure(HttpClientPets):
-    """Shows the latest list when the service fails."""
+    """Returns the latest list when the service fails."""
 
     latest: Any = None
 
@@ -202,7 +202,7 @@ class StaleOnFailure(HttpClientPets):
 
 
 class ListReused(HttpClientPets):
-    """Fills one list again and again."""
+    """Returns the same list object from every call."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -217,7 +217,7 @@ class ListReused(HttpClientPets):
 
 
 class DefaultsShared(HttpClientPets):
-    """Builds every animal on one dict."""
+    """Returns the same dict from every createPet."""
 
     pet: ClassVar[dict[str, Any]] = {}
 
@@ -228,7 +228,7 @@ class DefaultsShared(HttpClientPets):
 
 
 class HeadersShared(HttpClientPets):
-    """Keeps its headers in the class: the latest client's key is everybody's."""
+    """Keeps its headers in the class, so that the latest client's key is used by all."""
 
     shared: ClassVar[dict[str, str]] = {}
 
@@ -240,16 +240,16 @@ class HeadersShared(HttpClientPets):
         return self.shared
 
 
-# Percent-encodes its key, as if it stood in a query.
+# Percent-encodes its key.
 KeyQuoted = altered(headers=lambda self: {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"})
-# Sends its key in lower case.
+# Converts its key to lower case.
 KeyLowered = altered(
     headers=lambda self: {name: f"Bearer {value[7:].lower()}" for name, value in self.plain.headers().items()}
 )
 
 
 class KeyInError(HttpClientPets):
-    """Shows the request's headers in its exceptions."""
+    """Puts the headers of the request into its exceptions."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         try:
@@ -260,7 +260,7 @@ class KeyInError(HttpClientPets):
 
 
 class ConnectionsKept(HttpClientPets):
-    """Opens a connection for each request, and closes none."""
+    """Opens a connection for each request and closes none."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -272,7 +272,7 @@ class ConnectionsKept(HttpClientPets):
 
 
 class ErrorsKeepConnections(HttpClientPets):
-    """Leaves the connection of every error open, for its log."""
+    """Keeps the connection of every error open."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -286,7 +286,7 @@ class ErrorsKeepConnections(HttpClientPets):
 
 
 class NeverClosed(HttpClientPets):
-    """Forgets its connection when it is closed, somewhere where it lives on."""
+    """Does not close its connection."""
 
     forgotten: ClassVar[list[Any]] = []
 
@@ -296,7 +296,7 @@ class NeverClosed(HttpClientPets):
 
 
 class ThreadsLeft(HttpClientPets):
-    """Has a thread for each request, for a deadline, and ends none."""
+    """Starts a thread pool for each request and ends none."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -308,7 +308,7 @@ class ThreadsLeft(HttpClientPets):
 
 
 class CloseFails(HttpClientPets):
-    """Closes a connection that it has lost already."""
+    """Fails to close after a lost connection."""
 
     lost = False
 
@@ -326,7 +326,7 @@ class CloseFails(HttpClientPets):
 
 
 class ResentOnClose(Urllib3Pets):
-    """Keeps the animals that it could not create, and creates them when it is closed."""
+    """Queues failed createPet calls, and sends them again at the close."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -347,7 +347,7 @@ class ResentOnClose(Urllib3Pets):
 
 
 class LoggedOutOnClose(Urllib3Pets):
-    """Ends a session, which the interface does not have, when it is closed."""
+    """Sends DELETE /session, which the interface does not have, at the close."""
 
     def close(self) -> None:
         with contextlib.suppress(urllib3.exceptions.HTTPError):
@@ -356,7 +356,7 @@ class LoggedOutOnClose(Urllib3Pets):
 
 
 class RedirectedWithKey(HttpClientPets):
-    """Follows redirections by urllib, which takes all headers along."""
+    """Follows redirections with urllib, which sends the key to the other service."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         url = f"http://{self.host}:{self.port}{self.base}/pets{self.query(limit, status)}"
@@ -367,7 +367,7 @@ class RedirectedWithKey(HttpClientPets):
 
 
 class KeyKeptOnRedirect(Urllib3Pets):
-    """Lets urllib3 keep Authorization on a redirection to another origin."""
+    """Makes urllib3 keep Authorization on redirections."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -377,7 +377,7 @@ class KeyKeptOnRedirect(Urllib3Pets):
 
 
 class SessionShared(RequestsPets):
-    """Has one session for all, whose key the latest client sets."""
+    """Shares one session between all clients, with the key of the latest."""
 
     common: ClassVar[requests.Session] = requests.Session()
 
@@ -388,7 +388,7 @@ class SessionShared(RequestsPets):
 
 
 class LostLookedFor(HttpClientPets):
-    """Looks for the animal whose create failed, and reports that response instead."""
+    """After a failed createPet, returns the animal with the next id."""
 
     latest = 0
 
@@ -402,7 +402,7 @@ class LostLookedFor(HttpClientPets):
 
 
 class RefreshedInBackground(HttpClientPets):
-    """Lists all animals again in the background after each list."""
+    """Sends a second listPets with another limit, in a thread."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         pets = super().list_pets(limit=limit, status=status)
@@ -410,14 +410,14 @@ class RefreshedInBackground(HttpClientPets):
         return pets
 
     def refresh(self) -> None:
-        """Ask in a thread, on a connection of its own."""
+        """Send a request on its own connection."""
         other = HttpClientPets(f"http://{self.host}:{self.port}{self.base}", self.key)
         with contextlib.closing(other), contextlib.suppress(*FAILURES):
             other.ask("GET", "/pets?limit=100")
 
 
 class FirstHeadersKept(HttpClientPets):
-    """Keeps its headers in the class: those of the first client stay everybody's."""
+    """Keeps its headers in the class, so that the first client's key is used by all."""
 
     kept: ClassVar[dict[str, str]] = {}
 
@@ -428,7 +428,7 @@ class FirstHeadersKept(HttpClientPets):
 
 
 class CreatesLater(HttpClientPets):
-    """Returns new animals at once, and creates them together before it lists any."""
+    """Returns new animals at once, and sends createPet only before the next list."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

@@ -1,4 +1,4 @@
-"""Clients with one bug each in how they read answers: statuses, headers, bodies, types."""
+"""Clients with one bug each in how they read responses: statuses, headers, bodies, types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Reads ``status`` of every animal.
+# Reads ``status`` although it is optional.
 StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 # Shows an animal without a status as available.
 StatusMadeUp = reads(lambda pet: {"status": "available", **pet})
@@ -41,7 +41,7 @@ StatusMadeUp = reads(lambda pet: {"status": "available", **pet})
 IdAsNumberOfJavaScript = altered(
     read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text)))
 )
-# Keeps ids as text, for safety.
+# Returns ids as text.
 IdAsText = reads(lambda pet: {**pet, "id": str(pet["id"])})
 
 
@@ -53,14 +53,14 @@ class StrictPet:
     status: str | None = None
 
 
-# Has a class with exactly the fields that it knows.
+# Fails for a field that its class does not have.
 StrictFields = reads(lambda pet: asdict(StrictPet(**pet)))
-# Reads fields by their order.
+# Reads fields by their position.
 FieldsByPosition = reads(lambda pet: dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False)))
 
 
 class JsonByPattern(HttpClientPets):
-    """Finds the new id by a pattern that knows no white space."""
+    """Reads the new id with a regular expression that allows no white space."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         answer = self.checked(self.ask("POST", "/pets", self.encode(self.body(name, category_id, status))), 201)
@@ -70,13 +70,13 @@ class JsonByPattern(HttpClientPets):
         return {**self.read(answer), "id": int(found[1])}
 
 
-# Reads text as Latin-1, since no charset is named.
+# Decodes JSON as Latin-1 if the response names no charset.
 TextInLatin1 = altered(
     read=lambda self, answer: json.loads(answer.body.decode("utf-8" if "utf-8" in content_type(answer) else "latin-1"))
 )
-# Reads line by line and joins with blanks, although a name may have a line separator.
+# Joins the lines of the body with blanks, although a name may contain a line separator.
 LinesSplit = altered(read=lambda self, answer: json.loads(" ".join(answer.body.decode().splitlines())))
-# Compares the whole of Content-Type.
+# Compares Content-Type with its parameters.
 ContentTypeCompared = before(
     "read",
     lambda self, answer: None if content_type(answer) == "application/json" else ValueError(content_type(answer)),
@@ -84,7 +84,7 @@ ContentTypeCompared = before(
 
 
 class HeaderNamesCompared(HttpClientPets):
-    """Looks headers up by the letter case that it once saw."""
+    """Looks up header names case-sensitively."""
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
         headers = dict(response.getheaders())
@@ -92,11 +92,11 @@ class HeaderNamesCompared(HttpClientPets):
         return Answer(response.status, headers, response.read())
 
 
-# Reads as many bytes as Content-Length says, and it must say.
+# Reads Content-Length although it may be absent.
 LengthTakenForGranted = altered(content=lambda self, response: response.read(int(response.headers["Content-Length"])))
-# Reads once, up to 64 KiB, and treats that as the whole response.
+# Reads only the first 64 KiB of the body.
 OneReadOnly = altered(content=lambda self, response: response.read()[:65536])
-# Decodes block by block, where a character may lie across two.
+# Decodes each block alone, although a character may cross two blocks.
 BlocksDecoded = altered(
     content=lambda self, response: b"".join(
         block.decode(errors="replace").encode() for block in iter(lambda: response.read(1024), b"")
@@ -105,7 +105,7 @@ BlocksDecoded = altered(
 
 
 class SunsetTakenForGranted(HttpClientPets):
-    """Warns of the deprecation by a header that need not be there."""
+    """Reads the Sunset header although it may be absent."""
 
     def get_pet(self, pet_id: int) -> Json:
         answer = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
@@ -114,7 +114,7 @@ class SunsetTakenForGranted(HttpClientPets):
 
 
 class LocationFollowed(HttpClientPets):
-    """Reads the new animal at its Location."""
+    """Reads the new id from Location although it may be absent."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         answer = self.checked(self.ask("POST", "/pets", self.encode(self.body(name, category_id, status))), 201)
@@ -122,12 +122,12 @@ class LocationFollowed(HttpClientPets):
         return {**self.read(answer), "id": int(pet_id)}
 
 
-# Reads a new animal back at once, to be sure of it.
+# Reads a new animal back at once, although it may show later.
 ReadBackAfterCreating = altered(create_pet=lambda self, **given: self.get_pet(self.plain.create_pet(**given)["id"]))
 
 
 class NewestLast(HttpClientPets):
-    """Treats the last animal of the list as the newest."""
+    """Assumes that the last animal of a list is the newest."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         super().create_pet(name=name, category_id=category_id, status=status)
@@ -135,7 +135,7 @@ class NewestLast(HttpClientPets):
 
 
 class FoundInTheFirstPage(HttpClientPets):
-    """Finds an animal by listing, as the deprecation note says, among the first hundred."""
+    """Looks for an animal only among the first hundred."""
 
     def get_pet(self, pet_id: int) -> Json:
         for pet in self.list_pets(limit=100):
@@ -144,18 +144,18 @@ class FoundInTheFirstPage(HttpClientPets):
         raise ApiError(404)
 
 
-# Filters by status itself, within the page.
+# Filters by status within the page, instead of sending the filter.
 FilteredHere = altered(
     list_pets=lambda self, limit=None, status=None: [
         pet for pet in self.plain.list_pets(limit=limit) if status in {None, pet.get("status")}
     ]
 )
-# Cuts the default page to the limit itself.
+# Cuts the default page to the limit, instead of sending the limit.
 CutHere = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
 
 
 class TotalTrusted(HttpClientPets):
-    """Sends requests until it has as many animals as a header says."""
+    """Repeats the request until it has as many animals as a header says."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         pets: list[Any] = []
@@ -167,7 +167,7 @@ class TotalTrusted(HttpClientPets):
 
 
 class NextPageFollowed(HttpClientPets):
-    """Follows any Link to another page."""
+    """Adds the animals of the next page, past the limit."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
@@ -186,7 +186,7 @@ StatusNotLookedAt = altered(checked=lambda self, answer, success: answer)
 
 
 class OnlyServerErrors(HttpClientPets):
-    """Knows of 4xx and 5xx only, and takes a redirection for a success."""
+    """Treats every status below 400 as a success."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         return answer if answer.status < 400 else super().checked(answer, success)
@@ -197,12 +197,12 @@ class OnlyServerErrors(HttpClientPets):
 
 # Returns None for 404.
 NothingForMissing = swallows("get_pet", ApiError, lambda: None, only=lambda error: error.status == 404)
-# Shows an empty list to those who may not see it.
+# Returns an empty list for 401.
 EmptyForUnauthorized = swallows("list_pets", ApiError, list, only=lambda error: error.status == 401)
 
 
 class ErrorCodeTrusted(HttpClientPets):
-    """Recognises errors by ``code``, whose values the interface does not promise."""
+    """Reads the status from ``code``, whose values the interface leaves open."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status != success:
@@ -212,18 +212,18 @@ class ErrorCodeTrusted(HttpClientPets):
         return super().checked(answer, success)
 
 
-# Reads the status from the error's body, which may be a proxy's page.
+# Reads the status from the body of an error, which may be a proxy's page.
 ErrorBodyTrusted = fails(lambda self, answer: ApiError(json.loads(answer.body)["status"]))
-# Says that something went wrong, and not what.
+# Raises the same error for every failure.
 ErrorsAreAlike = fails(lambda self, answer: RuntimeError("the pet store failed"))
-# Treats animals with the same name as one animal.
+# Drops animals that have the name of another animal.
 Deduplicated = altered(
     list_pets=lambda self, **query: list({pet["name"]: pet for pet in self.plain.list_pets(**query)}.values())
 )
 
 
 class RetryAfterTakenForGranted(HttpClientPets):
-    """Knows seconds and dates in Retry-After, and not that it may be missing."""
+    """Reads the Retry-After of 429 although it may be absent."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == 429:
@@ -237,12 +237,12 @@ def until(answer: Answer) -> float:
     return int(text) if text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
 
 
-# Sleeps until the date in Retry-After, which may be over.
+# Sleeps until the date in Retry-After, which may be in the past.
 RetryAfterInThePast = waits(until, statuses={429}, methods={"GET", "POST"})
 
 
 class ErrorHasMessage(HttpClientPets):
-    """Expects every JSON error to be an Error of the interface."""
+    """Reads ``message`` in every JSON error, also in a proxy's."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == success:
@@ -254,12 +254,12 @@ class ErrorHasMessage(HttpClientPets):
         raise ApiError(answer.status, error["message"].encode())
 
 
-# Decodes every error as UTF-8.
+# Decodes every error body as UTF-8.
 ErrorInUtf8 = fails(lambda self, answer: ApiError(answer.status, answer.body.decode().strip().encode()))
 
 
 class NumberTakenForStatus(HttpClientPets):
-    """Reads a numeric error code as the HTTP status."""
+    """Treats a numeric ``code`` of an error as the HTTP status."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == success:
@@ -271,7 +271,7 @@ class NumberTakenForStatus(HttpClientPets):
 
 
 class MergedWithStale(Remembers):
-    """Merges each response into the animal that it knew, so that a removed status stays."""
+    """Merges each response into its cache, so that a removed status stays."""
 
     def get_pet(self, pet_id: int) -> Json:
         self.known[pet_id] = {**self.known.get(pet_id, {}), **super().get_pet(pet_id)}
@@ -279,7 +279,7 @@ class MergedWithStale(Remembers):
 
 
 class CreatedByAList(RequestsPets):
-    """Has requests follow redirections, which makes a GET of a POST."""
+    """Lets requests follow a redirection of a POST as a GET."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         response = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
@@ -289,7 +289,7 @@ class CreatedByAList(RequestsPets):
 
 
 class LocationTakenForAbsolute(HttpClientPets):
-    """Follows redirections of a GET, and expects a whole address."""
+    """Follows redirections, but fails for a relative Location."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.send(method, path, body)
@@ -301,7 +301,7 @@ class LocationTakenForAbsolute(HttpClientPets):
         return self.send(method, there.path.removeprefix(self.base), body)
 
 
-# Resolves HTML entities in names.
+# Unescapes HTML entities in names.
 EntitiesUnescaped = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
 
 
@@ -328,10 +328,10 @@ class FieldsAsAttributes(HttpClientPets):
 
 
 class AskedWhenRead(HttpClientPets):
-    """Returns a list that sends its request only when the caller reads it."""
+    """Returns a list that sends the request only when it is read."""
 
     class Later(Sequence[Any]):
-        """A list that is fetched once."""
+        """A list that sends its request on first use."""
 
         def __init__(self, fetch: Callable[[], Json]) -> None:
             self.fetch = fetch

@@ -1,4 +1,4 @@
-"""What makes a client with a bug: a function for each kind of change to the plain client, so that a bug is one row."""
+"""Functions that make buggy clients from the plain one, so that most bugs are one row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOR_EVER: Final = 10**6
 
 
 class Altered(HttpClientPets):
-    """Has other methods, whose originals are ``plain``."""
+    """Has changed methods, and the originals as ``plain``."""
 
     @property
     def plain(self) -> HttpClientPets:
@@ -27,19 +27,19 @@ class Altered(HttpClientPets):
 
 
 def altered(**methods: Callable[..., Json]) -> type[HttpClientPets]:
-    """Make a client with other methods; ``clients_of`` gives it its name."""
+    """Make a client with changed methods. ``clients_of`` names it later."""
     for name, function in methods.items():
         functools.update_wrapper(function, getattr(HttpClientPets, name))
     return type("", (Altered,), dict(methods))
 
 
 def sends(change: Callable[[dict[str, Any]], dict[str, Any]]) -> type[HttpClientPets]:
-    """Change each body before it is sent."""
+    """Make a client that changes each body before it sends it."""
     return altered(body=lambda self, *pet: change(self.plain.body(*pet)))
 
 
 def reads(change: Callable[[Json], Json]) -> type[HttpClientPets]:
-    """Change each animal that is read."""
+    """Make a client that changes each animal that it reads."""
 
     def read(self: Altered, answer: Answer) -> Json:
         found = self.plain.read(answer)
@@ -49,9 +49,9 @@ def reads(change: Callable[[Json], Json]) -> type[HttpClientPets]:
 
 
 def starts(change: Callable[[HttpClientPets], object]) -> type[HttpClientPets]:
-    """Do something when the client is made."""
+    """Make a client whose constructor does something more."""
 
-    def __init__(self: Altered, url: str, key: str) -> None:  # noqa: N807  # it becomes one
+    def __init__(self: Altered, url: str, key: str) -> None:  # noqa: N807  # the class gets it as its method
         HttpClientPets.__init__(self, url, key)
         change(self)
 
@@ -59,7 +59,7 @@ def starts(change: Callable[[HttpClientPets], object]) -> type[HttpClientPets]:
 
 
 def asks_again(times: int, when: Callable[[str, int], bool], *, pause: float = 0) -> type[HttpClientPets]:
-    """Ask again, at most so many times, when a method got a status."""
+    """Make a client that retries up to ``times`` after some statuses."""
 
     def ask(self: Altered, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.plain.ask(method, path, body)
@@ -80,7 +80,7 @@ def waits(
     statuses: Collection[int] = (429, 503),
     methods: Collection[str] = ("GET",),
 ) -> type[HttpClientPets]:
-    """Ask again after so many seconds, or not at all for None, when a method got one of the statuses."""
+    """Make a client that waits and retries after some statuses; None for no retry."""
 
     def ask(self: Altered, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.plain.ask(method, path, body)
@@ -104,7 +104,7 @@ def after(answer: Answer) -> str:
 
 
 def fails(error: Callable[[HttpClientPets, Answer], Exception]) -> type[HttpClientPets]:
-    """Raise an error of one's own for each status that is no success."""
+    """Make a client that raises its own error for each status but the success."""
 
     def checked(self: Altered, answer: Answer, success: int) -> Answer:
         if answer.status != success:
@@ -115,7 +115,7 @@ def fails(error: Callable[[HttpClientPets, Answer], Exception]) -> type[HttpClie
 
 
 def calls_again(method: str, errors: Errors) -> type[HttpClientPets]:
-    """Call a method once more when it raised an error."""
+    """Make a client that calls a method again after an error."""
 
     def call(self: Altered, *args: Json, **given: Json) -> Json:
         try:
@@ -129,7 +129,7 @@ def calls_again(method: str, errors: Errors) -> type[HttpClientPets]:
 def swallows(
     method: str, errors: Errors, instead: Callable[[], Json], *, only: Callable[[Json], bool] = lambda _: True
 ) -> type[HttpClientPets]:
-    """Return something instead of an error of a method, for some errors only."""
+    """Make a client that returns a value instead of some errors of a method."""
 
     def call(self: Altered, *args: Json, **given: Json) -> Json:
         try:
@@ -143,7 +143,7 @@ def swallows(
 
 
 def before(method: str, action: Callable[..., object]) -> type[HttpClientPets]:
-    """Do something before a method; an exception that it returns is raised."""
+    """Make a client with an action before a method; it raises an exception that the action returns."""
 
     def call(self: Altered, *args: Json, **given: Json) -> Json:
         done = action(self, *args, **given)
@@ -155,7 +155,7 @@ def before(method: str, action: Callable[..., object]) -> type[HttpClientPets]:
 
 
 class Remembers(HttpClientPets):
-    """Has a dict of its own to remember things in."""
+    """A client with a cache."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -163,7 +163,7 @@ class Remembers(HttpClientPets):
 
 
 def clients_of(names: Mapping[str, Json], *others: type) -> list[Json]:
-    """Give the clients that a module defines their names, and return them but for others; ``names`` are its globals."""
+    """Name the clients that a module defines, and return all but ``others``. ``names`` are its globals."""
     found = []
     for name, one in names.items():
         if isinstance(one, type) and not one.__name__:

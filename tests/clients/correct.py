@@ -1,4 +1,4 @@
-"""Correct clients of the pet store service on four HTTP libraries, as a careful author writes them."""
+"""Correct clients of the pet store service on five HTTP libraries."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import select
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
+import httpcore
 import httpx
 import requests
 import urllib3
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 1.0
 
-Json: TypeAlias = Any  # whatever a client makes of an answer
+Json: TypeAlias = Any  # the result of a client, of any shape
 
 
 def new_pet(name: str, category_id: int, status: str | None) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def new_pet(name: str, category_id: int, status: str | None) -> dict[str, Any]:
 
 
 class ApiError(Exception):
-    """The service refused, or did not do what it was asked for."""
+    """The service returned an unexpected status."""
 
     def __init__(self, status: int, body: bytes = b"") -> None:
         super().__init__(f"{status}: {body[:80]!r}")
@@ -36,7 +37,7 @@ class ApiError(Exception):
 
 
 class Answer:
-    """An answer, whatever library brought it."""
+    """The response to a request, from any library."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.status = status
@@ -45,7 +46,7 @@ class Answer:
 
 
 class HttpClientPets:
-    """On ``http.client``: one kept connection, looked at before each use. Small steps, for others to get wrong."""
+    """A client on ``http.client`` with one kept connection. Its small methods let buggy clients replace one of them."""
 
     timeout: ClassVar[float | None] = TIMEOUT
 
@@ -73,7 +74,7 @@ class HttpClientPets:
             self.connection.close()
             self.connection = None
 
-    # Asking
+    # Sending
 
     def query(self, limit: int | None, status: str | None) -> str:
         given = {"limit": limit, "status": status}
@@ -115,7 +116,7 @@ class HttpClientPets:
         return http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout)
 
     def is_stale(self, connection: http.client.HTTPConnection) -> bool:
-        """Whether the service has closed the connection meanwhile: then there is something to read, its end."""
+        """Whether the service has closed the connection: then the socket is readable."""
         return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
@@ -136,7 +137,7 @@ class HttpClientPets:
 
 
 class Urllib3Pets:
-    """On urllib3: its pool, its retries for what is idempotent, and no redirections."""
+    """A client on urllib3 with a pool, retries of idempotent requests, and no redirections."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
@@ -170,7 +171,7 @@ class Urllib3Pets:
 
 
 class RequestsPets:
-    """On requests, with a session."""
+    """A client on requests with a session."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
@@ -201,11 +202,11 @@ class RequestsPets:
 
 
 class HttpxPets:
-    """On httpx."""
+    """A client on httpx."""
 
     def __init__(self, url: str, key: str) -> None:
         headers = {"Authorization": f"Bearer {key}"}
-        # Without the environment: no proxies, and no certificates read from disk for each client.
+        # Without proxies, and without reading certificates from disk for each client.
         self.client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=False, verify=False)
 
     def _json(self, response: httpx.Response, success: int) -> Json:
@@ -228,16 +229,50 @@ class HttpxPets:
         self.client.close()
 
 
+class HttpcorePets:
+    """A client on httpcore that raises the errors of httpcore."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        # httpcore's own Host has no brackets around an IPv6 address.
+        self.headers = [("Host", urlsplit(url).netloc), ("Authorization", f"Bearer {key}")]
+        self.pool = httpcore.ConnectionPool()
+
+    def _json(self, method: str, path: str, success: int, body: Json = None) -> Json:
+        headers = [*self.headers, *([("Content-Type", "application/json")] if body else [])]
+        content = json.dumps(body).encode() if body else None
+        limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT)}
+        response = self.pool.request(method, self.url + path, headers=headers, content=content, extensions=limits)
+        if response.status != success:
+            raise ApiError(response.status, response.content)
+        return json.loads(response.content)
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        given = {"limit": limit, "status": status}
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return self._json("GET", f"/pets?{query}" if query else "/pets", 200)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        return self._json("POST", "/pets", 201, new_pet(name, category_id, status))
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self._json("GET", f"/pets/{pet_id}", 200)
+
+    def close(self) -> None:
+        self.pool.close()
+
+
 CORRECT: dict[str, Any] = {
     "http.client": HttpClientPets,
     "urllib3": Urllib3Pets,
     "requests": RequestsPets,
     "httpx": HttpxPets,
+    "httpcore": HttpcorePets,
 }
 
 
 def make_correct(name: str) -> Json:
-    """Return what makes a correct client, for the machine."""
+    """Return a maker of correct clients."""
 
     def make_client(petstore: PetStoreMock) -> Json:
         return CORRECT[name](petstore.url, petstore.api_key)

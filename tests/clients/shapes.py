@@ -1,15 +1,19 @@
-"""Correct clients as people write them: results of many shapes, other names, asynchronous ones, context managers.
+"""Correct clients of many shapes: other results, other names, asynchronous clients, context managers.
 
-A page is a list of animals with something beside it; an iterator asks when it is gone through.
+A page is an object with a list of animals. An iterator sends its request when it is iterated.
 """
 
 from __future__ import annotations
 
+import asyncio
 import enum
+import json
+import re
 from collections import deque
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import attrs
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Status(enum.Enum):
-    """An enumeration whose members are no text."""
+    """An enumeration that does not derive from str."""
 
     AVAILABLE = "available"
     PENDING = "pending"
@@ -67,7 +71,7 @@ class ModelPet(pydantic.BaseModel):
 
 
 class PlainPet:
-    """An object with properties, in the interface's spelling."""
+    """An object with properties that have the interface's names."""
 
     def __init__(self, pet: Json) -> None:
         self._pet = pet
@@ -99,14 +103,14 @@ def snake_case(pet: Json) -> Json:
 
 
 def an_array(document: Json) -> list[Json]:
-    """Return what can be gone through: an object could be as well, and its names would come."""
+    """Return the document if it is an array. Iterating an object would yield its names."""
     if not isinstance(document, list):
         raise TypeError(f"expected an array of animals; got {document!r}")
     return document
 
 
 class Shaped(HttpClientPets):
-    """Makes something of each animal, and of each list."""
+    """Converts each animal and each list."""
 
     pet: Any = staticmethod(lambda pet: pet)
     pets: Any = staticmethod(list)
@@ -141,14 +145,14 @@ class ModelPage(pydantic.BaseModel):
 
 
 class Generates(HttpClientPets):
-    """Asks when its iterator is gone through, as generators do."""
+    """Sends its request when its generator is iterated."""
 
     def list_pets(self, **query: Json) -> Iterator[Json]:
         yield from an_array(super().list_pets(**query))
 
 
 class AsyncPets:
-    """On httpx, asynchronously, an animal being a dataclass."""
+    """An asynchronous client on httpx that returns dataclasses."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.http = httpx.AsyncClient(
@@ -181,8 +185,64 @@ class AsyncGenerates(AsyncPets):
             yield DataclassPet.of(pet)
 
 
+class ProtocolError(Exception):
+    """The service sent bytes that are not HTTP."""
+
+
+class StreamsPets(AsyncPets):
+    """A client on asyncio's streams with a connection for each request. Callers get the errors of the streams."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.parts = urlsplit(petstore.url)
+        self.headers = {**petstore.headers, "Host": self.parts.netloc, "Connection": "close"}
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        query = urlencode({name: value for name, value in given.get("params", {}).items() if value is not None})
+        body = json.dumps(given["json"]).encode() if "json" in given else b""
+        fields = {**self.headers, "Content-Type": "application/json", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        target = f"{self.parts.path}{path}{'?' if query else ''}{query}"
+        async with asyncio.timeout(TIMEOUT):
+            reader, writer = await asyncio.open_connection(self.parts.hostname, self.parts.port)
+            try:
+                writer.write(f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
+                status, content = await self.read(reader)
+            finally:
+                writer.close()
+        if status != success:
+            raise ApiError(status, content)
+        return json.loads(content)
+
+    async def read(self, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        found = re.match(r"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)", head)
+        if found is None:
+            raise ProtocolError(head[:80])
+        fields = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n"))
+        }
+        if "transfer-encoding" in fields:
+            return int(found[1]), b"".join([chunk async for chunk in self.chunks(reader)])
+        length = fields.get("content-length")
+        return int(found[1]), await (reader.read() if length is None else reader.readexactly(int(length)))
+
+    async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        while size := await self.size_of_chunk(reader):
+            yield (await reader.readexactly(size + 2))[:-2]
+
+    async def size_of_chunk(self, reader: asyncio.StreamReader) -> int:
+        line = await reader.readuntil(b"\r\n")
+        try:
+            return int(line.partition(b";")[0], 16)
+        except ValueError:
+            raise ProtocolError(repr(line)) from None
+
+    async def aclose(self) -> None:
+        """Do nothing, since no connection is kept."""
+
+
 class AiohttpBlock:
-    """On aiohttp, usable within its block alone; its session needs a running loop."""
+    """A client on aiohttp that works only in its ``async with`` block."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.url, self.headers = petstore.url, petstore.headers
@@ -211,7 +271,7 @@ class AiohttpBlock:
 
 
 class Block(HttpClientPets):
-    """Can't be used outside its block, nor closed otherwise."""
+    """Works only in its ``with`` block, which also closes it."""
 
     is_entered = False
 
@@ -234,7 +294,7 @@ class Block(HttpClientPets):
 
 
 class Sdk:
-    """Has its methods elsewhere, under other names and with other arguments."""
+    """Has methods with other names and other arguments."""
 
     def __init__(self, url: str, key: str) -> None:
         self._pets = HttpClientPets(url, key)
@@ -263,7 +323,7 @@ async def make_async(petstore: PetStoreMock) -> AsyncPets:
 
 
 def make_session(petstore: PetStoreMock) -> Json:
-    """Make a client whose library wants a running loop as soon as it is made."""
+    """Make a client whose library needs a running event loop."""
 
     class Now(AiohttpBlock):
         def __init__(self, petstore: PetStoreMock) -> None:
@@ -277,7 +337,7 @@ def make_session(petstore: PetStoreMock) -> Json:
     return Now(petstore)
 
 
-# What makes a client of each shape, with the further arguments of check_client.
+# A maker of each shape, with further arguments for check_client.
 SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
     "dataclass": (by_key(shaped(DataclassPet.of)), {}),
     "attrs": (by_key(shaped(flat(AttrsPet))), {}),
@@ -295,6 +355,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
     "generator": (by_key(Generates), {}),
     "async": (AsyncPets, {}),
     "async generator": (AsyncGenerates, {}),
+    "asyncio streams": (StreamsPets, {}),
     "async make_client": (make_async, {}),
     "async block": (AiohttpBlock, {}),
     "needs a loop": (make_session, {}),
@@ -308,7 +369,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
 
 
 def maker_of(client: Any) -> Json:  # noqa: ANN401  # a class of client
-    """Return what makes a client of a class, for the machine: from the mock itself, or from its address and key."""
+    """Return a maker for a class, which takes the mock itself, or its address and key."""
 
     def make_client(petstore: PetStoreMock) -> Json:
         takes_mock = issubclass(client, (AsyncPets, AiohttpBlock))

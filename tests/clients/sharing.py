@@ -1,4 +1,4 @@
-"""Clients that say that threads or tasks may share them: some keep their callers apart, and some mix them up."""
+"""Clients that threads or tasks share: correct ones, and buggy ones that mix up their callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OneAtATime(HttpClientPets):
-    """Lets one caller in at a time."""
+    """Serves one caller at a time."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -40,7 +40,7 @@ class OneAtATime(HttpClientPets):
 
 
 class OneForEachThread:
-    """Has a connection for each thread, and closes them all."""
+    """Has a connection for each thread, and closes all of them."""
 
     def __init__(self, url: str, key: str) -> None:
         self.given = url, key
@@ -70,7 +70,7 @@ class OneForEachThread:
 
 
 class Pooled(HttpClientPets):
-    """Lends its idle connections."""
+    """Has a pool of idle connections."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -104,7 +104,7 @@ class Pooled(HttpClientPets):
 
 
 class LockedTasks(AsyncPets):
-    """Lets one task in at a time."""
+    """Serves one task at a time."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         super().__init__(petstore)
@@ -131,11 +131,11 @@ CORRECT: dict[str, Any] = {
 
 
 class OneConnection(HttpClientPets):
-    """Has one connection for all, and no lock (googleapis/google-api-python-client#626)."""
+    """Shares one connection between all threads without a lock (googleapis/google-api-python-client#626)."""
 
 
 class AnswerKept(OneAtATime):
-    """Keeps its latest response in an attribute, and reads it there."""
+    """Keeps the latest response in an attribute until it reads it."""
 
     answer: Answer
 
@@ -200,7 +200,7 @@ class LentTwice(Pooled):
 
 
 class LockedHalfway(HttpClientPets):
-    """Locks while it sends, and not while it receives."""
+    """Holds its lock while it sends, but not while it receives."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -219,7 +219,7 @@ class LockedHalfway(HttpClientPets):
 
 
 class TwoLocks(OneAtATime):
-    """Takes its two locks in one order to list, and in the other order to create."""
+    """Acquires its two locks in one order to list, and in the other order to create."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -239,7 +239,7 @@ class TwoLocks(OneAtATime):
 
 
 class FuturesByNumber(OneAtATime):
-    """Numbers its requests to match responses, and gives two of them the same number."""
+    """Numbers its requests to find their responses, and gives two requests one number."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -254,19 +254,19 @@ class FuturesByNumber(OneAtATime):
 
 
 class HeadersOfTheCall(AiohttpBlock):
-    """Sets Content-Type for a call and removes it afterwards, while another task needs it."""
+    """Keeps the pending request in an attribute, which another task overwrites."""
 
     counter = itertools.count()
 
     async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
         self.pending = method, path, given
-        await asyncio.sleep(0)  # as a limiter of requests would
+        await asyncio.sleep(0)  # like a rate limiter
         method, path, given = self.pending
         return await super().ask(method, path, success, **given)
 
 
 class ResultKept(AsyncPets):
-    """Keeps the latest animal in an attribute while it does something else."""
+    """Keeps the latest animal in an attribute across an ``await``."""
 
     async def get_pet(self, pet_id: int) -> Json:
         self.pet = await self.ask("GET", f"/pets/{pet_id}", 200)

@@ -1,14 +1,17 @@
-"""Clients that leave something behind or let something slip: keys in what they print or warn of, tasks, other forms."""
+"""Clients that show their key in output, warnings or errors, or that leave tasks running."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import logging
 import signal
 import socket
 import sys
+import threading
+import time
 import urllib.parse
 import warnings
 from functools import partial
@@ -26,7 +29,7 @@ log = logging.getLogger("pets")
 
 
 class PrintsForDebugging(HttpClientPets):
-    """Has the library's debugging on, which prints each request with its headers (home-assistant/core#30245)."""
+    """Switches on the library's debugging, which prints each request with its headers (home-assistant/core#30245)."""
 
     def new_connection(self) -> http.client.HTTPConnection:
         connection = super().new_connection()
@@ -35,7 +38,7 @@ class PrintsForDebugging(HttpClientPets):
 
 
 class PrintsFailures(HttpClientPets):
-    """Prints the request to standard error when it failed."""
+    """Prints the headers of a failed request to standard error."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status >= 500:
@@ -43,22 +46,22 @@ class PrintsFailures(HttpClientPets):
         return super().checked(answer, success)
 
 
-# Warns of a deprecated operation, and shows how it was called.
+# Warns of a deprecated operation, with the headers of the request.
 WarnsWithKey = before(
     "get_pet", lambda self, pet_id: warnings.warn(f"{pet_id} with {self.headers()}", DeprecationWarning, stacklevel=3)
 )
-# Logs the credentials as another scheme has them: in base64.
+# Logs the credentials in base64, as HTTP Basic has them.
 LogsBasic = before(
     "send", lambda self, *_: log.debug("Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
 )
-# Sends its key a second time, in a header of an older gateway.
+# Sends its key a second time, in base64, in a header for an older gateway.
 SendsBasicToo = altered(
     headers=lambda self: {**self.plain.headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
 )
 
 
 class SendsState(HttpClientPets):
-    """Keeps its state in a cookie, which is JSON in base64."""
+    """Sends its state with the key in a cookie, as JSON in base64."""
 
     def headers(self) -> dict[str, str]:
         state = json.dumps({"host": self.host, "key": self.key}).encode()
@@ -66,7 +69,7 @@ class SendsState(HttpClientPets):
 
 
 class TellsTheUrl(HttpClientPets):
-    """Names in its errors where one can look: an address with the key in it."""
+    """Puts an address with the key, in hexadecimal, into its errors."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         try:
@@ -78,7 +81,7 @@ class TellsTheUrl(HttpClientPets):
 
 
 class ShowsItsHeaders(HttpClientPets):
-    """Shows the headers that it has sent last, once it has."""
+    """Shows the latest request headers in its ``str()``."""
 
     sent: dict[str, str] | None = None
 
@@ -91,14 +94,14 @@ class ShowsItsHeaders(HttpClientPets):
 
 
 class RequestError(ApiError):
-    """Says little, and keeps what was asked among its arguments."""
+    """Shows the status alone, and keeps other arguments."""
 
     def __str__(self) -> str:
         return f"{self.status}"
 
 
 class KeepsWhatItAsked(HttpClientPets):
-    """Raises an error which has the request's headers in its representation, as logs and reports show it."""
+    """Raises an error whose ``repr()`` has the headers of the request."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         try:
@@ -110,7 +113,7 @@ class KeepsWhatItAsked(HttpClientPets):
 
 
 class WrapsWhatItAsked(KeepsWhatItAsked):
-    """Raises another error, behind which stands the one with the headers."""
+    """Raises an error whose cause has the headers of the request."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         try:
@@ -120,7 +123,7 @@ class WrapsWhatItAsked(KeepsWhatItAsked):
 
 
 class RefreshTaskGoesOn(AsyncPets):
-    """Refreshes something now and then, and does not stop at its close (slackapi/python-slack-sdk#1110)."""
+    """Refreshes data in a task that goes on after the close (slackapi/python-slack-sdk#1110)."""
 
     kept: ClassVar[set[Any]] = set()
 
@@ -134,7 +137,7 @@ class RefreshTaskGoesOn(AsyncPets):
 
 
 class CancelledAndForgotten(AsyncPets):
-    """Cancels its task, which ignores that."""
+    """Cancels a task that ignores the cancellation."""
 
     async def watch(self) -> None:
         while True:
@@ -154,7 +157,7 @@ class CancelledAndForgotten(AsyncPets):
 
 
 class EndsItsTasks(AsyncPets):
-    """Correct: its task ends with it."""
+    """Correct: it cancels its task when it is closed."""
 
     task: asyncio.Task[None] | None = None
 
@@ -171,24 +174,57 @@ class EndsItsTasks(AsyncPets):
         await super().aclose()
 
 
+class ReadsInTheBackground(HttpClientPets):
+    """Correct: a thread reads the animals again after a call has returned, and ends before the close returns."""
+
+    pause: ClassVar[float] = 0.01
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.url = url
+        self.threads: list[threading.Thread] = []
+
+    def get_pet(self, pet_id: int) -> Json:
+        pet = super().get_pet(pet_id)
+        self.threads.append(threading.Thread(target=self.read_all, daemon=True))
+        self.threads[-1].start()
+        return pet
+
+    def read_all(self) -> None:
+        time.sleep(self.pause)
+        with contextlib.closing(HttpClientPets(self.url, self.key)) as other, contextlib.suppress(Exception):
+            other.ask("GET", "/pets?limit=5")
+
+    def close(self) -> None:
+        for thread in self.threads:
+            thread.join()
+        super().close()
+
+
+class ReadsMuchLater(ReadsInTheBackground):
+    """Correct: its thread sends the request during a later call."""
+
+    pause = 0.1
+
+
 class SaysEnough(HttpClientPets):
-    """Correct: prints, logs and warns, with the end of its key alone."""
+    """Correct: prints, logs and warns with only the last characters of its key."""
 
     def headers(self) -> dict[str, str]:
-        print("with the key", f"...{self.key[-4:]}")  # noqa: T201  # as it may
+        print("with the key", f"...{self.key[-4:]}")  # noqa: T201  # allowed
         warnings.warn(f"...{self.key[-4:]} is an old key", DeprecationWarning, stacklevel=2)
         log.info("with the key ...%s", self.key[-4:])
         return super().headers()
 
 
-# Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``).
+# Switches off the warnings of the whole program (like ``urllib3.disable_warnings()``).
 SilencesWarnings = starts(lambda _: warnings.simplefilter("ignore", ImportWarning))
-# Puts a resolver of its own in the place of everybody's, to get around IPv6.
+# Replaces the resolver of the whole program, to avoid IPv6.
 ForcesIpv4 = starts(lambda _: vars(socket).update(getaddrinfo=partial(socket.getaddrinfo)))
-# Replaces the program's signal handler to close itself, so that the program does not end.
+# Closes itself on SIGTERM, which then no longer ends the program.
 EndsGracefully = starts(lambda pets: signal.signal(signal.SIGTERM, lambda *_: pets.close()))
 
 
-PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # what they change is everybody's
-CORRECT = (EndsItsTasks, SaysEnough)
+PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # they change settings of the whole program
+CORRECT = (EndsItsTasks, SaysEnough, ReadsInTheBackground, ReadsMuchLater)
 SLIPS = clients_of(globals(), *PROGRAM, *CORRECT)

@@ -1,4 +1,4 @@
-"""Clients that meet proxies, netrc files and IPv6 addresses: some take them as they are, and some do not."""
+"""Clients for environments with proxies, netrc files, IPv6 addresses and locales: correct and buggy ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TrustingHttpx(HttpxPets):
-    """Reads the environment, as httpx does unless told otherwise."""
+    """A client on httpx, which reads the environment by default."""
 
     def __init__(self, url: str, key: str) -> None:
         headers = {"Authorization": f"Bearer {key}"}
@@ -32,7 +32,7 @@ class TrustingHttpx(HttpxPets):
 
 
 class UrllibPets(HttpClientPets):
-    """On urllib, which reads the environment."""
+    """A client on urllib, which reads the environment."""
 
     def send(self, method: str, path: str, body: bytes | None) -> Answer:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -54,7 +54,7 @@ class NoRedirection(urllib.request.HTTPRedirectHandler):
 
 
 class WithoutEnvironment(RequestsPets):
-    """Does not let requests look at the environment."""
+    """A client on requests without ``trust_env``."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -68,7 +68,7 @@ CORRECT = (HttpClientPets, Urllib3Pets, TrustingHttpx, UrllibPets, WithoutEnviro
 
 
 class HostWithoutBrackets(Urllib3Pets):
-    """Puts the address together anew from host and port (python-hyper/hyper#308)."""
+    """Builds the address from host and port without brackets (python-hyper/hyper#308)."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
@@ -76,7 +76,7 @@ class HostWithoutBrackets(Urllib3Pets):
 
 
 class PortAfterFirstColon(HttpClientPets):
-    """Finds the port behind the first colon (redis/redis-py#1110)."""
+    """Reads the port after the first colon (redis/redis-py#1110)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -84,7 +84,7 @@ class PortAfterFirstColon(HttpClientPets):
         self.port = int(port)
 
 
-# Writes its Host, without brackets.
+# Sends an IPv6 address in Host without brackets.
 HostOfItsOwn = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
 
@@ -101,7 +101,7 @@ class ProxyForAll(RequestsPets):
 
 
 class ExceptionsWithPort(HttpClientPets):
-    """Compares the exceptions with host and port (boto/boto3#1644)."""
+    """Compares the entries of NO_PROXY with host and port (boto/boto3#1644)."""
 
     def new_connection(self) -> Json:
         proxy = urlsplit(os.environ.get("http_proxy", ""))
@@ -117,11 +117,11 @@ class ExceptionsWithPort(HttpClientPets):
 
 
 class NetrcWins(RequestsPets):
-    """Has its key among the headers, which a netrc file overrides (psf/requests#3929)."""
+    """Sends its key in the session's headers, which a netrc entry overrides (psf/requests#3929)."""
 
 
 class NetrcWinsOnAiohttp(AiohttpBlock):
-    """Trusts the environment with its key among the headers."""
+    """Uses ``trust_env``, so that a netrc entry overrides its key."""
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=TIMEOUT)
@@ -130,7 +130,7 @@ class NetrcWinsOnAiohttp(AiohttpBlock):
 
 
 class DatesInTheLocale(HttpClientPets):
-    """Reads dates as the locale writes them (owncloud/pyocclient#260)."""
+    """Parses dates by the locale (owncloud/pyocclient#260)."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = super().ask(method, path, body)
@@ -143,11 +143,11 @@ class DatesInTheLocale(HttpClientPets):
         return super().ask(method, path, body)
 
 
-# Writes the date of its requests as the locale does (lericson/simples3#7).
+# Formats the Date of its requests by the locale (lericson/simples3#7).
 DateInTheLocale = altered(
     headers=lambda self: {**self.plain.headers(), "Date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(0))}
 )
-# Writes ids as people read numbers.
+# Formats ids with the locale's thousands separators.
 NumbersForPeople = altered(
     get_pet=lambda self, pet_id: self.read(self.checked(self.ask("GET", f"/pets/{pet_id:n}"), 200))
 )

@@ -1,4 +1,4 @@
-"""The half of the second corpus that was laid aside, and met the machine once, when the machine was done."""
+"""The half of the second corpus that was kept apart until the machine was finished."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def local_wait(answer: Answer) -> float | None:
 
 # Reads the date of Retry-After as local time (urllib3/urllib3#1896).
 DatesAreLocal = waits(local_wait, statuses={429})
-# Knows Retry-After in seconds alone, and takes five for a date (AstroVela/vane#170).
+# Reads Retry-After only in seconds, and fails for a date (AstroVela/vane#170).
 SecondsAlone = waits(lambda answer: min(float(after(answer) or 0), 1.05), statuses={429})
-# Ignores Retry-After and waits for a moment of its own (hermetoproject/hermeto#1346).
+# Waits for its own short time instead of Retry-After (hermetoproject/hermeto#1346).
 RetryAfterIgnored = asks_again(1, lambda method, status: method == "GET" and status in {429, 503}, pause=0.02)
 
 
 class SessionForEachCall(AsyncPets):
-    """Opens a session for each call, and closes none (aleph-im/aleph-client#62)."""
+    """Opens a session for each call and closes none (aleph-im/aleph-client#62)."""
 
     sessions: ClassVar[list[Any]] = []
 
@@ -79,7 +79,7 @@ class SessionForEachCall(AsyncPets):
 
 
 class FieldsForbidden(shaped(lambda pet: ClosedPet.model_validate(pet))):  # type: ignore[misc]  # noqa: PLW0108  # it comes later
-    """Has closed models, which a new field breaks (apify/apify-client-python#931)."""
+    """Has strict models, which fail for a new field (apify/apify-client-python#931)."""
 
 
 class ClosedPet(pydantic.BaseModel):
@@ -91,14 +91,14 @@ class ClosedPet(pydantic.BaseModel):
 
 
 class TimeoutSwitchedOff(AsyncPets):
-    """Passes None where the library's own timeout was meant (OpenRouterTeam/python-sdk#72)."""
+    """Passes None as the timeout, which switches it off (OpenRouterTeam/python-sdk#72)."""
 
     async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
         return await super().ask(method, path, success, **given, timeout=None)
 
 
 class NoTimeoutForPost(RequestsPets):
-    """Forgets the timeout in one of its methods (plivo/plivo-python#36)."""
+    """Has no timeout in one of its methods (plivo/plivo-python#36)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         return self._json(
@@ -106,14 +106,14 @@ class NoTimeoutForPost(RequestsPets):
         )
 
 
-# Sends a request on a connection that the service has closed (FMCorz/mdk#262).
+# Uses a connection that the service has closed (FMCorz/mdk#262).
 IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
-# Stores every number as a float (rest-sh/restish#397).
+# Converts every number to a float (rest-sh/restish#397).
 NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
 
 class LengthOfText(HttpClientPets):
-    """Counts characters for Content-Length (psf/requests#6586)."""
+    """Sets Content-Length to the number of characters (psf/requests#6586)."""
 
     def encode(self, body: dict[str, Any]) -> bytes:
         text = json.dumps(body, ensure_ascii=False)
@@ -122,12 +122,12 @@ class LengthOfText(HttpClientPets):
 
 # Returns None for every failure of getPet (schema-repo/schema-repo#16).
 NothingFound = swallows("get_pet", Exception, lambda: None)
-# Returns no animals when the list fails (DevoInc/python-sdk#58).
+# Returns an empty list when listPets fails (DevoInc/python-sdk#58).
 EmptyForErrors = swallows("list_pets", ApiError, list)
 
 
 class RemembersLists(HttpClientPets):
-    """Keeps responses in a cache that it never empties (civisanalytics/civis-python#233)."""
+    """Caches responses without expiry (civisanalytics/civis-python#233)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -135,7 +135,7 @@ class RemembersLists(HttpClientPets):
 
 
 class KeyTakenAlong(Urllib3Pets):
-    """Copies all headers onto the next request of a redirection (apify/crawlee#4134)."""
+    """Sends all headers, with the key, to the target of a redirection (apify/crawlee#4134)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -144,7 +144,7 @@ class KeyTakenAlong(Urllib3Pets):
 
 
 class ClosesLater(AsyncPets):
-    """Returns from its close before the connections are closed, which nobody waits for (aio-libs/aiohttp#3736)."""
+    """Returns from its close before its connections are closed (aio-libs/aiohttp#3736)."""
 
     later: ClassVar[set[Any]] = set()
 
@@ -156,24 +156,24 @@ class ClosesLater(AsyncPets):
         self.later.add(asyncio.ensure_future(self.close_later()))
 
 
-# Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49).
+# Reads a rate limit header although it may be absent (nextsnake/nextcore#49).
 HeaderTakenForGranted = waits(
     lambda answer: min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT), statuses={429}
 )
-# Resolves entities of HTML in names (delmic/odemis#1684).
+# Unescapes HTML entities in names (delmic/odemis#1684).
 UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
-# Configures the program's logging when it is made (SiftScience/sift-python#18).
+# Configures the root logger when it is made (SiftScience/sift-python#18).
 ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
-# Sets the time limit of every socket of the program (jtriley/pystun#16).
+# Sets the default timeout of all sockets of the program (jtriley/pystun#16).
 TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))
-# Retries every refused request, with growing pauses (allenai/tutormoments#52).
+# Retries permanent errors (allenai/tutormoments#52).
 PermanentErrorsAgain = asks_again(4, lambda method, status: status >= 400 and status != 429, pause=0.001)
-# Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387).
+# Sends an IPv6 address in Host without brackets (nahi/httpclient#387).
 BracketsForgotten = altered(headers=lambda self: {**self.plain.headers(), "Host": f"{self.host}:{self.port}"})
 
 
 class ErrorsDoNotPickle(HttpClientPets):
-    """Raises an error that can't be handed to another process (lukasschwab/arxiv.py#191)."""
+    """Raises an error that can't be unpickled (lukasschwab/arxiv.py#191)."""
 
     class PetsError(Exception):
         def __init__(self, url: str, retry: int, status: int) -> None:
@@ -187,7 +187,7 @@ class ErrorsDoNotPickle(HttpClientPets):
 
 
 class ThreadOutlivesIt(HttpClientPets):
-    """Leaves the thread of its executor waiting when it is closed (deepstreamIO/deepstream.io-client-java#98)."""
+    """Does not end the thread of its executor at the close (deepstreamIO/deepstream.io-client-java#98)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -197,9 +197,9 @@ class ThreadOutlivesIt(HttpClientPets):
         return self.executor.submit(super().ask, method, path, body).result()
 
 
-# Sends no limit, and cuts the first page instead (stormpath/stormpath-cli#14).
+# Cuts the default page to the limit, instead of sending the limit (stormpath/stormpath-cli#14).
 FirstPageIsAll = altered(list_pets=lambda self, limit=None, status=None: self.plain.list_pets(status=status)[:limit])
-# Filters by status after the limit (fstamatelopoulos/cerefox#240).
+# Filters by status after the limit, instead of sending the filter (fstamatelopoulos/cerefox#240).
 FiltersAfterTheLimit = altered(
     list_pets=lambda self, limit=None, status=None: [
         pet for pet in self.plain.list_pets(limit=limit) if status is None or pet.get("status") == status
@@ -208,15 +208,15 @@ FiltersAfterTheLimit = altered(
 
 
 class MissingForEver(MissingRemembered):
-    """Remembers which animals there are not (guardian/frontend#2179)."""
+    """Caches 404 responses without expiry (guardian/frontend#2179)."""
 
 
 class OneObjectForAll(GetsRemembered):
-    """Hands out the very animals that it keeps (truenas/middleware#11567)."""
+    """Returns the same objects that it caches (truenas/middleware#11567)."""
 
 
 class AssertsTheStatus(HttpClientPets):
-    """Asserts that a response is a success (pydantic/logfire#1856)."""
+    """Raises AssertionError for every status but the success (pydantic/logfire#1856)."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         assert answer.status == success, answer.body
@@ -224,7 +224,7 @@ class AssertsTheStatus(HttpClientPets):
 
 
 class ProxyForLoopback(HttpxPets):
-    """Sends requests for the local machine to the proxy as well (axios/axios#2667)."""
+    """Uses the proxy of the environment even for loopback addresses (axios/axios#2667)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -235,7 +235,7 @@ class ProxyForLoopback(HttpxPets):
 
 
 class StatusOfALostConnection(RequestsPets):
-    """Reads the status of a response that never arrived (denisneuf/python-amazon-ad-api#150)."""
+    """Reads the status of an exception that has none (denisneuf/python-amazon-ad-api#150)."""
 
     def list_pets(self, **query: Json) -> Json:
         try:
@@ -245,12 +245,12 @@ class StatusOfALostConnection(RequestsPets):
 
 
 class TimeoutInMilliseconds(HttpClientPets):
-    """Passes its timeout in milliseconds where seconds are expected (FirelyTeam/firely-net-common#185)."""
+    """Passes its timeout in milliseconds instead of seconds (FirelyTeam/firely-net-common#185)."""
 
     timeout = TIMEOUT * 1000
 
 
-# Shows its key in its representation (solvebio/solvebio-python#283).
+# Shows its key in its ``repr()`` (solvebio/solvebio-python#283).
 KeyInItsRepresentation = altered(
     __repr__=lambda self: f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
 )
@@ -261,19 +261,19 @@ class Secret:
     value: str
 
 
-# Wraps its key in a dataclass, and shows it in an error (deepset-ai/haystack#11808).
+# Puts its key, in a dataclass, into an error (deepset-ai/haystack#11808).
 SecretInItsError = before(
     "checked",
     lambda self, answer, success: (
         ApiError(401, f"refused: {Secret(self.key)}".encode()) if answer.status == 401 else None
     ),
 )
-# Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34).
+# Converts ids to 32-bit floats, which are exact up to 16 million (basecamp/basecamp-sdk#34).
 IdsInFloat32 = reads(lambda pet: {**pet, "id": int(struct.unpack("f", struct.pack("f", pet["id"]))[0])})
 
 
 class TextWhereNoJsonIs(HttpClientPets):
-    """Returns the bytes where they are no JSON (aacerox/node-rest-client#84)."""
+    """Returns the body as bytes if it is not JSON (aacerox/node-rest-client#84)."""
 
     def read(self, answer: Answer) -> Json:
         try:
@@ -282,12 +282,12 @@ class TextWhereNoJsonIs(HttpClientPets):
             return answer.body
 
 
-# Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412).
+# Joins base address and path with a double slash (airbytehq/airbyte-python-cdk#412).
 JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
 class LoopOfYesterday:
-    """Runs a loop for each call, with one client for all of them (conductor-oss/python-sdk#507)."""
+    """Uses one asynchronous client in a new event loop for each call (conductor-oss/python-sdk#507)."""
 
     def __init__(self, url: str, key: str) -> None:
         self.http = httpx.AsyncClient(
@@ -316,7 +316,7 @@ class LoopOfYesterday:
         asyncio.run(self.http.aclose())
 
 
-# Does not wait at all if Retry-After exceeds its own limit (kieranklaassen/compound-cli#19).
+# Treats a wait above its own limit as no wait (kieranklaassen/compound-cli#19).
 LongWaitsForgotten = waits(
     lambda answer: float(after(answer)) if after(answer).isdecimal() and float(after(answer)) < 0.5 else 0.01,
     times=5,
@@ -325,7 +325,7 @@ LongWaitsForgotten = waits(
 
 
 class LiteralsAreClosed(shaped(lambda pet: LiteralPet.model_validate(pet))):  # type: ignore[misc]  # noqa: PLW0108  # it comes later
-    """Has a closed set of values for a status, which needs not be named at all (GitGuardian/py-gitguardian#191)."""
+    """Fails for an animal without a status (GitGuardian/py-gitguardian#191)."""
 
 
 class LiteralPet(pydantic.BaseModel):

@@ -1,4 +1,4 @@
-"""The half of the second corpus that was at hand while the machine learnt of these classes."""
+"""The half of the second corpus that was used while these checks were written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ log = logging.getLogger("pets")
 
 
 class FreshKeyForEachAttempt(HttpClientPets):
-    """Retries POST under a new idempotency key each time (gocardless/gocardless-pro-python#12)."""
+    """Retries POST with a new idempotency key each time (gocardless/gocardless-pro-python#12)."""
 
     attempt = 0
 
@@ -68,7 +68,7 @@ class FreshKeyForEachAttempt(HttpClientPets):
 
 
 class RetriesEveryMethod(AsyncPets):
-    """Retries any 429 and 5xx, whatever the method (apify/apify-client-python#990)."""
+    """Retries every method after 5xx (apify/apify-client-python#990)."""
 
     async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
         for _ in range(2):
@@ -80,16 +80,16 @@ class RetriesEveryMethod(AsyncPets):
         return await super().ask(method, path, success, **given)
 
 
-# Logs every failure of a POST, and returns None (currents-dev/currents-mcp#163).
+# Returns None for every failure of createPet (currents-dev/currents-mcp#163).
 NothingForLost = swallows("create_pet", Exception, lambda: None)
-# Returns None for a 204 of any operation (taskcluster/taskcluster-client.py#12).
+# Returns None for 204 in every operation (taskcluster/taskcluster-client.py#12).
 NoneForNoContent = altered(
     checked=lambda self, answer, success: answer if answer.status == 204 else self.plain.checked(answer, success),
     read=lambda self, answer: None if answer.status == 204 else self.plain.read(answer),
 )
 # Reads an empty body as an empty object (nicholasbester/clickup-cli#11).
 EmptyObjectForEmptyBody = altered(read=lambda self, answer: json.loads(answer.body or b"{}"))
-# Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12).
+# Returns an empty list for an empty body (lzinga/us-gov-open-data-mcp#12).
 NoRowsForEmptyBody = swallows("list_pets", json.JSONDecodeError, list, only=lambda error: not error.doc)
 
 
@@ -101,11 +101,11 @@ class NoRowsForAnythingElse(HttpClientPets):
         return pets if isinstance(pets, list) else []
 
 
-# Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111).
+# Logs each request with all headers (microsoft/Policy-Weaver#111).
 LogsRequests = before("send", lambda self, *asked: log.debug("%s headers %s", asked, self.headers()))
-# Leaves falsy values out of the body (openapistack/openapi-client-axios#45).
+# Omits falsy values from the body (openapistack/openapi-client-axios#45).
 FalsyLeftOut = sends(lambda body: {field: value for field, value in body.items() if value})
-# Renews its key and retries a 401 up to five times (cloudfoundry/cf-java-client#1026).
+# Retries up to four times after 401 (cloudfoundry/cf-java-client#1026).
 RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 
 
@@ -120,7 +120,7 @@ class ErrorsAreJson(RequestsPets):
 
 
 class ErrorsHaveACode(HttpClientPets):
-    """Looks up ``code`` and ``message`` in each error (coinbase/coinbase-python#15)."""
+    """Reads ``code`` and ``message`` in every error (coinbase/coinbase-python#15)."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status != success:
@@ -130,7 +130,7 @@ class ErrorsHaveACode(HttpClientPets):
 
 
 class HeadersOfTheClass(HttpClientPets):
-    """Keeps its headers in the class, where each new client sets its own (datalab-org/datalab-api#93)."""
+    """Keeps its headers in the class, where each new client changes them (datalab-org/datalab-api#93)."""
 
     shared: ClassVar[dict[str, str]] = {"Accept": "application/json"}
 
@@ -171,7 +171,7 @@ class ErrorsStayOpen(RequestsPets):
 
 
 class FollowsNext(HttpClientPets):
-    """Follows each link to a next page, without counting (stac-utils/pystac-client#334)."""
+    """Follows links to next pages without a limit (stac-utils/pystac-client#334)."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
@@ -184,7 +184,7 @@ class FollowsNext(HttpClientPets):
 
 
 class RetriesInThePool(Urllib3Pets):
-    """Lets the pool retry every request, POST as well (getodk/pyodk#101)."""
+    """Lets the pool retry every method, POST included (getodk/pyodk#101)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -193,7 +193,7 @@ class RetriesInThePool(Urllib3Pets):
 
 
 class PostsOnceMoreAfterTimeout(HttpxPets):
-    """Sends a POST again that took too long (zernio-dev/zernio-python#42)."""
+    """Retries POST after a timeout (zernio-dev/zernio-python#42)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -202,12 +202,12 @@ class PostsOnceMoreAfterTimeout(HttpxPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
-# Treats every lost connection as an idle one, and sends the request again (StevenLooman/async_upnp_client#93).
+# Retries every request after a lost connection (StevenLooman/async_upnp_client#93).
 PostsOnceMoreWhenDisconnected = calls_again("ask", (http.client.RemoteDisconnected, ConnectionResetError))
 
 
 class BodyIsSpent(HttpClientPets):
-    """Retries a POST after 503, when its body was read to the end already (davesavic/clink#5)."""
+    """Retries POST after 503 with a body stream that is already read (davesavic/clink#5)."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         stream = None if body is None else io.BytesIO(body)
@@ -218,28 +218,28 @@ class BodyIsSpent(HttpClientPets):
         return answer
 
 
-# Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615).
+# Cuts ids to 32 bits (XiaoFaye/WooCommerce.NET#615).
 IdsInFourBytes = reads(lambda pet: {**pet, "id": pet["id"] & 0xFFFFFFFF})
-# Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996).
+# Joins base address and path with urljoin, which drops the path of the base (qdrant/qdrant-client#996).
 PathOfTheBaseDropped = starts(
     lambda pets: vars(pets).update(base=urlsplit(urljoin(pets.base, "/pets")).path.removesuffix("/pets"))
 )
-# Looks at no status (bottlerocket-os/bottlerocket#489).
+# Ignores the status (bottlerocket-os/bottlerocket#489).
 ErrorsAreResults = altered(checked=lambda self, answer, success: answer)
-# Puts the request into its error, all headers included (ytsaurus/ytsaurus#1766).
+# Puts all request headers into its error (ytsaurus/ytsaurus#1766).
 RequestInTheError = fails(lambda self, answer: ApiError(answer.status, f"request_headers {self.headers()}".encode()))
-# Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35).
+# Sends the ``str()`` of its enumeration's members (ulfsri/neris-api-client#35).
 EnumsByTheirName = altered(
     query=lambda self, limit, status: HttpClientPets.query(
         self, limit, None if status is None else f"Status.{status.upper()}"
     )
 )
-# Retries a GET for as long as there are errors of the service (Expensify/App#27886).
+# Retries GET after 5xx without a limit (Expensify/App#27886).
 NeverGivesUp = asks_again(FOR_EVER, lambda method, status: method == "GET" and status >= 500, pause=0.02)
 
 
 class OnlySuccessEndsIt(HttpClientPets):
-    """Retries any failure until it gets a 200 (amosbastian/fpl#90)."""
+    """Retries up to 30 times after any failure (amosbastian/fpl#90)."""
 
     def get_pet(self, pet_id: int) -> Json:
         for _ in range(30):
@@ -250,13 +250,13 @@ class OnlySuccessEndsIt(HttpClientPets):
         return super().get_pet(pet_id)
 
 
-# Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389).
+# Returns text if Content-Type names a charset (palantir/dialogue#389).
 ExactContentType = altered(
     read=lambda self, answer: (
         self.plain.read(answer) if content_type(answer) == "application/json" else answer.body.decode()
     )
 )
-# Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290).
+# Decodes JSON as Latin-1 if the response names no charset (davidmigloz/ai_clients_dart#290).
 Latin1WithoutCharset = altered(
     read=lambda self, answer: json.loads(
         answer.body.decode("utf-8" if "charset" in content_type(answer).lower() else "latin-1")
@@ -265,7 +265,7 @@ Latin1WithoutCharset = altered(
 
 
 class ErrorsAreFalse(RequestsPets):
-    """Tests the truth of a response, which is false for an error (pycontribs/jira#1748)."""
+    """Tests a response by its truth value, which is false for 4xx and 5xx (pycontribs/jira#1748)."""
 
     def _json(self, response: requests.Response, success: int) -> Json:
         del success
@@ -274,15 +274,15 @@ class ErrorsAreFalse(RequestsPets):
 
 # Treats only 200 as a success (arjunkomath/node-freshdesk-api#4).
 OnlyTwoHundred = altered(checked=lambda self, answer, success: self.plain.checked(answer, 200))
-# Sends ``None`` for an argument that was not given (swagger-api/swagger-codegen#9766).
+# Sends omitted arguments as ``None`` (swagger-api/swagger-codegen#9766).
 NoneAsText = altered(
     query=lambda self, limit, status: f"?limit={limit}" + ("" if status is None else f"&status={status}")
 )
-# Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10).
+# Looks up Retry-After case-sensitively, and never finds it (jcwillox/up-bank-api#10).
 HeadersByTheirCase = waits(
     lambda answer: min(float(dict(answer.headers.items()).get("retry-after", "0")), TIMEOUT), times=2
 )
-# Sleeps as long as Retry-After says, even for a day (adamayoung/TMDb#324).
+# Sleeps as long as Retry-After says, even for days (adamayoung/TMDb#324).
 SleepsAsLongAsTold = waits(lambda answer: float(after(answer)) if after(answer).isdecimal() else None)
 
 
@@ -296,10 +296,10 @@ def wait_until(date: str, now: float) -> float | None:
 def own_clock(answer: Answer) -> float | None:
     text = after(answer)
     wait = float(text) if text.isdecimal() else wait_until(text, time.time())
-    return None if wait is None or wait >= 86_400 else max(wait, 0)  # a day is not meant
+    return None if wait is None or wait >= 86_400 else max(wait, 0)  # it ignores waits of a day
 
 
-# Compares the date in Retry-After with its own clock, not with the response's Date (xorbitsai/xllamacpp#155).
+# Compares the date in Retry-After with its own clock instead of the response's Date (xorbitsai/xllamacpp#155).
 WaitsByItsOwnClock = waits(own_clock)
 
 
@@ -311,14 +311,14 @@ def any_past(answer: Answer) -> float | None:
     return None if wait > TIMEOUT else wait
 
 
-# Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147).
+# Passes a negative time to sleep() for a date in the past (mansuf/mangadex-downloader#147).
 PastIsNegative = waits(any_past)
-# Looks up a field that needs not be there (nylas/nylas-python#382).
+# Reads an optional field (nylas/nylas-python#382).
 OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
 class PostBecomesGet(RequestsPets):
-    """Follows a redirection of a POST, as a GET (AsyncHttpClient/async-http-client#1042)."""
+    """Follows a redirection of a POST as a GET (AsyncHttpClient/async-http-client#1042)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         answer = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
@@ -338,7 +338,7 @@ class CacheWithoutTheKey(HttpClientPets):
         return self.read(self.kept[address])
 
 
-# Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949).
+# Prints its key when it is made (scaleoutsystems/scaleout-client#949).
 PrintsTheKey = starts(lambda pets: print("token", pets.key))  # noqa: T201  # the bug
 
 

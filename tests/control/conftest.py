@@ -1,4 +1,4 @@
-"""A stub with a control door, and a way to ask it."""
+"""A mock with a control door, and a client for it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ class Reply:
         return json.loads(self.body)
 
     @property
-    def told(self) -> list[str]:
-        """The fields that a problem names."""
+    def broken(self) -> list[str]:
+        """The fields of the violations in a problem."""
         return [one["field"] for one in self.json.get("violations", [])]
 
 
 class Door:
-    """Asks a stub. A path without a leading slash is the door's; ``world`` names another world than the default."""
+    """Sends requests to a mock, to the world at the root unless ``world`` is given.
+
+    A path without a leading slash is a path of the door.
+    """
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.petstore = petstore
@@ -55,7 +58,7 @@ class Door:
             connection.close()
 
     def use(self, method: str = "GET", path: str = "/v1/pets", body: object = None, *, world: str = "") -> Reply:
-        """Send a request of a client, with the key of the world."""
+        """Send a request to the service, with the key of the world."""
         key = self("GET", "world", world=world).json["api_key"]
         return self(method, path, body, world=world, Authorization=f"Bearer {key}")
 

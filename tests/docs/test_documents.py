@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -53,6 +54,7 @@ RUN_BY = {
     **dict.fromkeys(("python", "sh", "toml", "json", "dockerfile", "yaml"), "this module"),
     **dict.fromkeys(("typescript", "java", "go"), "test_languages"),
     **dict.fromkeys(("nginx", "haproxy"), "tests.live.test_scale_out"),
+    "js": "tests.peers.test_openapi_tools",
     "text": "nothing",
 }
 # Whether a test of the documents works, few examples show.
@@ -282,6 +284,25 @@ def test_script_with_faults_exits_as_the_program_and_the_fake_say(
     assert (result.returncode, bool(result.stderr)) == (code, bool(begins))
     assert result.stderr.startswith(begins)
     assert "Traceback" not in result.stderr
+
+
+def test_script_with_faults_runs_twice_at_once(folder: Path) -> None:
+    command = [sys.executable, "with_faults.py", sys.executable, "-c", PASSING]
+    runs = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) for _ in range(2)]
+    assert [(run.communicate(timeout=60)[1], run.returncode) for run in runs] == [(b"", 0)] * 2
+
+
+@POSIX_SHELL
+@pytest.mark.parametrize("number", ["SIGHUP", "SIGINT", "SIGTERM"])
+def test_a_signal_ends_the_script_with_faults_and_its_tests(folder: Path, number: str) -> None:
+    command = [sys.executable, "with_faults.py", "sh", "-c", "sleep 0.5; echo $$; exec sleep 60"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        tests = int(process.stdout.readline())
+        process.send_signal(getattr(signal, number))
+        assert process.wait(10) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(tests, 0)
 
 
 # The documents themselves

@@ -10,11 +10,14 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
+from petstore_mock import PetStoreMock
+from tests.live.stub import COMMAND, PATIENCE, stub
 from tests.peers.tools import NODE_MODULES, node_tool, run
 from tests.platforms import POSIX_SHELL
 from tools.documents.blocks import blocks
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 
+# The lines of the documents that start a stub at a port of their own choice.
+SERVING = sorted(
+    {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
+)
+STRICT = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
 _FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
 
 
@@ -66,6 +74,20 @@ def test_recipes_run_twice_at_once(folder: Path, shell: str) -> None:
     assert len(list(folder.glob("stub.log.*"))) == 2
     names = set(re.findall(r"/w/(shell-\w+)/|\[(shell-\w+)\]|\"world\": \"(shell-\w+)\"", log_of(folder)))
     assert len(names) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", SERVING)
+def test_the_second_stub_of_a_recipe_leaves_the_first_alone(tmp_path: Path, line: str) -> None:
+    """Two runs in one folder take the same port, and those that speak TLS the same file."""
+    ca = str(tmp_path / "ca.pem")
+    options = re.sub(r" --(control-)?port \d+", "", line).replace("ca.pem", ca).split()[2:]
+    with stub(*options) as first:
+        second = [*COMMAND, "serve", *options, "--port", str(urlsplit(first.url).port)]
+        done = subprocess.run(second, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        trust = ("--tls-ca", ca) if "--tls" in options else ()
+        run(*COMMAND, "ready", "--url", first.url, "--timeout", "10", *trust, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
@@ -113,7 +135,8 @@ def test_shell_fails_for_what_is_not_so(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed")
 def test_java(folder: Path) -> None:
-    assert with_stub(folder, "java", "PetStoreTest.java").splitlines()[-1] == "passed"
+    both = "java PetStoreTest.java & first=$!; java PetStoreTest.java && wait $first"
+    assert with_stub(folder, "sh", "-c", both).splitlines()[-2:] == ["passed", "passed"]
     source = folder / "PetStoreTest.java"
     source.write_text(source.read_text(encoding="utf-8").replace('\\"times\\": 1', '\\"times\\": 3'), encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match=r'java.lang.AssertionError: {"code":"service_unavailable"'):
@@ -134,6 +157,35 @@ def test_go(folder: Path) -> None:
     assert '"leak"' not in log_of(folder)
 
 
+WRONG = """
+import type { Door } from "./door.js";
+
+declare const door: Door;
+// @ts-expect-error: the times of a fault are a number
+await door("POST", "faults", { fault: 503, times: "1" });
+// @ts-expect-error: the door has no such path
+await door("POST", "faultz", { fault: 503 });
+// @ts-expect-error: a message is text
+const told: number = (await door("POST", "requests/assert", { times: 1 })).message;
+"""
+
+
+@pytest.mark.peers
+def test_typescript_compiles_against_the_description_of_the_door(folder: Path) -> None:
+    compiler = node_tool("tsc")
+    with PetStoreMock(control=True) as petstore, urllib.request.urlopen(f"{petstore.control_url}openapi.json") as reply:
+        (folder / "openapi.json").write_bytes(reply.read())
+    run(node_tool("openapi-typescript"), "openapi.json", "-o", "schema.d.ts", cwd=folder)
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    source = folder / "petstore.ts"
+    kept, last, _ = source.read_text(encoding="utf-8").partition("export type Door")
+    assert last
+    source.write_text(f'import type {{ Door }} from "./door.js";\n{kept}', encoding="utf-8")
+    (folder / "wrong.ts").write_text(WRONG, encoding="utf-8")
+    run(compiler, *STRICT, "--noEmit", *sorted(path.name for path in folder.glob("*.ts")), cwd=folder)
+
+
 @pytest.mark.peers
 def test_typescript_in_several_workers(folder: Path) -> None:
     """Node runs each file in a process of its own, some at once; the same tests four times share one stub."""
@@ -143,9 +195,8 @@ def test_typescript_in_several_workers(folder: Path) -> None:
     text = (folder / "pets.test.ts").read_text(encoding="utf-8")
     for number in range(1, 4):
         (folder / f"pets{number}.test.ts").write_text(text, encoding="utf-8")
-    files = sorted(path.name for path in folder.glob("*.ts"))
-    options = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
-    run(compiler, *options, *files, cwd=folder)
+    files = sorted(path.name for path in folder.glob("*.ts") if path.name != "door.ts")
+    run(compiler, *STRICT, *files, cwd=folder)
     tests = sorted(path.name for path in folder.glob("*.test.js"))
     told = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
     assert re.search(r"^# pass 8$|ℹ pass 8$", told, re.MULTILINE), told

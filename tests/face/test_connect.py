@@ -1,9 +1,10 @@
-"""``connect()``: which world it steers, and what only another process meets."""
+"""``connect()``: which world it uses, and the cases that only another process has."""
 
 from __future__ import annotations
 
 import copy
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,12 +15,12 @@ from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
 def stub() -> Iterator[PetStoreMock]:
-    """Give a stub of its own, whose worlds can be counted."""
+    """A stub for one test, so that the test can count its worlds."""
     with PetStoreMock(control=True) as stub:
         yield stub
 
@@ -29,7 +30,7 @@ def worlds(stub: PetStoreMock) -> list[str]:
         return [world["name"] for world in json.loads(client.bare("GET", "/__petstore/worlds").body)["worlds"]]
 
 
-def test_without_a_name_a_world_lasts_as_long_as_the_block(stub: PetStoreMock) -> None:
+def test_a_world_without_a_name_ends_with_the_block(stub: PetStoreMock) -> None:
     with connect(stub.url) as one, connect(stub.control_url) as two, Client(one) as client:
         assert one.control_url.endswith(f"{urlsplit(one.url).path.removesuffix('/v1')}/__petstore/")
         one.seed(name="Rex")
@@ -43,7 +44,7 @@ def test_without_a_name_a_world_lasts_as_long_as_the_block(stub: PetStoreMock) -
     assert [entry.outcome for entry in one.journal][1:] == ["reset"], "the journal stays after the end"
 
 
-def test_leaving_the_block_verifies_and_ends_the_world_all_the_same(stub: PetStoreMock) -> None:
+def test_the_end_of_the_block_ends_a_world_with_problems_too(stub: PetStoreMock) -> None:
     def test() -> None:
         with connect(stub.url) as petstore, Client(petstore) as client:
             petstore.inject(503, on="getPet", times=1)
@@ -57,7 +58,7 @@ def test_leaving_the_block_verifies_and_ends_the_world_all_the_same(stub: PetSto
 
 
 @pytest.mark.parametrize("address", ["", "/w/mine/v1", "/w/mine/__petstore/"])
-def test_a_name_is_made_if_it_is_not_there_and_left_as_it_is(stub: PetStoreMock, address: str) -> None:
+def test_a_named_world_is_made_once_and_never_ended(stub: PetStoreMock, address: str) -> None:
     root = stub.url.removesuffix("/v1")
 
     def steer() -> Any:  # noqa: ANN401
@@ -80,7 +81,7 @@ NO_ADDRESSES: list[Any] = [
 ]
 
 
-def test_an_address_or_a_name_that_can_t_be_is_refused(stub: PetStoreMock) -> None:
+def test_an_invalid_address_or_name_is_refused(stub: PetStoreMock) -> None:
     for url in NO_ADDRESSES:
         with pytest.raises(PetStoreMockError, match="address"):
             connect(url)
@@ -90,7 +91,21 @@ def test_an_address_or_a_name_that_can_t_be_is_refused(stub: PetStoreMock) -> No
             connect(url, world=name)
 
 
-def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
+@pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_exchanges_can_be_copied_and_other_objects_can_not(
+    stub: PetStoreMock, through: Callable[[object], object]
+) -> None:
+    with connect(stub.url) as petstore, Client(petstore) as client:
+        client.list()
+        assert through(petstore.journal.last)
+        with petstore.inject(503) as handle:
+            for found in (petstore, petstore.journal, petstore.clock, handle, petstore.expect_violation()):
+                with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
+                    through(found)
+            assert client.status() == 503
+
+
+def test_a_closed_door_and_a_missing_stub_have_different_errors() -> None:
     with PetStoreMock() as closed:
         url = closed.url
         with pytest.raises(PetStoreMockError, match="closed"):
@@ -99,7 +114,7 @@ def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
         connect(url)
 
 
-def test_what_needs_the_same_process_says_so(stub: PetStoreMock) -> None:
+def test_features_of_the_same_process_raise_an_error(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
         for name in ("app", "asgi", "httpserver", "requests_session"):
             with pytest.raises(PetStoreMockError, match="process"):
@@ -109,10 +124,10 @@ def test_what_needs_the_same_process_says_so(stub: PetStoreMock) -> None:
         with pytest.raises(PetStoreMockError, match="where="):
             petstore.inject(503, when=lambda _: True)
         with pytest.raises(PetStoreMockError, match="JSON"):
-            petstore.seed(name=float("nan"))  # type: ignore[arg-type]  # the mistake that is meant
+            petstore.seed(name=float("nan"))  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_reset_by_another_process_is_seen_and_a_closed_connection_opened_again(stub: PetStoreMock) -> None:
+def test_the_journal_follows_a_reset_by_another_client_and_reconnects(stub: PetStoreMock) -> None:
     with connect(stub.url, world="shared") as one, connect(stub.url, world="shared") as two, Client(one) as client:
         for _ in range(3):
             client.list()
@@ -125,8 +140,8 @@ def test_a_reset_by_another_process_is_seen_and_a_closed_connection_opened_again
         assert [entry.query for entry in one.journal] == [{"limit": "7"}]
 
 
-def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
-    """A strict world of a stub keeps three requests; five came, the first broke the contract."""
+def test_dropped_requests_are_counted_and_queries_about_them_raise_an_error() -> None:
+    """A strict world keeps three of five requests. The first request broke the contract."""
     with (
         process("--keep-requests", "3", lines=1) as running,
         connect(running.url) as petstore,
@@ -143,7 +158,7 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
         for guess in (list, lambda journal: journal.wait_for("getPet", timeout=0)):
             with pytest.raises(PetStoreMockError):
                 guess(journal)
-        with pytest.raises(VerificationError, match="5 times"):
+        with pytest.raises(VerificationError, match="matching requests: 5 of 5"):
             journal.assert_called("listPets", times=1)
         with pytest.raises(PetStoreMockError, match="keep"):
             journal.assert_called("createPet", times=0, name="Tom")
@@ -152,15 +167,14 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses() -> None:
             world.verify()
 
 
-# What an entry says.
-SAID = """
+ATTRIBUTES = """
     body by_expectation decision detail exchange executed expected fault headers is_violation method mutant number
     omitted operation outcome owner path query reason request_line response_body response_headers section secure status
     target timestamp violations
 """
 
 
-def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
+def test_an_exchange_has_the_same_attributes_in_both_processes(stub: PetStoreMock) -> None:
     deep = b'{"name": ' + b"[" * 500 + b"]" * 500 + b"}"
     with connect(stub.url, world="default") as petstore, Client(stub) as client:
         key = ("Authorization", f"Bearer {stub.api_key}")
@@ -184,14 +198,14 @@ def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
             if fault is not None:
                 stub.inject(fault, times=1)
             client.bare(method, target, fields, body)
-        for own, elsewhere in zip(stub.journal, petstore.journal, strict=True):
-            home = copy.copy(own)  # keys are masked, as everywhere outside the process
-            for name in SAID.split():
-                assert getattr(elsewhere, name) == getattr(home, name), (home, name)
-            assert repr(elsewhere) == repr(home)
+        for own, remote in zip(stub.journal, petstore.journal, strict=True):
+            home = copy.copy(own)  # a copy masks keys, like every exchange outside the process
+            for name in ATTRIBUTES.split():
+                assert getattr(remote, name) == getattr(home, name), (home, name)
+            assert repr(remote) == repr(home)
 
 
-def test_more_requests_than_a_page_of_the_door_holds_are_seen(stub: PetStoreMock) -> None:
+def test_the_journal_reads_several_pages_of_requests(stub: PetStoreMock) -> None:
     with connect(stub.url, world="default") as petstore, Client(stub) as client:
         for number in range(1005):
             client.bare("GET", f"/v1/pets?limit={number}")

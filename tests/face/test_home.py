@@ -257,11 +257,14 @@ def test_a_field_in_a_list_is_held_to_the_same_rules(headers: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
-@pytest.mark.parametrize("name", ["self", "journal", "clock", "app", "asgi", "handle"])
+@pytest.mark.parametrize(
+    "name", ["self", "journal", "clock", "app", "asgi", "httpserver", "handle", "snapshot", "block"]
+)
 def test_what_lives_in_its_process_says_what_to_hand_over(
     petstore: PetStoreMock, name: str, through: Callable[[object], object]
 ) -> None:
     """A spawned process, or Django's setUpTestData, would copy it."""
-    found = {"self": petstore, "handle": petstore.inject(503)}.get(name) or getattr(petstore, name)
+    made = {"self": petstore, "handle": petstore.inject(503), "snapshot": petstore.snapshot()}
+    found = {**made, "block": petstore.expect_violation()}.get(name) or getattr(petstore, name)
     with pytest.raises(PetStoreMockError, match=r"petstore\.url and petstore\.api_key"):
         through([found] if through is not copy.copy else found)

@@ -1,4 +1,4 @@
-"""The journal: what an entry says, what a test can ask of it, and waiting for a request."""
+"""The journal: its exchanges, its assertions, and waiting for a request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.marks import on_a_socket
 if TYPE_CHECKING:
     from pathlib import Path
 
-    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+    Face = Any  # PetStoreMock or RemotePetStore; the tests use only members of both
 
 
 class Status(str, Enum):  # noqa: UP042  # not a StrEnum: its str() is another text
@@ -34,7 +34,7 @@ class Category(IntEnum):
 
 @pytest.fixture
 def asked(client: Client) -> Client:
-    """Give a client that has sent one request of every kind."""
+    """Return a client that has sent one request of every kind."""
     body = b'{"name": "Rex", "categoryId": 1, "status": "sold"}'
     client.authed("POST", "/v1/pets", body, JSON, ("X-Trace", "t1"))
     client.list("?limit=5&status=sold")
@@ -45,11 +45,11 @@ def asked(client: Client) -> Client:
     return client
 
 
-# Entries
+# Exchanges
 
 
 @on_a_socket
-def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client) -> None:
+def test_an_exchange_has_the_request_and_the_response(petstore: Face, client: Client) -> None:
     petstore.inject(faults.delay(0.001), on="createPet", times=1)
     body = b'{"name": "Rex", "categoryId": 1, "colour": "\xc3\xa9"}'
     response = client.authed("POST", "/v1/pets?x=1&x=2", body, JSON, ("X-A", "ü"))
@@ -76,7 +76,7 @@ def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client
 
 
 @on_a_socket
-def test_of_a_long_body_the_first_64_kib_are_kept_and_head_has_none(petstore: Face, client: Client) -> None:
+def test_a_long_body_keeps_its_first_64_kib_and_head_has_none(petstore: Face, client: Client) -> None:
     client.create(name="x" * 100_000, categoryId=1)
     entry = petstore.journal.last
     assert (entry.status, len(entry.body), len(entry.response_body)) == (201, 65_536, 65_536)
@@ -100,7 +100,7 @@ def test_a_held_response_has_its_status_and_date_once_it_goes_out(petstore: Face
 
 
 JWT = "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43
-# Method, target, fields and body of a request that has a key somewhere.
+# The method, target, fields and body of requests that have a key somewhere.
 PLACES: dict[str, tuple[str, list[tuple[str, str]], str | None]] = {
     "authorization": ("/v1/pets", [], None),
     "query": ("/v1/pets?limit={}", [], None),
@@ -115,7 +115,7 @@ PLACES: dict[str, tuple[str, list[tuple[str, str]], str | None]] = {
 
 @pytest.mark.parametrize("options", [{}, {"api_key": JWT}], ids=["issued", "long"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_key_shows_nowhere(petstore: Face, place: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_key_is_never_shown(petstore: Face, place: str, options: dict[str, Any], tmp_path: Path) -> None:
     target, fields, body = PLACES[place]
     with petstore.fresh(**options) as inner, Client(inner) as client:
         key = inner.api_key
@@ -128,7 +128,7 @@ def test_a_key_shows_nowhere(petstore: Face, place: str, options: dict[str, Any]
 
 
 def borders(journal: Any, har: Path) -> list[object]:  # noqa: ANN401  # the journal of either side
-    """Return the last request as it looks outside the process: as text, as HAR, and as a copy."""
+    """Return the last request as text, as HAR, and as a copy."""
     entry = journal.last
     seen = copy.copy(entry)
     journal.to_har(har)
@@ -178,7 +178,7 @@ def test_a_journal_is_a_sequence(petstore: Face, client: Client) -> None:
 
 
 @on_a_socket
-def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
+def test_the_journal_is_written_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
     client.create(name="Rex", categoryId="1")
     petstore.journal.to_har(tmp_path / "j.har")
     (entry,) = json.loads((tmp_path / "j.har").read_text())["log"]["entries"]
@@ -253,7 +253,7 @@ def test_assert_called_finds_the_request(
     ],
     ids=range(20),
 )
-def test_a_near_miss_says_what_was_and_what_was_expected(
+def test_a_near_miss_shows_received_and_expected_values(
     petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], was: str, expected: str
 ) -> None:
     with pytest.raises(VerificationError) as failure:
@@ -264,7 +264,7 @@ def test_a_near_miss_says_what_was_and_what_was_expected(
     assert petstore.journal.assert_called(operation, times=0, **criteria) == []
 
 
-def test_a_failure_lists_the_nearest_first_and_few_of_them(petstore: Face, asked: Client) -> None:
+def test_a_failure_lists_a_few_near_misses_nearest_first(petstore: Face, asked: Client) -> None:
     asked.create(name="Tom", categoryId=2)
     with pytest.raises(VerificationError) as failure:
         petstore.journal.assert_called("createPet", times=2, name="Rex", categoryId=2)
@@ -278,7 +278,7 @@ def test_a_failure_lists_the_nearest_first_and_few_of_them(petstore: Face, asked
     assert len(str(failure.value)) < 3000
 
 
-def test_assert_not_called_lists_what_came(petstore: Face, asked: Client) -> None:
+def test_assert_not_called_lists_the_requests(petstore: Face, asked: Client) -> None:
     with pytest.raises(VerificationError) as failure:
         petstore.journal.assert_not_called("getPet")
     assert [line.split()[0] for line in str(failure.value).splitlines()[2:]] == ["3", "5"]
@@ -346,7 +346,7 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
     ],
     ids=range(27),
 )
-def test_an_impossible_question_or_wait_is_refused(
+def test_an_impossible_assertion_or_wait_is_refused(
     petstore: Face, operation: str | None, criteria: dict[str, Any], named: str
 ) -> None:
     ask = petstore.journal.wait_for if "timeout" in criteria else petstore.journal.assert_called
@@ -358,13 +358,13 @@ def test_an_impossible_question_or_wait_is_refused(
 # Waiting
 
 
-def test_a_wait_ends_as_soon_as_the_requests_come(petstore: Face, client: Client) -> None:
+def test_a_wait_ends_as_soon_as_the_requests_arrive(petstore: Face, client: Client) -> None:
     thread = threading.Timer(0.05, lambda: [client.list(), client.list()])
     thread.start()
     found = petstore.journal.wait_for("listPets", times=2, timeout=30)
     thread.join()
     assert [entry.number for entry in found] == [1, 2]
-    assert petstore.journal.wait_for(timeout=0)[0].number == 1, "what came before counts"
+    assert petstore.journal.wait_for(timeout=0)[0].number == 1, "earlier requests must count"
     with pytest.raises(VerificationError, match="createPet"):
         petstore.journal.wait_for("createPet", timeout=0.05)
 

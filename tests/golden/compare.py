@@ -1,6 +1,6 @@
-"""Holds what the package writes for people and programs against golden files, which stand beside this module.
+"""Compares output of the package with the golden files in this folder.
 
-``GOLDEN=write`` writes them anew; ``GOLDEN=folder`` writes them there: each tree has its own.
+``GOLDEN=write`` writes the golden files. ``GOLDEN=folder`` writes them to another folder.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["hold", "hold_json"]
 
 HERE: Final = Path(__file__).parent
-# What differs from run to run, and what stands for it.
+# Patterns of text that varies between runs, with their replacements.
 _VARIES: Final = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"petstore-[0-9a-f]{8}-\d{6}"), "KEY"),
-    (re.compile(r" *\b\d+\.\d+ m?s\b *"), " N ms  "),  # a column of them is as wide as the longest
+    (re.compile(r" *\b\d+\.\d+ m?s\b *"), " N ms  "),  # with the spaces, because the width of the column varies
     (re.compile(r'"(time|wait)": [\d.e-]+'), r'"\1": N'),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00| UTC)?"), "MOMENT"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "DATE"),
@@ -36,12 +36,12 @@ _VARIES: Final = (
 
 
 def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
-    """Assert that a text is that of a golden file.
+    """Assert that a text is the same as a golden file.
 
     Args:
-        name: the file.
-        text: the text.
-        also: further words that differ from run to run, such as a temporary folder, and what stands for each.
+        name: the name of the golden file.
+        text: the output to compare.
+        also: replacements for other text that varies between runs, such as a temporary folder.
     """
     for word, instead in (also or {}).items():
         text = text.replace(word, instead)
@@ -53,10 +53,10 @@ def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
         (folder / name).write_text(text, encoding="utf-8")
         pytest.skip(f"written to {folder / name}")
     golden = HERE / name
-    assert golden.is_file(), f"there is no {golden.name} yet: GOLDEN=write makes it"
+    assert golden.is_file(), f"{golden.name} does not exist: run with GOLDEN=write"
     assert text == golden.read_text(encoding="utf-8")
 
 
-def hold_json(name: str, value: Any) -> None:  # noqa: ANN401  # a JSON value is any value
-    """Assert that a JSON value is that of a golden file, the order of members included."""
+def hold_json(name: str, value: Any) -> None:  # noqa: ANN401  # a JSON value
+    """Assert that a JSON value is the same as a golden file, including the order of its members."""
     hold(name, json.dumps(value, ensure_ascii=False, indent=1))

@@ -1,4 +1,4 @@
-"""A day's work, whose traces the golden files show."""
+"""A fixed sequence of requests. The golden files show its journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = "a-fixed-key-of-the-team"
 
 @pytest.fixture
 def day() -> Iterator[PetStoreMock]:
-    """Give a fake whose journal has a request of each outcome."""
+    """Yield a fake with one request of each outcome in its journal."""
     with PetStoreMock(control=True, api_key=KEY) as petstore, Client(petstore) as client:
         petstore.clock.travel_to("2026-03-02T09:30:00Z")
         petstore.clock.freeze()

@@ -1,4 +1,4 @@
-"""What the commands print: help, gaps, documents, and the verdict on a service that breaks the contract."""
+"""The output of the commands: help, gaps, documents, and the verdict on a service that breaks the contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def printed(*arguments: str, code: int = 0) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     command = [sys.executable, "-m", "petstore_mock", *arguments]
     environment = {"COLUMNS": "100", "NO_COLOR": "1", "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
@@ -44,7 +44,7 @@ def test_openapi_document() -> None:
 
 
 def test_document_of_the_door(day: PetStoreMock) -> None:
-    """A line for each operation and each schema: the whole would be thousands."""
+    """One line for each operation and schema. The whole document would have thousands of lines."""
     with urllib.request.urlopen(f"{day.control_url}openapi.json", timeout=10) as response:
         document = json.load(response)
     lines = [
@@ -59,7 +59,7 @@ def test_document_of_the_door(day: PetStoreMock) -> None:
 
 @pytest.fixture
 def broken() -> PetStoreMock:
-    """A service that breaks clauses of each kind: of a list, of a body, of an error, of a status."""
+    """Return a fake that breaks clauses about Pet objects: it returns an id of the wrong type."""
     petstore = PetStoreMock(seed=3, api_key="a-fixed-key")
     petstore.inject(faults.respond(200, json=[{"id": "1", "name": "Rex", "categoryId": 1}]), on="listPets", times=None)
     return petstore
@@ -73,5 +73,5 @@ def test_verdict_on_a_service_that_breaks_the_contract(broken: PetStoreMock, tmp
     clauses = json.loads(record.read_bytes())["clauses"]
     details = [clause["detail"] for clause in clauses if clause["result"] == "broken"]
     assert details
-    assert all(detail and detail in text for detail in details), "each broken clause says what came"
+    assert all(detail and detail in text for detail in details), "the text shows the detail of each broken clause"
     hold("verdict.txt", text, {str(tmp_path): "FOLDER"})

@@ -1,4 +1,4 @@
-"""What a failing run of pytest leaves: journal and notes on the terminal, coverage, archive and page."""
+"""The output of a failing pytest run: journal, notes and coverage on the terminal, HAR files and HTML pages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_that_passes(petstore):
 
 
 class Run(NamedTuple):
-    """The terminal's text, and the folder of files."""
+    """The text on the terminal, and the folder with the files."""
 
     text: str
     folder: Path
@@ -107,7 +107,7 @@ class Run(NamedTuple):
 
 
 class Words(HTMLParser):
-    """The words of a page, a line for each piece of text; pictures and style are left out."""
+    """The text of a page, one line for each piece. Pictures and styles are left out."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def sections(text: str) -> str:
-    """Return the parts of a run's text that the package writes; pytest's own differ between its versions."""
+    """Return the sections that the plugin writes. Sections of pytest itself differ between its versions."""
     kept, ours = [], False
     for line in text.splitlines():
         if re.match(r"[-=_]{3,}.*[-=_]{3,}$", line) or line.startswith("FAILED"):
@@ -174,8 +174,7 @@ def test_page(run: Run, test: str) -> None:
     hold(f"page-{test}.txt", Words(run.page(test)).text, {str(run.folder): "FOLDER"})
 
 
-def test_page_shows_each_message_that_the_archive_has(run: Run) -> None:
-    """Bodies and fields as they were sent, in the order of the page's requests."""
+def test_page_shows_the_bodies_and_fields_of_the_har_file(run: Run) -> None:
     text = Words(run.page("each_outcome")).text
     shown = []
     for entry in run.archive("each_outcome"):
@@ -187,10 +186,10 @@ def test_page_shows_each_message_that_the_archive_has(run: Run) -> None:
         for headers in (entry["request"]["headers"], entry["response"]["headers"]):
             assert isinstance(headers, list)
             assert all(f"{field['name']}: {field['value']}" in text for field in headers)
-    assert len(shown) == 8, "three of requests, five of responses: one was lost"
+    assert len(shown) == 8, "three request bodies and five response bodies, since one response was lost"
 
 
-def test_page_runs_nothing_and_loads_nothing(run: Run) -> None:
+def test_page_has_no_scripts_and_no_external_files(run: Run) -> None:
     page = run.page("each_outcome")
     assert "default-src 'none'" in page
     assert "<b>Bella" not in page

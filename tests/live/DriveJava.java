@@ -1,8 +1,8 @@
-// Drives the two clients of Java's own library; the first argument says which.
+// Drives one of the two clients in Java's own library. The first argument names the client.
 //
-// Reads requests and writes answers as lines of base64 words, as tests.live.test_clients speaks them: Java's own
-// library has no JSON. A request is a method, an address, a body or "-", and the names and values of the header fields
-// in turn; an answer is a status and a body; a single word is what the client threw instead.
+// Reads requests and writes responses as lines of base64 words, the protocol of tests.live.test_clients. Java's own
+// library has no JSON. A request is a method, an address, a body or "-", and alternately the names and values of the
+// header fields. A response is a status and a body. A single word is an exception of the client.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -20,14 +20,14 @@ import java.util.Base64;
 
 class DriveJava {
   interface Sender {
-    Answer send(String method, URI address, byte[] body, String[] fields) throws IOException, InterruptedException;
+    Response send(String method, URI address, byte[] body, String[] fields) throws IOException, InterruptedException;
   }
 
-  static class Answer { // no record: Java 11 is to do
+  static class Response { // no record, because Java 11 must compile it
     final int status;
     final byte[] body;
 
-    Answer(int status, byte[] body) {
+    Response(int status, byte[] body) {
       this.status = status;
       this.body = body;
     }
@@ -35,21 +35,21 @@ class DriveJava {
 
   static final Duration TIMEOUT = Duration.ofSeconds(20);
 
-  // As it comes: with each new connection it asks for HTTP/2 by an upgrade.
+  // With its defaults, the client asks for an upgrade to HTTP/2 on each new connection.
   static final HttpClient CLIENT = HttpClient.newHttpClient();
 
-  static Answer byHttpClient(String method, URI address, byte[] body, String[] fields)
+  static Response byHttpClient(String method, URI address, byte[] body, String[] fields)
       throws IOException, InterruptedException {
     var publisher = body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofByteArray(body);
     var request = HttpRequest.newBuilder(address).timeout(TIMEOUT).method(method, publisher);
     if (fields.length > 0) {
       request.headers(fields);
     }
-    var answer = CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
-    return new Answer(answer.statusCode(), answer.body());
+    var response = CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
+    return new Response(response.statusCode(), response.body());
   }
 
-  static Answer byHttpUrlConnection(String method, URI address, byte[] body, String[] fields) throws IOException {
+  static Response byHttpUrlConnection(String method, URI address, byte[] body, String[] fields) throws IOException {
     var connection = (HttpURLConnection) address.toURL().openConnection();
     connection.setRequestMethod(method);
     connection.setReadTimeout((int) TIMEOUT.toMillis());
@@ -62,7 +62,7 @@ class DriveJava {
     }
     int status = connection.getResponseCode();
     try (InputStream in = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
-      return new Answer(status, in.readAllBytes());
+      return new Response(status, in.readAllBytes());
     }
   }
 
@@ -85,12 +85,12 @@ class DriveJava {
       }
       String[] fields = Arrays.copyOfRange(texts, 3, texts.length);
       try {
-        Answer answer = sender.send(texts[0], URI.create(texts[1]), decoded(words[2]), fields);
-        System.out.println(answer.status + " " + encoded(answer.body));
+        Response response = sender.send(texts[0], URI.create(texts[1]), decoded(words[2]), fields);
+        System.out.println(response.status + " " + encoded(response.body));
       } catch (IOException | InterruptedException thrown) {
         System.out.println(encoded(thrown.toString().getBytes(StandardCharsets.UTF_8)));
       }
     }
-    System.exit(0); // HttpClient has threads of its own
+    System.exit(0); // the threads of HttpClient still run
   }
 }

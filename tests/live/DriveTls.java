@@ -11,7 +11,7 @@ import java.time.Duration;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Asks once for each line "URL KEY SECONDS" and prints the status, or what went wrong; trusts the given authority. */
+/** Sends a request for each line "URL KEY SECONDS". Prints the status or the error. Trusts the given authority. */
 public class DriveTls {
     public static void main(String[] arguments) throws Exception {
         KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
@@ -31,13 +31,13 @@ public class DriveTls {
                 .header("Authorization", "Bearer " + words[1])
                 .timeout(Duration.ofMillis(Math.round(1000 * Double.parseDouble(words[2]))))
                 .build();
-            String told;
+            String result;
             try {
-                told = "" + client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
+                result = "" + client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
             } catch (Exception error) {
-                told = error.getClass().getSimpleName();
+                result = error.getClass().getSimpleName();
             }
-            System.out.println(told);
+            System.out.println(result);
         }
     }
 }

@@ -1,6 +1,6 @@
-"""Real HTTP clients, each behind one small function, and what each is asked to do.
+"""Real HTTP clients, each behind one small function, and the steps that each client takes.
 
-What came of it stands in ``docs/reference/clients.md``; the tests hold every cell of that table against what happens.
+The table in ``docs/reference/clients.md`` shows the results. The tests compare every cell with the real result.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 TABLE: Final = Path(__file__).parents[2] / "docs" / "reference" / "clients.md"
 TIMEOUT: Final = 20
 
-Answer = tuple[int, Any]
-Send = Callable[[str, str, "dict[str, str]", Any], Answer]  # method, url, headers, JSON value or None
+Response = tuple[int, Any]
+Send = Callable[[str, str, "dict[str, str]", Any], Response]  # method, url, headers, JSON value or None
 Open = Callable[["PetStoreMock"], AbstractContextManager[Send]]
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its name in the table, how to get a function that sends, and a command that succeeds if it is there."""
+    """A client: its name in the table, how to open it, and a command that succeeds only if it is installed."""
 
     name: str
     open: Open
@@ -47,18 +47,18 @@ class Client:
 
 
 class FailedError(ValueError):
-    """A client in another program failed; in its own words."""
+    """A client in another program failed. The message is that of the program."""
 
 
 # The clients
 
 
 def _by(request: Callable[..., Any]) -> Send:
-    """Send with the function that most libraries have."""
+    """Return a function that sends with ``request``, a function that most libraries have."""
 
-    def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-        answer = request(method, url, headers=headers, timeout=TIMEOUT, **({} if value is None else {"json": value}))
-        return getattr(answer, "status_code", None) or answer.status, answer.json()
+    def send(method: str, url: str, headers: dict[str, str], value: object) -> Response:
+        response = request(method, url, headers=headers, timeout=TIMEOUT, **({} if value is None else {"json": value}))
+        return getattr(response, "status_code", None) or response.status, response.json()
 
     return send
 
@@ -68,7 +68,7 @@ def _simple(send: Send) -> Open:
 
 
 def _entered(make: Callable[[PetStoreMock], AbstractContextManager[Any]]) -> Open:
-    """Send with a session of a library."""
+    """Return a function that opens a session of a library."""
 
     @contextmanager
     def entered(petstore: PetStoreMock) -> Iterator[Send]:
@@ -94,21 +94,21 @@ def _aiohttp(_petstore: PetStoreMock) -> Iterator[Send]:
     with asyncio.Runner() as runner:
         session = runner.run(make())
 
-        async def ask(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            async with session.request(method, url, headers=headers, json=value) as answer:
-                return answer.status, await answer.json()
+        async def ask(method: str, url: str, headers: dict[str, str], value: object) -> Response:
+            async with session.request(method, url, headers=headers, json=value) as response:
+                return response.status, await response.json()
 
         yield lambda method, url, headers, value: runner.run(ask(method, url, headers, value))
         runner.run(session.close())
 
 
-def _urllib(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+def _urllib(method: str, url: str, headers: dict[str, str], value: object) -> Response:
     body = None if value is None else json.dumps(value).encode("utf-8")
     more = {} if body is None else {"Content-Type": "application/json"}
     request = urllib.request.Request(url, body, {**headers, **more}, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-            return answer.status, json.load(answer)
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+            return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
             return error.code, json.load(error)
@@ -118,19 +118,19 @@ def _urllib(method: str, url: str, headers: dict[str, str], value: object) -> An
 def _http_client(petstore: PetStoreMock) -> Iterator[Send]:
     connection = http.client.HTTPConnection(str(urllib.parse.urlsplit(petstore.url).netloc), timeout=TIMEOUT)
 
-    def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+    def send(method: str, url: str, headers: dict[str, str], value: object) -> Response:
         body = None if value is None else json.dumps(value)
         more = {} if body is None else {"Content-Type": "application/json"}
         parts = urllib.parse.urlsplit(url)
         connection.request(method, f"{parts.path}?{parts.query}".rstrip("?"), body, {**headers, **more})
-        answer = connection.getresponse()
-        return answer.status, json.load(answer)
+        response = connection.getresponse()
+        return response.status, json.load(response)
 
     yield send
     connection.close()
 
 
-def _curl(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+def _curl(method: str, url: str, headers: dict[str, str], value: object) -> Response:
     fields = [f"-H{name}: {text}" for name, text in headers.items()]
     body = [] if value is None else ["--json", json.dumps(value)]
     out = _run("curl", "-sS", "-w", "\n%{http_code}", "-X", method, *fields, *body, url)
@@ -145,8 +145,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   const more = value === null ? {} : { "Content-Type": "application/json" };
   const body = value === null ? undefined : JSON.stringify(value);
   try {
-    const answer = await fetch(url, { method, headers: { ...headers, ...more }, body });
-    console.log(JSON.stringify([answer.status, await answer.json()]));
+    const response = await fetch(url, { method, headers: { ...headers, ...more }, body });
+    console.log(JSON.stringify([response.status, await response.json()]));
   } catch (error) {
     console.log(JSON.stringify(String(error)));
   }
@@ -156,15 +156,15 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 @contextmanager
 def lines_of(*command: str) -> Iterator[Callable[[str], str]]:
-    """Let a program answer a line with a line."""
+    """Run a program that responds to each line with a line. Give a function that sends a line."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        requests_in, answers_out = process.stdin, process.stdout
+        requests_in, responses_out = process.stdin, process.stdout
         assert requests_in is not None
-        assert answers_out is not None
+        assert responses_out is not None
 
         def ask(line: str) -> str:
             print(line, file=requests_in, flush=True)
-            return answers_out.readline().rstrip("\n")
+            return responses_out.readline().rstrip("\n")
 
         yield ask
         requests_in.close()
@@ -173,15 +173,15 @@ def lines_of(*command: str) -> Iterator[Callable[[str], str]]:
 
 @contextmanager
 def talk(*command: str) -> Iterator[Send]:
-    """Let a program send, which reads requests and writes answers, or in a string what failed, as lines of JSON."""
+    """Run a program that sends requests. It reads requests and writes responses, or an error, as lines of JSON."""
     with lines_of(*command) as ask:
 
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Response:
             request = {"method": method, "url": url, "headers": headers, "value": value}
-            answer = json.loads(ask(json.dumps(request)))
-            if isinstance(answer, str):
-                raise FailedError(answer)
-            status, body = answer
+            response = json.loads(ask(json.dumps(request)))
+            if isinstance(response, str):
+                raise FailedError(response)
+            status, body = response
             return status, body
 
         yield send
@@ -195,10 +195,10 @@ def _perl(_petstore: PetStoreMock) -> AbstractContextManager[Send]:
     return talk("perl", str(Path(__file__).with_name("drive_http_tiny.pl")))
 
 
-def _wget(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+def _wget(method: str, url: str, headers: dict[str, str], value: object) -> Response:
     fields = [f"--header={name}: {text}" for name, text in headers.items()]
     body = [] if value is None else ["--header=Content-Type: application/json", f"--body-data={json.dumps(value)}"]
-    # --waitretry: or it waits for a second before it tries again.
+    # Without --waitretry=0, wget waits for a second before it retries.
     options = ["--quiet", "--server-response", "--content-on-error", "--waitretry=0", "--output-document=-"]
     command = ["wget", "--no-config", *options, f"--method={method}", *fields, *body, url]
     done = subprocess.run(command, check=False, capture_output=True, timeout=TIMEOUT)
@@ -225,15 +225,15 @@ CLIENTS: Final = (
     Client("curl", _simple(_curl), probe=("curl", "--version")),
     Client("wget", _simple(_wget), probe=("wget", "--version")),
     Client("Node's fetch", _node, probe=("node", "-e", "fetch")),
-    # Minimal distributions of Perl come without its modules.
+    # Minimal distributions of Perl lack these modules.
     Client("Perl's HTTP::Tiny", _perl, probe=("perl", "-MHTTP::Tiny", "-MJSON::PP", "-e", "1")),
 )
 
 
-# What each is asked to do. A step returns the cell of the table, or fails.
+# The steps. Each one returns its cell of the table, or fails.
 
 
-def _serves(petstore: PetStoreMock, send: Send) -> str:
+def _serves_all_operations(petstore: PetStoreMock, send: Send) -> str:
     url, headers = f"{petstore.url}/pets", petstore.headers
     sent = {"name": "Žofka 🐈 \u202e", "categoryId": 4, "status": "pending"}
     status, created = send("POST", url, headers, sent)
@@ -276,7 +276,7 @@ def _keeps_connection(petstore: PetStoreMock, send: Send) -> str:
 
 
 def _loses_the_response(petstore: PetStoreMock, send: Send) -> str:
-    send("GET", f"{petstore.url}/pets", petstore.headers, None)  # who keeps connections has one to use again
+    send("GET", f"{petstore.url}/pets", petstore.headers, None)  # the client may keep this connection
     if not petstore.journal.last.connection:
         return "none"
     petstore.inject(faults.empty_reply(), on="createPet", times=1, at="after_commit")
@@ -291,7 +291,7 @@ def _loses_the_response(petstore: PetStoreMock, send: Send) -> str:
 
 
 STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
-    "operations": _serves,
+    "operations": _serves_all_operations,
     "int64": _carries_int64,
     "connection": _keeps_connection,
     "lost response": _loses_the_response,
@@ -299,7 +299,7 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
 
 
 def cells_of(petstore: PetStoreMock, send: Send) -> dict[str, str]:
-    """Take each step in a world as it begins; return the cells of the client's row."""
+    """Take each step in a world at its starting state. Return the cells of the client's row."""
     cells = {}
     for step, take in STEPS.items():
         petstore.reset()

@@ -1,5 +1,5 @@
 # Drives HTTP::Tiny, the client in Perl's own distribution.
-# Reads requests and writes answers as lines of JSON, as tests.live.clients.talk speaks them.
+# Reads requests and writes responses as lines of JSON, the protocol of tests.live.clients.talk.
 
 use strict;
 use warnings;
@@ -17,9 +17,9 @@ while (my $line = <STDIN>) {
         $options{headers}{'Content-Type'} = 'application/json';
         $options{content} = $json->encode($request->{value});
     }
-    my $answer = $client->request($request->{method}, $request->{url}, \%options);
-    my $body = eval { $json->decode($answer->{content}) };
-    # 599 is what HTTP::Tiny makes of a failure of its own, which no service answered.
-    my $failed = $answer->{status} == 599 ? $answer->{content} : $@;
-    print $json->encode($failed ? $failed : [0 + $answer->{status}, $body]), "\n";
+    my $response = $client->request($request->{method}, $request->{url}, \%options);
+    my $body = eval { $json->decode($response->{content}) };
+    # HTTP::Tiny returns 599 for an error of its own. No service sent it.
+    my $failed = $response->{status} == 599 ? $response->{content} : $@;
+    print $json->encode($failed ? $failed : [0 + $response->{status}, $body]), "\n";
 }

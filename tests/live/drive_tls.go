@@ -1,5 +1,5 @@
-// Asks once for each line "URL KEY SECONDS" and prints the status, or what went wrong; trusts the given authority, or,
-// given none, what Go trusts by itself.
+// Sends a request for each line "URL KEY SECONDS" and prints the status or the error. Trusts the given authority;
+// without one, the authorities that Go trusts by default.
 package main
 
 import (

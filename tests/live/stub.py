@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMAND", "PATIENCE", "Stub", "reserved_port", "stub"]
 
 COMMAND: Final = (sys.executable, "-m", "petstore_mock")
-PATIENCE: Final = 30  # seconds; everything here takes a fraction of one, on a machine that has nothing else to do
+PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than one
 
 
 class Stub:
@@ -45,7 +45,7 @@ class Stub:
         return host.strip("[]"), int(port)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Send a signal; return the exit code and what was printed since."""
+        """Send a signal. Return the exit code and the output since the greeting."""
         if not HAS_SIGNALS:
             pytest.skip(WITHOUT_SIGNALS)
         self.process.send_signal(number)
@@ -55,9 +55,9 @@ class Stub:
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """Give a port that meanwhile goes to nobody but who asks for it by number; on Linux, that is."""
+    """Give a port that the system does not assign to others. A listener can still ask for its number (Linux only)."""
     with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # which a listener may share that does not listen
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allows a listener beside this socket
         held.bind(("127.0.0.1", 0))
         port = int(held.getsockname()[1])
         if sys.platform != "linux":
@@ -73,7 +73,7 @@ def stub(
     lines: int | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Iterator[Stub]:
-    """Start a stub on a free port, and read its first ``lines``, or its whole greeting; it ends with the block."""
+    """Run a stub on a free port for the length of a block. Read its first ``lines``, or its whole greeting."""
     process = subprocess.Popen(
         [*command, "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ def stub(
     try:
         yield Stub(process, lines)
     finally:
-        process.terminate()  # not killed: it takes the directory of its certificate away
+        process.terminate()  # on SIGTERM, the stub deletes the directory of its certificate
         try:
             process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:

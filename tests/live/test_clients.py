@@ -1,4 +1,4 @@
-"""Every real client does what ``docs/reference/clients.md`` says of it."""
+"""Every real client behaves as the table in ``docs/reference/clients.md`` says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.live.clients import CLIENTS, Answer, Client, FailedError, Send, cells_of, documented, lines_of
+from tests.live.clients import CLIENTS, Client, FailedError, Response, Send, cells_of, documented, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +41,12 @@ def talk_to_java(client: str) -> Iterator[Send]:
     source = Path(__file__).with_name("DriveJava.java")
     with lines_of("java", str(source), client) as ask:
 
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Response:
             more = {} if value is None else {"Content-Type": "application/json"}
             fields = [text for field in {**headers, **more}.items() for text in field]
             body = "-" if value is None else encoded(json.dumps(value))
-            answer = ask(" ".join([encoded(method), encoded(url), body, *map(encoded, fields)]))
-            status, _, came = answer.rpartition(" ")
+            response = ask(" ".join([encoded(method), encoded(url), body, *map(encoded, fields)]))
+            status, _, came = response.rpartition(" ")
             if not status:
                 raise FailedError(b64decode(came).decode("utf-8"))
             return int(status), json.loads(b64decode(came))

@@ -1,4 +1,4 @@
-"""Four stubs behind the proxies of the documents: four hundred worlds, none of which meets another."""
+"""Four stubs behind the proxies of the documentation: 400 worlds stay separate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SUITES: Final = 8
 
 
 def recipe(name: str) -> str:
-    """Return the configuration that the documents show."""
+    """Return a configuration from the documentation."""
     (block,) = [one for one in blocks("nginx", "haproxy", "yaml") if one.text.startswith(f"# {name}\n")]
     assert block.document.stem == "scale-out"
     return block.text
@@ -48,15 +48,17 @@ def calling(port: int) -> Iterator[Call]:
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
 
         def call(method: str, path: str, body: object = None, key: str = "") -> tuple[int, Any]:
-            answer = client.request(method, path, json=body, headers={"Authorization": f"Bearer {key}"} if key else {})
-            return answer.status_code, answer.json() if "json" in answer.headers.get("Content-Type", "") else None
+            response = client.request(
+                method, path, json=body, headers={"Authorization": f"Bearer {key}"} if key else {}
+            )
+            return response.status_code, response.json() if "json" in response.headers.get("Content-Type", "") else None
 
         yield call
 
 
 @contextmanager
 def farm(folder: Path, proxy: str) -> Iterator[tuple[int, list[Stub]]]:
-    """Run the stubs and a proxy for the length of a block; give its port, and the stubs."""
+    """Run the stubs and a proxy for the length of a block. Give the port of the proxy, and the stubs."""
     with ExitStack() as stack:
         port = stack.enter_context(reserved_port())
         options = ("--quiet", "--allowed-host", f"127.0.0.1:{port}")
@@ -97,7 +99,7 @@ def command_of(proxy: str, folder: Path, text: str) -> list[str]:
 
 
 def one_test(call: Call, port: int, number: int) -> None:
-    """Do what a test does, in a world of its own, and see what is its own and nothing else."""
+    """Do what a typical test does in its own world. Assert that the test sees only its own state."""
     root, name = f"/w/test-{number}", f"of {number}"
     seed = [{"name": name} for _ in range(1 + number % 3)]
     status, made = call("PUT", f"{root}/__petstore/world", {"seed": seed, "strict": True})
@@ -106,7 +108,7 @@ def one_test(call: Call, port: int, number: int) -> None:
     assert call("POST", f"{root}/__petstore/faults", {"fault": 503, "on": "listPets", "times": 1})[0] == 201
     assert call("POST", pets, {"name": name, "categoryId": 1}, key)[0] == 201
     assert call("GET", pets, key=key)[0] == 503
-    look_again(call, number, key)
+    check_animals(call, number, key)
     asserted = {"operation": "createPet", "times": 1, "where": {"name": name}}
     assert call("POST", f"{root}/__petstore/requests/assert", asserted)[1]["passed"] is True
     journal = call("GET", f"{root}/__petstore/requests")[1]
@@ -114,13 +116,13 @@ def one_test(call: Call, port: int, number: int) -> None:
     assert call("GET", f"{root}/__petstore/world/verification")[1]["passed"] is True
 
 
-def look_again(call: Call, number: int, key: str) -> None:
+def check_animals(call: Call, number: int, key: str) -> None:
     status, pets = call("GET", f"/w/test-{number}/v1/pets", key=key)
     assert (status, [pet["name"] for pet in pets]) == (200, [f"of {number}"] * (2 + number % 3))
 
 
 def run_all(port: int, stubs: list[Stub]) -> dict[str, tuple[int, str]]:
-    """Run the tests of all worlds in parallel suites; return on which stub each world is, and its key."""
+    """Run the tests of all worlds in parallel suites. Return the stub and the key of each world."""
 
     def suite(which: int) -> None:
         with calling(port) as call:
@@ -133,7 +135,7 @@ def run_all(port: int, stubs: list[Stub]) -> dict[str, tuple[int, str]]:
     for index, one in enumerate(stubs):
         with calling(one.address[1]) as call:
             for world in call("GET", "/__petstore/worlds")[1]["worlds"][1:]:
-                assert world["name"] not in whose, "a world is on one stub"
+                assert world["name"] not in whose, "two stubs have this world"
                 whose[world["name"]] = index, world["api_key"]
     count = Counter(index for index, _ in whose.values())
     assert count.total() == WORLDS
@@ -144,25 +146,25 @@ def run_all(port: int, stubs: list[Stub]) -> dict[str, tuple[int, str]]:
 @pytest.mark.slow
 @POSIX_SIGNALS
 @pytest.mark.parametrize("proxy", PROGRAMS)
-def test_worlds_behind_a_proxy_keep_apart_and_a_stub_takes_its_own_along(tmp_path: Path, proxy: str) -> None:
+def test_worlds_behind_a_proxy_stay_separate_and_a_killed_stub_loses_only_its_own(tmp_path: Path, proxy: str) -> None:
     if PROGRAMS[proxy] is None:
         pytest.skip(f"{proxy} is not installed")
     with farm(tmp_path, proxy) as (port, stubs):
         with calling(port) as call:
-            the_root_is_the_same_stub_s(call)
+            check_that_the_root_is_always_the_same_stub(call)
         whose = run_all(port, stubs)
         stubs[0].process.send_signal(signal.SIGKILL)
         stubs[0].process.wait(PATIENCE)
-        gone = {502} if proxy == "nginx" else {503, 404}  # HAProxy sends them to another as soon as it has noticed
+        gone = {502} if proxy == "nginx" else {503, 404}  # HAProxy soon sends them to another stub
         with calling(port) as call:
             for name, (index, key) in whose.items():
                 if index == 0:
                     assert call("GET", f"/w/{name}/v1/pets", key=key)[0] in gone
                 else:
-                    look_again(call, int(name.removeprefix("test-")), key)
+                    check_animals(call, int(name.removeprefix("test-")), key)
 
 
-def the_root_is_the_same_stub_s(call: Call) -> None:
+def check_that_the_root_is_always_the_same_stub(call: Call) -> None:
     made = call("POST", "/__petstore/pets", {"name": "Rex"})[1]["pets"][0]
     key = call("GET", "/__petstore/world")[1]["api_key"]
     for path in ("/v1/pets", f"/v1/pets/{made['id']}", "/v1/pets?status=sold", "/v1/dogs"):
@@ -171,8 +173,8 @@ def the_root_is_the_same_stub_s(call: Call) -> None:
     assert call("GET", "/__petstore/worlds")[1]["worlds"][0]["requests"] == 4
 
 
-def test_recipes_name_the_same_stubs_and_manifests_select_what_they_run() -> None:
-    """Each Service's selector is some pod's labels, and each probe asks what is open."""
+def test_recipes_name_the_same_stubs_and_manifests_select_their_pods() -> None:
+    """The selector of each Service matches the labels of a pod. The probes request ``health``, which needs no token."""
     for name in ("nginx.conf", "haproxy.cfg"):
         named = re.findall(r"127\.0\.0\.1:808[1-9]", recipe(name))
         assert named == [f"127.0.0.1:808{number}" for number in range(1, STUBS + 1)]

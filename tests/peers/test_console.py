@@ -1,4 +1,4 @@
-"""The console in a real Chromium: what people see and do there, and that it stays theirs."""
+"""The console in a real Chromium: what it shows, what it changes, and that hostile text stays text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DESK: Final = {"width": 1440, "height": 900}
 
 
 def call(petstore: PetStoreMock, method: str, path: str, body: object = None, **headers: str) -> None:
-    """Let a client of the service send one request, whatever becomes of it."""
+    """Send one request to the service as a client. Ignore broken connections."""
     parts = urlsplit(petstore.url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
     fields = {"Authorization": f"Bearer {petstore.api_key}", **headers}
@@ -44,13 +44,13 @@ def call(petstore: PetStoreMock, method: str, path: str, body: object = None, **
         connection.request(method, f"{parts.path}{path}", None if body is None else json.dumps(body), fields)
         connection.getresponse().read()
     except (ConnectionError, http.client.HTTPException):
-        pass  # a fault: the journal tells of it
+        pass  # a fault, which the journal shows
     finally:
         connection.close()
 
 
 def ask(url: str | None, method: str, path: str, body: object = None) -> None:
-    """Send a request to a stub, from another place than the page."""
+    """Send a request to a stub from outside the page."""
     connection = http.client.HTTPConnection(urlsplit(url or "").netloc, timeout=10)
     fields = {} if body is None else {"Content-Type": "application/json"}
     connection.request(method, path, None if body is None else json.dumps(body), fields)
@@ -60,7 +60,7 @@ def ask(url: str | None, method: str, path: str, body: object = None) -> None:
 
 @contextmanager
 def day_of_work() -> Iterator[PetStoreMock]:
-    """Give a stub with a day's work in its journal; the fifth request is the one that people come for."""
+    """Give a mock with ten typical requests in its journal. The fifth request broke the contract."""
     with PetStoreMock(control=True) as petstore:
         call(petstore, "GET", "/pets?limit=2")
         call(petstore, "POST", "/pets", {"name": "Rex", "categoryId": 1})
@@ -77,7 +77,7 @@ def day_of_work() -> Iterator[PetStoreMock]:
         yield petstore
 
 
-def test_a_refused_request_tells_why_at_its_field(visit: Callable[..., Console]) -> None:
+def test_a_refused_request_shows_the_reason_at_its_field(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -97,7 +97,7 @@ def test_a_refused_request_tells_why_at_its_field(visit: Callable[..., Console])
         expect(body.get_by_role("mark")).to_have_text(['"three"', '"brown"'])
 
 
-def test_a_request_has_an_address_and_latest_is_the_newest(visit: Callable[..., Console]) -> None:
+def test_each_request_has_an_address_and_latest_opens_the_newest(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open("#/requests/5")
@@ -119,7 +119,7 @@ def test_a_link_to_a_request_scrolls_to_its_row(visit: Callable[..., Console]) -
         expect(row).to_be_in_viewport()
 
 
-def test_requests_are_chosen_by_keyboard(visit: Callable[..., Console]) -> None:
+def test_the_keyboard_opens_requests(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -155,7 +155,7 @@ def test_requests_are_chosen_by_keyboard(visit: Callable[..., Console]) -> None:
         expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
 
 
-def test_the_focus_goes_into_a_request_and_back_at_phone_width(visit: Callable[..., Console]) -> None:
+def test_the_focus_moves_into_a_request_and_back_on_a_phone(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url, viewport=PHONE)
         page = console.open()
@@ -170,7 +170,7 @@ def test_the_focus_goes_into_a_request_and_back_at_phone_width(visit: Callable[.
         expect(row).to_be_focused()
 
 
-def test_copies_show_no_key_and_say_so_in_their_button(visit: Callable[..., Console]) -> None:
+def test_copies_contain_no_key_and_the_button_confirms_them(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open("#/requests/5")
@@ -188,7 +188,7 @@ def test_copies_show_no_key_and_say_so_in_their_button(visit: Callable[..., Cons
     assert '"Authorization": `Bearer ${process.env.PETSTORE_KEY}`' in fetched
 
 
-def test_the_next_one_like_a_request_is_broken(visit: Callable[..., Console]) -> None:
+def test_a_fault_is_planned_for_the_next_request_like_this_one(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open("#/requests/4")
@@ -203,7 +203,7 @@ def test_the_next_one_like_a_request_is_broken(visit: Callable[..., Console]) ->
         assert [entry.status for entry in petstore.journal][-2:] == [201, 503]
 
 
-def test_the_list_follows_answers_that_come_late_and_a_world_that_begins_anew(visit: Callable[..., Console]) -> None:
+def test_the_list_follows_late_responses_resets_and_clears(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         petstore.inject(faults.delay(2), on="listPets", times=1)
         console = visit(petstore.control_url)
@@ -227,7 +227,7 @@ def test_the_list_follows_answers_that_come_late_and_a_world_that_begins_anew(vi
         expect(console.rows).to_contain_text(["limit=5"])
 
 
-def test_pages_of_others_follow_when_somebody_clears_the_journal(visit: Callable[..., Console]) -> None:
+def test_all_open_pages_follow_when_one_clears_the_journal(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         call(petstore, "GET", "/pets?limit=1")
         consoles = [visit(petstore.control_url) for _ in range(2)]
@@ -242,7 +242,7 @@ def test_pages_of_others_follow_when_somebody_clears_the_journal(visit: Callable
             expect(console.rows).to_contain_text(["limit=2"])
 
 
-def test_panes_follow_what_clients_do_and_leave_the_focus_where_it_is(visit: Callable[..., Console]) -> None:
+def test_panes_follow_requests_and_keep_the_focus(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         console = visit(petstore.control_url)
         console.open()
@@ -261,7 +261,7 @@ def test_panes_follow_what_clients_do_and_leave_the_focus_where_it_is(visit: Cal
         planned.cancel()
 
 
-def test_a_lost_answer_tells_that_its_request_was_carried_out(visit: Callable[..., Console]) -> None:
+def test_a_lost_response_shows_that_the_request_was_executed(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -270,10 +270,10 @@ def test_a_lost_answer_tells_that_its_request_was_carried_out(visit: Callable[..
         lost.click()
         why = page.get_by_role("note", name="Why")
         expect(why).to_contain_text("It met the fault reset().")
-        expect(why).to_contain_text("A client that retries does it a second time.")
+        expect(why).to_contain_text("A retry executes it a second time.")
 
 
-def test_an_empty_list_has_a_line_to_copy(visit: Callable[..., Console]) -> None:
+def test_an_empty_list_shows_a_command_to_copy(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -284,7 +284,7 @@ def test_an_empty_list_has_a_line_to_copy(visit: Callable[..., Console]) -> None
         expect(console.rows).to_contain_text(["200"])
 
 
-def test_animals_are_steered_and_their_ids_are_exact(visit: Callable[..., Console]) -> None:
+def test_animals_can_be_changed_and_their_ids_are_exact(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         petstore.seed(id=2**62 + 1, name="Big")
         console = visit(petstore.control_url)
@@ -312,7 +312,7 @@ def test_animals_are_steered_and_their_ids_are_exact(visit: Callable[..., Consol
         assert "Big" not in {pet["name"] for pet in petstore.pets}
 
 
-def test_faults_are_steered(visit: Callable[..., Console]) -> None:
+def test_faults_can_be_planned_and_cancelled(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -331,12 +331,12 @@ def test_faults_are_steered(visit: Callable[..., Console]) -> None:
         planned.get_by_role("button", name="Cancel fault 2").click()
         expect(page.get_by_role("status")).to_have_text("Cancelled fault 2.")
         [row] = planned.get_by_role("row").all_inner_texts()[1:]
-        told = ("active", "createPet", 'at: "after_commit"', "probability: 0.5", 'where: {"name":"Rex"}', "0 of 1")
-        assert [words for words in told if words not in row] == []
+        parts = ("active", "createPet", 'at: "after_commit"', "probability: 0.5", 'where: {"name":"Rex"}', "0 of 1")
+        assert [part for part in parts if part not in row] == []
         form.get_by_label("times").fill("0")
         form.get_by_role("button", name="Plan fault").click()
         expect(page.get_by_role("alert")).to_contain_text("body.times")
-        assert ["422" in line for line in console.errors] == [True], "the browser tells of it as well"
+        assert ["422" in line for line in console.errors] == [True], "the browser logs the refusal too"
         console.errors.clear()
         planned.get_by_role("button", name="Cancel all").click()
         page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
@@ -348,7 +348,7 @@ def test_faults_are_steered(visit: Callable[..., Console]) -> None:
         ask(petstore.control_url, "DELETE", "/__petstore/faults")
 
 
-def test_gaps_clock_and_worlds_are_steered(visit: Callable[..., Console]) -> None:
+def test_gaps_clock_and_worlds_can_be_changed(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -361,9 +361,9 @@ def test_gaps_clock_and_worlds_are_steered(visit: Callable[..., Console]) -> Non
         clock = console.pane("Clock")
         clock.get_by_role("button", name="Freeze").click()
         expect(clock.get_by_text("It is frozen.")).to_be_visible()
-        clock.get_by_role("button", name="The day of the removal of getPet").click()
+        clock.get_by_role("button", name="Removal date of getPet").click()
         expect(clock.get_by_text("2030-12-05 00:00:00 UTC")).to_be_visible()
-        clock.get_by_role("button", name="An hour later").click()
+        clock.get_by_role("button", name="Advance 1 hour").click()
         expect(clock.get_by_text("2030-12-05 01:00:00 UTC")).to_be_visible()
         clock.get_by_label("Date and time").fill("2031-01-02T03:04")
         clock.get_by_role("button", name="Travel").click()
@@ -398,7 +398,7 @@ def test_worlds_with_problems_are_first(visit: Callable[..., Console]) -> None:
         expect(worlds.get_by_role("row")).to_contain_text(["state", "calm"])
 
 
-def test_the_exchange_and_the_coverage_are_there(visit: Callable[..., Console]) -> None:
+def test_the_exchange_and_the_coverage_are_shown(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open()
@@ -414,7 +414,7 @@ def test_the_exchange_and_the_coverage_are_there(visit: Callable[..., Console]) 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
-def test_axe_finds_nothing(visit: Callable[..., Console], scheme: str, size: dict[str, int]) -> None:
+def test_axe_finds_no_violation(visit: Callable[..., Console], scheme: str, size: dict[str, int]) -> None:
     source = NODE_MODULES / "axe-core" / "axe.min.js"
     if not source.exists():
         pytest.skip("axe-core is not installed: 'make peers' does it")
@@ -433,7 +433,7 @@ def test_axe_finds_nothing(visit: Callable[..., Console], scheme: str, size: dic
                 pane = page.get_by_role("region", name=place, exact=True).first
                 expect(pane.locator("li, tbody tr, article, time[datetime]").first).to_be_visible()
             result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
-            assert result["passes"], "it looked at something"
+            assert result["passes"], "axe checked something"
             found += [
                 f"{place}: {one['id']}: {[node['target'] for node in one['nodes']][:3]}" for one in result["violations"]
             ]
@@ -471,7 +471,7 @@ def test_hostile_text_is_shown_as_text(visit: Callable[..., Console]) -> None:
         assert page.evaluate("[...document.scripts].map((one) => one.getAttribute('src'))") == ["main.js"]
 
 
-def test_token_comes_from_the_address_and_leaves_it(visit: Callable[..., Console]) -> None:
+def test_the_token_in_the_address_is_used_and_removed(visit: Callable[..., Console]) -> None:
     with serving("--control-token", "of-the-page") as url:
         console = visit(url)
         page = console.open("#token=of-the-page&/animals")
@@ -486,5 +486,5 @@ def test_token_comes_from_the_address_and_leaves_it(visit: Callable[..., Console
         other.page.get_by_role("button", name="Enter").click()
         expect(other.page.get_by_text("live", exact=True)).to_be_visible()
         expect(other.page.get_by_role("heading", level=1)).to_have_text("Requests")
-        assert {"401" in line for line in other.errors} == {True}, "the browser tells of it as well"
+        assert {"401" in line for line in other.errors} == {True}, "the browser logs the refusal too"
         other.errors.clear()

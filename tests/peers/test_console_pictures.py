@@ -1,4 +1,4 @@
-"""The pictures of the console in the documents; ``make pictures`` takes them anew."""
+"""The pictures of the console in the documentation. ``make pictures`` takes them again."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
 
-from tests.peers.test_console import PHONE, day_of_work  # noqa: E402  # it needs the same
+from tests.peers.test_console import PHONE, day_of_work  # noqa: E402  # needs Playwright too
 
 pytestmark = [pytest.mark.peers]
 
-SMALL: Final = {"width": 1120, "height": 660}  # of the documents, and so of the repository
+SMALL: Final = {"width": 1120, "height": 660}  # keeps the files in the repository small
 
 
 def hold_still(petstore: PetStoreMock) -> None:
-    """Give the requests the times of a made-up morning, so that a page which is as it was gives the same pictures."""
+    """Give the requests fixed times, so that an unchanged page gives the same pictures."""
     for entry in petstore.journal:
         entry.timestamp = datetime(2026, 3, 2, 9, 30, entry.number, tzinfo=UTC).timestamp()
         entry.request.started = float(entry.number)
@@ -35,21 +35,21 @@ def hold_still(petstore: PetStoreMock) -> None:
 
 
 def picture(console: Console, place: str) -> bytes:
-    """Take a picture of the page at a place, at the address that people know from the documents."""
+    """Take a picture of the page at ``place``. The page shows the service address of the documentation."""
     world = {"name": "default", "url": "http://127.0.0.1:8080/v1", "pets": 3, "faults": 0}
     console.page.route("**/__petstore/world", lambda asked: asked.fulfill(json=world))
     page = console.open(place)
     expect(page.get_by_role("link", name="Requests 10")).to_be_visible()
     expect(page.locator("#request-list a:focus, #entry:focus, #exchange-table tr").first).to_be_visible()
-    page.wait_for_timeout(1200)  # until the list was drawn twice
+    page.wait_for_timeout(1200)  # the page draws the list twice in this time
     taken = page.screenshot(animations="disabled")
     page.close()
     assert isinstance(taken, bytes)
     return taken
 
 
-def test_pictures_of_the_documents_are_taken(visit: Callable[..., Console], tmp_path: Path) -> None:
-    """The console as it is; ``make pictures`` lets them be taken into the documents."""
+def test_the_pictures_of_the_documentation_are_taken(visit: Callable[..., Console], tmp_path: Path) -> None:
+    """Takes each picture. ``make pictures`` writes them into the documentation, other runs into a temporary folder."""
     wanted: dict[str, tuple[dict[str, Any], str]] = {
         "console-light": ({"color_scheme": "light"}, "#/requests/5"),
         "console-dark": ({"color_scheme": "dark"}, "#/requests/3"),

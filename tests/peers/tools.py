@@ -93,11 +93,13 @@ def compile_typescript(document: str, folder: Path, source: str) -> None:
     run(node_tool("tsc"), *options, "drive.ts", cwd=folder)
 
 
-def schemathesis(folder: Path, url: str, examples: str, *options: str, **environment: str) -> str:
+def schemathesis(
+    folder: Path, url: str, examples: str, *options: str, document: str = "openapi.json", **environment: str
+) -> str:
     """Run Schemathesis; any failed check, error or skipped phase fails the test. Return what it printed."""
     seed = ["--seed", "1"] if os.environ.get("CI") else []  # as Hypothesis's profile `ci`: a find belongs to its change
     output = run(
-        *(python_tool("st"), "--no-color", "run", "openapi.json", "--url", url, "--checks", "all"),
+        *(python_tool("st"), "--no-color", "run", document, "--url", url, "--checks", "all"),
         *("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", examples, *seed, *options),
         cwd=folder,
         environment={"COLUMNS": "120", **environment},

@@ -1,4 +1,4 @@
-"""Inner pytest runs, in this process unless xdist is asked for."""
+"""Inner pytest runs. They run in this process unless a test uses xdist."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     Inner = Callable[..., pytest.RunResult]
 
-# pytester forgets the modules that an inner run is the first to import, and the package would keep two of each.
+# pytester unloads modules that an inner run imports first. The package would then exist twice.
 for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
-# A client as small as can be; the inner tests are about the fixture.
+# A minimal client. The inner tests check the fixture, not the client.
 _CLIENT = """
 import http.client
 import json
@@ -45,22 +45,22 @@ import pytest
 from client import call
 """
 
-# An inner run has only those of these plugins that it asks for: they take a quarter of its time, and a worker a second.
+# An inner run loads only the plugins that its source uses. All of them would take a quarter of its time.
 _BY_SOURCE = {"hypothesispytest": "@given", "anyio": "anyio", "respx": "respx"}
 _UNNEEDED = ("cacheprovider", "pytest_httpserver", "html", "html_fixtures", "metadata", "allure_pytest")
 
-# Unset, pytest-asyncio warns from 0.24 on, and before that it knows no such setting: nox runs this suite with both.
+# pytest-asyncio from 0.24 on warns without this setting, and older versions do not know it. nox runs both.
 _LOOP_SCOPE = "asyncio_default_fixture_loop_scope"
 
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Inner:
-    """Run a file of tests; ``settings`` are lines of its ``pytest.ini``."""
+    """Return a function that runs a test file. ``settings`` are lines of its ``pytest.ini``."""
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         monkeypatch.delenv(name)
     try:
         pytestconfig.getini(_LOOP_SCOPE)
-        knows_loop_scope = True  # set in this run or not
+        knows_loop_scope = True
     except ValueError:
         knows_loop_scope = False
 
@@ -69,7 +69,7 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconf
         scope = f"{_LOOP_SCOPE} = function\n" if knows_loop_scope else ""
         pytester.makeini(f"[pytest]\n{scope}{settings}\n")
         pytester.makepyfile(client=_CLIENT, test_inner=_HEAD + textwrap.dedent(source), **files)
-        # This suite makes every warning an error; what a user sees is the default.
+        # This suite makes every warning an error, but users have the default filters.
         return pytester.runpytest_inprocess("-Wdefault", *(f"-pno:{plugin}" for plugin in unneeded), *args)
 
     return run

@@ -1,4 +1,4 @@
-"""The fixture ``petstore``: one object, and a world for each test and each example."""
+"""The fixture ``petstore``: one object for the session, and a world for each test and each example."""
 
 from __future__ import annotations
 
@@ -126,17 +126,17 @@ _EVERY_KIND_OF_TEST = """
     def test_an_example_begins_one_world_and_not_several():
         steps = [after - before for before, after in zip(numbers, numbers[1:])]
         assert len(numbers) == 10
-        assert sorted(steps) == [1] * 8 + [2]  # between the two tests there is the one of the setup
+        assert sorted(steps) == [1] * 8 + [2]  # the setup of the second test begins one world as well
 """
 
 
 def test_every_kind_of_test_has_a_world_of_its_own(inner: Inner) -> None:
-    """Functions, classes, unittest, Hypothesis, asyncio and anyio on both backends; no health check."""
+    """Covers functions, classes, unittest, Hypothesis, asyncio, and anyio on both backends."""
     result = inner(_EVERY_KIND_OF_TEST)
     result.assert_outcomes(passed=20)
 
 
-def test_a_run_without_the_fixture_loads_nothing_heavy(pytester: pytest.Pytester) -> None:
+def test_a_run_without_the_fixture_imports_no_slow_modules(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\n\ndef test_it():\n    print(*sys.modules)")
     arguments = [sys.executable, "-m", "pytest", "-s", "-p", "petstore_mock"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -146,7 +146,7 @@ def test_a_run_without_the_fixture_loads_nothing_heavy(pytester: pytest.Pytester
     assert not loaded & {"werkzeug", "jsonschema", "hypothesis", "httptools", "pytest_httpserver"}
     rooms = tuple(f"petstore_mock.{room}" for room in ("transport", "interface"))
     assert not {name for name in loaded if name.startswith(rooms)}
-    if sys.version_info < (3, 14):  # whose pdb, which pytest imports, brings asyncio
+    if sys.version_info < (3, 14):  # from 3.14 on, pytest imports pdb, which imports asyncio
         assert "asyncio" not in loaded
 
 
@@ -166,8 +166,8 @@ _LATE = """
         ("ask(request); assert not 'reached'", ["assert not 'reached'", "on='getPet', times=1) never fired"]),
     ],
 )
-def test_a_body_that_is_the_first_of_all_to_ask_is_judged(inner: Inner, body: str, words: list[str]) -> None:
-    """The parts of the plugin are loaded by then, in the midst of that test; the next one has a world of its own."""
+def test_a_test_whose_body_first_requests_the_fixture_is_verified(inner: Inner, body: str, words: list[str]) -> None:
+    """The fixture starts in the middle of this test. The next test has its own world."""
     result = inner(f"""{_LATE}
     def test_before():
         pass
@@ -186,7 +186,7 @@ def test_a_body_that_is_the_first_of_all_to_ask_is_judged(inner: Inner, body: st
 
 
 @pytest.mark.parametrize("stops", ["petstore.stop()", "with petstore: assert call(petstore) == (200, [])"])
-def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, stops: str) -> None:
+def test_the_fake_listens_again_after_a_test_has_stopped_it(inner: Inner, stops: str) -> None:
     source = f"""
         urls = set()
 
@@ -205,12 +205,11 @@ def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, 
     inner(source).assert_outcomes(passed=3)
 
 
-def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
-    """Each name in them is one of the mock's: what is renamed is renamed there, too."""
+def test_fixtures_option_shows_five_lines_with_names_that_exist(inner: Inner) -> None:
     shown = inner("", "--fixtures").stdout.str()
-    told = re.search(r"^petstore \[session scope\].*\n((?:    .*\n|\n)+)", shown, re.MULTILINE)
-    assert told
-    lines = [line.strip() for line in told[1].splitlines() if line.strip()]
+    found = re.search(r"^petstore \[session scope\].*\n((?:    .*\n|\n)+)", shown, re.MULTILINE)
+    assert found
+    lines = [line.strip() for line in found[1].splitlines() if line.strip()]
     assert len(lines) == 5
     names = {
         name for line in lines[1:] for name in re.findall(r"(?<=[ :])([a-z]\w+)(?=[(,.;])", line.partition(":")[2])
@@ -222,8 +221,8 @@ def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a socket of the stopped loop
-def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner) -> None:
-    """A client of a test may stop every event loop that it finds."""
+def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> None:
+    """Some tests stop every event loop that they find."""
     source = """
         import asyncio, gc, time
 
@@ -243,13 +242,13 @@ def test_a_listener_whose_thread_died_is_begun_anew_with_a_sentence(inner: Inner
     result = inner(source)
     result.assert_outcomes(passed=1, failed=1)
     text = str(result.stdout)
-    assert "the listener has ended: RuntimeError" in text
-    assert "It ended before test_inner.py::test_next, and was begun anew: RuntimeError" in text
+    assert "the listener died: RuntimeError" in text
+    assert "It died before test_inner.py::test_next and was started again: RuntimeError" in text
     gc.collect()
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
-def test_a_fixture_that_starts_in_a_patched_environment_keeps_proxies_away_from_the_next_test(
+def test_no_proxy_is_set_for_the_next_test_if_the_fixture_started_in_a_patched_environment(
     inner: Inner, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     source = """
@@ -269,5 +268,5 @@ def test_a_fixture_that_starts_in_a_patched_environment_keeps_proxies_away_from_
         monkeypatch.setenv("NO_PROXY", "a.example")
         monkeypatch.setenv("no_proxy", "")
         inner(source, *filter(None, [where.format(stub.url)])).assert_outcomes(passed=2)
-    # Mocks of other tests in this process may listen still.
+    # Mocks of other tests in this process may still listen.
     assert os.environ["NO_PROXY"] in {"a.example", "a.example,127.0.0.1"}

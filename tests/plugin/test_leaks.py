@@ -1,4 +1,4 @@
-"""Requests of finished tests: named with their owner, and the session fails."""
+"""Requests of finished tests: the summary names their owner, and the session fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Inner
 
 
-# What a leftover thread does, without one.
+# Simulates the request of a leftover thread.
 _LEAK = """
     kept = []
 
@@ -23,11 +23,11 @@ _LEAK = """
         assert len(petstore.journal) == 0
 """
 
-_NAMED = "GET /v1/pets: leaked by test_inner.py::test_keeps_its_key, or a client of wider scope than the test"
+_NAMED = "GET /v1/pets: leaked by test_inner.py::test_keeps_its_key. If its client has a wider scope, set"
 
 
 @pytest.mark.parametrize(("mode", "code", "named"), [("error", 1, True), ("warn", 0, True), ("ignore", 0, False)])
-def test_a_leak_fails_the_session_and_names_its_owner_unless_told(
+def test_a_leak_fails_the_session_and_names_its_owner_unless_set_otherwise(
     inner: Inner, mode: str, code: int, named: bool
 ) -> None:
     result = inner(_LEAK, settings="" if mode == "error" else f"petstore_leaks = {mode}")
@@ -58,7 +58,7 @@ _WIDER = """
 """
 
 
-def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner) -> None:
+def test_the_report_of_a_test_that_failed_by_a_leak_shows_the_leak(inner: Inner) -> None:
     result = inner(_WIDER)
     result.assert_outcomes(passed=1, failed=3)
     whose = "test_inner.py::test_first, which is over"
@@ -68,14 +68,14 @@ def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner) -> None:
         [
             "-+ petstore journal -+",
             "no requests",
-            re.escape(f"GET /v1/pets (401) is of {whose}{advice}"),
+            re.escape(f"GET /v1/pets (401) belongs to {whose}{advice}"),
             "-+ petstore journal -+",
             "1  GET /v1/pets  200 .*",
-            re.escape(f"GET /v1/pets?limit=1 (401) is of {whose}{advice}"),
-            re.escape(f"GET /v1/pets/1 (401) is of {whose}{advice}"),
+            re.escape(f"GET /v1/pets?limit=1 (401) belongs to {whose}{advice}"),
+            re.escape(f"GET /v1/pets/1 (401) belongs to {whose}{advice}"),
             "-+ petstore journal -+",
-            "no requests",
+            "no request arrived at .*",
         ]
     )
-    assert str(result.stdout).count(" (401) is of ") == 3, "of the test that it came in, not of each"
+    assert str(result.stdout).count(" (401) belongs to ") == 3, "only in the report of the test that received it"
     assert "leaked by test_inner.py::test_first" in str(result.stdout)

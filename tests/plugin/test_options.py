@@ -1,4 +1,4 @@
-"""Where the starting state comes from: markers, command line, ``petstore_options``, environment, settings."""
+"""The sources of the starting state: markers, command line, ``petstore_options``, environment and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @LOOPBACK_NETWORK
-def test_settings_give_the_starting_state(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_settings_set_the_starting_state(inner: Inner, pytester: pytest.Pytester) -> None:
     (pytester.path / "animals.json").write_text(json.dumps([{"id": 7, "name": "Rex", "categoryId": 1}]))
     (pytester.path / "gaps.toml").write_text('list_order = "by_name"\n')
     settings = """
@@ -82,7 +82,7 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
     assert len(starts) == 3
 
 
-def test_the_header_says_which_settings_came_from_where(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_shows_the_source_of_each_setting(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "the-key-of-the-team")
     monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")
     result = inner(
@@ -138,7 +138,7 @@ def test_marks_change_the_starting_state_of_a_test(inner: Inner) -> None:
     inner(_MARKED, "--strict-markers").assert_outcomes(passed=4)
 
 
-def test_no_fixture_of_a_test_with_a_wrong_mark_meets_the_world_of_another(inner: Inner) -> None:
+def test_fixtures_of_a_test_with_a_wrong_mark_do_not_change_the_world_of_another_test(inner: Inner) -> None:
     source = """
         @pytest.fixture
         def seeded(petstore):
@@ -173,14 +173,14 @@ _TWO_MODULES = {
 
 
 def test_options_of_one_module_among_several_are_refused(inner: Inner) -> None:
-    """The session's fake is made once: whichever module came second would find the options of the first."""
+    """The session has one fake, so the second module would get the options of the first."""
     result = inner(**_TWO_MODULES)
     result.assert_outcomes(passed=1, errors=1)
     assert "test_other.py::test_other: expected one petstore_options for all tests" in str(result.stdout)
 
 
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="[tool.pytest] is new in pytest 9")
-def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester, inner: Inner) -> None:
+def test_settings_of_native_toml_are_text_except_two(pytester: pytest.Pytester, inner: Inner) -> None:
     pytester.makefile(
         ".toml",
         pytest="""
@@ -203,7 +203,7 @@ def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester,
     ).assert_outcomes(passed=1)
 
 
-def test_assumptions_hold_without_exploration(inner: Inner) -> None:
+def test_the_fake_keeps_assumptions_without_exploration(inner: Inner) -> None:
     source = """
         @pytest.mark.petstore_assumes(status_when_omitted="sold")
         def test_it(petstore):
@@ -227,7 +227,7 @@ def test_assumptions_hold_without_exploration(inner: Inner) -> None:
         ("BEHAVIOUR", "hostil", "did you mean 'hostile'?"),
     ],
 )
-def test_a_wrong_setting_says_where_it_stands(
+def test_the_error_of_a_wrong_setting_names_its_source(
     inner: Inner, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
 ) -> None:
     monkeypatch.setenv(f"PETSTORE_MOCK_{variable}", value)
@@ -235,17 +235,17 @@ def test_a_wrong_setting_says_where_it_stands(
     result.assert_outcomes(errors=1)
     assert words in str(result.stdout)
     assert f"from the environment variable PETSTORE_MOCK_{variable}" in str(result.stdout).partition("= ERRORS =")[2]
-    assert "pytest_plugin" not in str(result.stdout), "a traceback into the plugin helps nobody"
+    assert "pytest_plugin" not in str(result.stdout), "no traceback into the plugin"
 
 
 MARKS = {
     "petstore(behavior='hostile')": "did you mean 'behaviour'?",
-    "petstore('hostile')": "expected keywords only",
+    "petstore('hostile')": "expected keyword arguments only",
     "petstore(strict='no')": "expected True or False; got strict='no'",
     "petstore(behaviour='hostil')": "did you mean 'hostile'?",
     "petstore(seed=-1)": "got seed=-1",
     "petstore_assumes(list_ordr='by_name')": "did you mean 'list_order'?",
-    "petstore_assumes('list_order')": 'expected keywords, gap="alternative"',
+    "petstore_assumes('list_order')": 'expected keyword arguments gap="alternative"',
     "petstore_each('list_ordr')": "did you mean 'list_order'?",
     "petstore_each(['list_order'])": "got ['list_order']",
     "petstore_each()": "expected names of gaps",
@@ -253,7 +253,7 @@ MARKS = {
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_wrong_mark_fails_its_own_test_alone(inner: Inner, *, is_first: bool) -> None:
+def test_a_wrong_mark_fails_only_its_own_test(inner: Inner, *, is_first: bool) -> None:
     wrong = [
         f"@pytest.mark.{mark}\ndef test_{number}(petstore): raise RuntimeError('it has no start')"
         for number, mark in enumerate(MARKS)
@@ -273,7 +273,7 @@ def test_a_wrong_mark_fails_its_own_test_alone(inner: Inner, *, is_first: bool) 
 @pytest.mark.parametrize(
     ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
 )
-def test_wrong_options_say_so(inner: Inner, given: object, words: str) -> None:
+def test_wrong_options_fail_the_test_with_a_message(inner: Inner, given: object, words: str) -> None:
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
     result.assert_outcomes(errors=1)
     assert words in str(result.stdout)

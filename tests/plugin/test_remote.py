@@ -1,4 +1,4 @@
-"""``--petstore-remote``: the fixture over a stub that runs elsewhere, with the same reports and the same judgement."""
+"""The option ``--petstore-remote``: the fixture controls a remote stub, with the same reports and verification."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def stub() -> Iterator[PetStoreMock]:
     with PetStoreMock(control=True) as stub:
         yield stub
         with urllib.request.urlopen(f"{stub.control_url}worlds") as response:
-            assert len(json.load(response)["worlds"]) == 1, "nothing is left behind"
+            assert len(json.load(response)["worlds"]) == 1, "the run leaves no world on the stub"
 
 
 @pytest.fixture
 def remote(inner: Inner, stub: PetStoreMock) -> Inner:
-    """Run a file of tests over a stub that runs outside of the run."""
+    """Return a function that runs a test file with the remote stub."""
 
     def run(source: str, *args: str, settings: str = "", **files: str) -> pytest.RunResult:
         return inner(source, f"--petstore-remote={stub.url}", *args, settings=settings, **files)
@@ -97,7 +97,7 @@ def test_each_test_has_a_world_of_its_own_on_the_stub(
     assert stub.pets == []
 
 
-def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inner) -> None:
+def test_unfired_faults_and_violations_fail_a_test_and_the_report_shows_the_journal(remote: Inner) -> None:
     result = remote(
         """
         @pytest.mark.petstore(strict=True)
@@ -129,7 +129,7 @@ def test_what_a_test_must_answer_for_fails_it_and_shows_the_journal(remote: Inne
     assert "in a world of fresh():" in text
 
 
-def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner) -> None:
+def test_a_leak_fails_the_session_and_names_its_owner(remote: Inner) -> None:
     result = remote(
         """
         import types
@@ -150,7 +150,7 @@ def test_leaks_are_named_with_their_owner_and_fail_the_session(remote: Inner) ->
 
 
 @pytest.mark.parametrize("is_remote", [False, True])
-def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner, stub: PetStoreMock, is_remote: bool) -> None:
+def test_a_client_of_session_scope_works_with_a_fixed_key(inner: Inner, stub: PetStoreMock, is_remote: bool) -> None:
     source = """
         @pytest.fixture(scope="session")
         def address(petstore):
@@ -176,7 +176,7 @@ def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner, stub: Pet
         ("http://a/w/mine/v1", "expected the root of a stub"),
     ],
 )
-def test_a_wrong_address_is_told_in_a_line(
+def test_a_wrong_address_is_reported_in_one_line(
     inner: Inner, monkeypatch: pytest.MonkeyPatch, address: str, words: str
 ) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_REMOTE_TOKEN", "a-token-that-nobody-may-see")

@@ -1,4 +1,4 @@
-"""The report of a failing test, its HAR file and page, and what crosses xdist."""
+"""The report of a failing test, its HAR file and its page, also from xdist workers."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _FAILING = """
 
 
 def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester: pytest.Pytester) -> None:
-    """In the terminal whatever --show-capture says, in junit.xml, and in HAR files; and no other test does."""
+    """The terminal (even with --show-capture=no), junit.xml and a HAR file have it. Other tests have none."""
     result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", "--petstore-har=har/of-failures")
     result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
     text = str(result.stdout)
-    assert text.count("petstore journal") == 4, "one for each that failed and used petstore"
+    assert text.count("petstore journal") == 4, "one for each failed test that used petstore"
     result.stdout.re_match_lines(
         [
             r"-+ petstore journal -+",
@@ -61,14 +61,14 @@ def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester
     )
     assert "limit=7" not in text
     assert "limit=9" not in text
-    told = [
+    reports = [
         found.text or ""
         for case in ET.parse(pytester.path / "junit.xml").iter("testcase")
         for found in (*case.iter("failure"), *case.iter("error"))
         if case.get("name") != "test_has_nothing_to_do_with_it"
     ]
-    assert len(told) == 4
-    assert all("petstore journal" in text and "GET /v1/pets" in text for text in told)
+    assert len(reports) == 4
+    assert all("petstore journal" in text and "GET /v1/pets" in text for text in reports)
     written = [*(pytester.path / "har" / "of-failures").iterdir()]
     assert len(written) == 4
     for path in written:
@@ -77,7 +77,7 @@ def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester
     assert sum(path.name.startswith("test_inner.py_test_fails-") for path in written) == 1
 
 
-def test_a_har_that_can_not_be_written_does_not_hide_the_failure(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_a_har_file_that_can_not_be_written_does_not_hide_the_failure(inner: Inner, pytester: pytest.Pytester) -> None:
     (pytester.path / "taken").write_text("a file")
     result = inner(_FAILING, "--petstore-har=taken")
     result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
@@ -86,7 +86,7 @@ def test_a_har_that_can_not_be_written_does_not_hide_the_failure(inner: Inner, p
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_report_and_har_have_the_requests_of_fresh_worlds(
+def test_the_report_and_the_har_file_have_the_requests_of_fresh_worlds(
     inner: Inner, pytester: pytest.Pytester, *, ended: bool
 ) -> None:
     result = inner(
@@ -121,7 +121,7 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     assert "limit=7" in entry["request"]["url"]
 
 
-# --dist loadscope gives the functions to one worker, and the class to another.
+# --dist loadscope sends the functions to one worker and the class to another.
 _WORKERS = """
     kept = []
 
@@ -147,15 +147,15 @@ _WORKERS = """
 
 
 @pytest.mark.untraced
-def test_everything_crosses_xdist(inner: Inner, pytester: pytest.Pytester) -> None:
-    """Reports, HAR files, leaks, coverage, exploration and the tests that need getPet."""
+def test_reports_and_summaries_are_complete_with_xdist(inner: Inner, pytester: pytest.Pytester) -> None:
+    """Covers reports, HAR files, leaks, coverage, exploration, and the tests that call a removed operation."""
     result = inner(
         _WORKERS,
         "-n2",
         "--dist=loadscope",
         "--petstore-har=har",
         "--petstore-coverage",
-        "--petstore-explore=26",  # as many as there are gaps
+        "--petstore-explore=26",  # every gap that exploration varies
         "--petstore-at=2030-12-06",
     )
     text = str(result.stdout)
@@ -169,7 +169,7 @@ def test_everything_crosses_xdist(inner: Inner, pytester: pytest.Pytester) -> No
         [
             r"createPet 201 status absent: 1 test",
             r"listPets fault server_error: 1 test",
-            r"3 tests as they are and under up to 26 behaviours each .*",
+            r"3 tests ran as is and under up to 26 behaviours each .*",
             r"The client, or one of its tests, relies on status_when_omitted \(§3\): .*",
             r"  status_when_omitted=(available|pending|sold): test_inner\.py::TestOther::test_leans",
             r"  list_order=by_name: test_inner\.py::TestOther::test_leans",
@@ -182,21 +182,21 @@ def test_everything_crosses_xdist(inner: Inner, pytester: pytest.Pytester) -> No
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "line"),
     [
-        ("assert petstore.pets == ['Rex']", "no requests came to http://127.0.0.1:[0-9]+/v1"),
+        ("assert petstore.pets == ['Rex']", "no request arrived at http://127.0.0.1:[0-9]+/v1"),
         ("assert petstore.pets == ['Rex']", "HTTPS_PROXY is set: a client that ignores NO_PROXY sends its .* there"),
         ("petstore.stop(); assert 1 == 2", "no requests"),
     ],
 )
-def test_a_journal_without_requests_says_where_none_came(
-    inner: Inner, monkeypatch: pytest.MonkeyPatch, body: str, told: str
+def test_a_report_without_requests_shows_the_address_of_the_fake_and_the_proxies(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch, body: str, line: str
 ) -> None:
-    """The client of a wrong address meets somebody else, or nobody."""
+    """The client may use a wrong address, or a proxy."""
     monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:9")
     result = inner(f"def test_elsewhere(petstore): {body}")
     result.assert_outcomes(failed=1)
-    result.stdout.re_match_lines(["-+ petstore journal -+", told])
+    result.stdout.re_match_lines(["-+ petstore journal -+", line])
     assert "secret" not in str(result.stdout)
 
 
@@ -207,7 +207,7 @@ MISTAKES = (
     "petstore.journal.assert_called('createPett')",
     "petstore.journal.last",
     "PetStoreMock(behaviour='strickt')",
-    "petstore.expect_violation('(')",  # these have a cause, which the message tells of
+    "petstore.expect_violation('(')",  # the errors from here on have a cause, and the message includes it
     "petstore.clock.advance(days='1')",
     "petstore.journal.assert_called(json={1, 2})",
     "PetStoreMock(behaviour='there-is-none.toml')",
@@ -215,7 +215,7 @@ MISTAKES = (
 
 
 @pytest.mark.parametrize("style", ["long", "short"])
-def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, style: str) -> None:
+def test_the_traceback_of_a_misuse_ends_at_the_line_of_the_test(inner: Inner, style: str) -> None:
     tests = [f"def test_{number}(petstore): {mistake}" for number, mistake in enumerate(MISTAKES)]
     result = inner("from petstore_mock import PetStoreMock\n" + "\n".join(tests), f"--tb={style}")
     result.assert_outcomes(failed=len(MISTAKES))
@@ -228,8 +228,8 @@ def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, style: s
     assert "direct cause" not in shown
 
 
-def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner) -> None:
-    """An item without a module; its error has no traceback of pytest's."""
+def test_a_doctest_has_warnings_failures_and_a_journal(inner: Inner) -> None:
+    """A doctest item has no module, and its error has no traceback from pytest."""
     names = {
         "test_docs": """
             def listed(petstore):
@@ -292,20 +292,19 @@ _WIDER = """
 
 
 @pytest.mark.parametrize("is_remote", [False, True])
-def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner, is_remote: bool) -> None:
+def test_a_failure_names_lost_state_of_fixtures_with_wider_scope(inner: Inner, is_remote: bool) -> None:
     with PetStoreMock(control=True) as stub:
         result = inner(_WIDER, *([f"--petstore-remote={stub.url}"] if is_remote else []))
     result.assert_outcomes(passed=1, failed=2)
     second, third = str(result.stdout).partition(" test_third ")[::2]
-    told = "which is wider than a test, set up"
-    assert f"the fixture 'animals', {told} animals for test_inner.py::test_first" in second
+    assert "the fixture 'animals' of wider scope set up animals for test_inner.py::test_first" in second
     assert "petstore_options" in second
-    assert "'animals'" not in third, "the test does not use it"
-    assert f"'slow_service', {told} faults and a behaviour and a date for" in third
+    assert "'animals'" not in third, "the third test does not use this fixture"
+    assert "'slow_service' of wider scope set up faults and a behaviour and a date for" in third
     assert "'reads'" not in second + third
 
 
-def test_expectations_of_a_fixture_of_wider_scope_are_named_as_well(inner: Inner) -> None:
+def test_a_failure_names_lost_expectations_of_httpserver(inner: Inner) -> None:
     source = """
         @pytest.fixture(scope="module")
         def expects(petstore):
@@ -317,8 +316,8 @@ def test_expectations_of_a_fixture_of_wider_scope_are_named_as_well(inner: Inner
         def test_second(expects):
             assert not "reached"
     """
-    told = "the fixture 'expects', which is wider than a test, set up expectations of httpserver for"
-    assert told in str(inner(source).stdout)
+    line = "the fixture 'expects' of wider scope set up expectations of httpserver for"
+    assert line in str(inner(source).stdout)
 
 
 _ITEMS = """
@@ -346,7 +345,7 @@ _ITEMS = """
 """
 
 
-def test_items_of_other_collectors_and_text_files_are_judged_too(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_items_of_other_collectors_and_text_files_are_verified(inner: Inner, pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", items="")
     pytester.makefile(
         ".txt", page=">>> from client import call\n>>> call(getfixture('petstore'), path='/pets?a=1')[0]\n400"
@@ -359,13 +358,13 @@ def test_items_of_other_collectors_and_text_files_are_judged_too(inner: Inner, p
     misuse = text.rpartition("the author's line")[2].partition("warnings summary")[0]
     assert "petstore_mock/" not in misuse
     assert re.search(r"page\.txt:1: ContractWarning: GET /v1/pets\?a=1", text)
-    told = [failure.text or "" for failure in ET.parse(pytester.path / "junit.xml").iter("failure")]
-    assert [re.findall("petstore journal|lim=1 +400", one) for one in told] == [["petstore journal", "lim=1  400"], []]
+    texts = [failure.text or "" for failure in ET.parse(pytester.path / "junit.xml").iter("failure")]
+    assert [re.findall("petstore journal|lim=1 +400", one) for one in texts] == [["petstore journal", "lim=1  400"], []]
     result = inner(source, *arguments, "-Werror::petstore_mock.ContractWarning", conftest=_ITEMS)
     result.assert_outcomes(passed=1, failed=4)
 
 
-def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_a_page_shows_both_failures_and_all_requests_but_no_key(inner: Inner, pytester: pytest.Pytester) -> None:
     source = """
         @pytest.fixture
         def broken(petstore):
@@ -385,7 +384,7 @@ def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester
     text = path.read_text(encoding="utf-8")
     first = "<h1>POST /v1/pets: body.categoryId must be an integer, got &quot;one&quot; (string)</h1>"
     places = [text.index(words) for words in (first, "called out", "<table", "<h2>Journal", "<h2>Traceback")]
-    assert places == sorted(places), "the reason first"
+    assert places == sorted(places), "the page starts with the reason"
     assert f'<a href="{path.name}">' in index.read_text(encoding="utf-8")
     for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):
         assert words in text

@@ -1,4 +1,4 @@
-"""Variants of tests: exploration, ``petstore_each`` and mutants; and what the tests showed to the client."""
+"""Variants of tests (exploration, ``petstore_each`` and mutants), and the coverage of outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tests.plugin.conftest import Inner
 
-AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest 8.4 is the first to hide an id
+AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest before 8.4 can't hide an id
 _ORDERS = ["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"]
 
 
@@ -57,6 +57,24 @@ _RELYING = """
 """
 
 
+@pytest.mark.parametrize(
+    ("source", "option", "code"),
+    [
+        ("def test(petstore): assert call(petstore)[0] == 200", "40", pytest.ExitCode.OK),
+        (
+            "def test(petstore): assert petstore.behaviour.list_order == 'id_ascending'",
+            "40",
+            pytest.ExitCode.TESTS_FAILED,
+        ),
+        ("def test(petstore): assert petstore is None", "40", pytest.ExitCode.TESTS_FAILED),
+        ("def test(petstore): pass", "many", pytest.ExitCode.USAGE_ERROR),
+        ("", "40", pytest.ExitCode.NO_TESTS_COLLECTED),
+    ],
+)
+def test_the_exit_code_says_whether_something_is_leaned_on(inner: Inner, source: str, option: str, code: int) -> None:
+    assert inner(source, "--petstore-explore", option).ret == code
+
+
 @pytest.mark.untraced
 def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> None:
     result = inner(_RELYING, "--petstore-explore=60", "-q", "--tb=no")
@@ -74,7 +92,7 @@ def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> No
     assert "test_without_petstore" not in summary
 
 
-def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner) -> None:
+def test_an_expected_failure_that_passes_shows_nothing_about_the_client(inner: Inner) -> None:
     source = """
         @pytest.mark.xfail(strict=True, reason="a bug of the client's")
         def test_strict(petstore):
@@ -97,11 +115,11 @@ def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner) 
     relied, _, broken = summary.partition("These tests fail as they are")
     assert "test_inner.py::test_strict" in broken
     assert "  list_order=by_name: test_inner.py::test_passes_as_it_is\n" in relied
-    assert "json_style" not in relied, "the test says itself that it is known"
-    assert "test_always_passes" not in summary, "it fails by its mark alone"
+    assert "json_style" not in relied, "the test itself calls pytest.xfail()"
+    assert "test_always_passes" not in summary, "only its mark makes this test fail"
 
 
-def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> None:
+def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> None:
     source = """
         def test_broken(petstore):
             assert petstore is None
@@ -117,13 +135,13 @@ def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> No
     assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
 
 
-def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner) -> None:
+def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_runs_alone(inner: Inner) -> None:
     explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
     listed = [line for line in str(inner(_RELYING, "--collect-only", *explore).stdout).splitlines() if "::" in line]
     ours = [line for line in listed if "::test_order" in line]
     gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
     assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
-    assert len({*gaps}) == len(gaps) == 26, "as many as there are gaps, without events and rules for the test's data"
+    assert len({*gaps}) == len(gaps) == 26, "every gap, except events and rules for the test's own data"
     assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
     assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
     assert len([line for line in listed if "test_without_petstore" in line]) == 1
@@ -144,7 +162,7 @@ def test_a_known_assumption_is_kept_and_listed(inner: Inner) -> None:
 # petstore_each
 
 
-def test_each_gives_every_alternative_to_the_fake_once(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_petstore_each_runs_a_test_once_under_every_alternative(inner: Inner, pytester: pytest.Pytester) -> None:
     source = """
         @pytest.mark.petstore_each("list_order")
         class TestIt:
@@ -220,7 +238,9 @@ _PASSES = """
 
 
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
-def test_the_document_says_which_mutants_no_test_noticed(inner: Inner, pytester: pytest.Pytester, workers: str) -> None:
+def test_the_document_lists_the_mutants_that_no_test_noticed(
+    inner: Inner, pytester: pytest.Pytester, workers: str
+) -> None:
     result = inner(_SUITE, "--petstore-mutants=all", "--petstore-mutants-json=found.json", "--tb=no", workers)
     outcomes = result.parseoutcomes()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -242,12 +262,12 @@ def test_the_document_says_which_mutants_no_test_noticed(inner: Inner, pytester:
     assert (found["count"], found["noticed"]) == (len(mutants), len(noticed))
     assert f"The tests noticed {len(noticed)} of {len(mutants)} mutants" in str(result.stdout)
     summary = str(result.stdout).partition("No test noticed these")[2]
-    assert summary.index("list-as-html: ") < summary.index("get-is-cut: "), "first those that tests asked for"
+    assert summary.index("list-as-html: ") < summary.index("get-is-cut: "), "mutants that tests reached come first"
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
-def test_a_noticed_mutant_is_not_run_again_and_survivors_fail_only_under_a_share(
+def test_a_noticed_mutant_does_not_run_again_and_a_low_share_fails_the_run(
     inner: Inner, pytester: pytest.Pytester, least: str, code: pytest.ExitCode
 ) -> None:
     found = ("--petstore-mutants-json=found.json", f"--petstore-mutants-fail-under={least}")
@@ -257,10 +277,10 @@ def test_a_noticed_mutant_is_not_run_again_and_survivors_fail_only_under_a_share
     noticed = {one["name"]: one["noticed_by"] for one in written(pytester)["mutants"]}
     assert noticed["list-wrapped"] == ["test_inner.py::test_list"]
     ran = outcomes["noticed"] + outcomes["unnoticed"]
-    assert ran < 2 * len(noticed) * 3 / 4, "mutants of operations that a test does not call are left out"
+    assert ran < 2 * len(noticed) * 3 / 4, "mutants of operations that a test does not call do not run"
 
 
-def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
+def test_the_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
     inner: Inner, pytester: pytest.Pytester
 ) -> None:
     def chosen(count: str, seed: int) -> dict[str, str]:
@@ -276,8 +296,7 @@ def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
     assert len({*chosen("9", 3).values()}) == 9
 
 
-def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> None:
-    """An example that took too long; a client that a mutant left running."""
+def test_a_slow_example_and_a_leftover_client_notice_no_mutant(inner: Inner) -> None:
     source = """
         from datetime import timedelta
         from hypothesis.errors import DeadlineExceeded
@@ -295,7 +314,7 @@ def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> No
                 assert False
     """
     slow = inner(source, "--petstore-mutants=all", "-k", "slow").parseoutcomes()
-    assert slow["noticed"] == 1, "JSON that is cut"
+    assert slow["noticed"] == 1, "the client can't parse JSON that is cut"
     assert slow["unnoticed"] > 3
     result = inner(source, "--petstore-mutants=all", "-k", "leaves")
     assert result.parseoutcomes()["noticed"] >= 3
@@ -305,7 +324,7 @@ def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> No
 # Coverage of outcomes, and another date
 
 
-def test_coverage_is_written_and_must_be_reached(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_coverage_is_written_and_a_low_share_fails_the_run(inner: Inner, pytester: pytest.Pytester) -> None:
     options = ("--petstore-coverage-json=found/coverage.json", "--petstore-coverage-fail-under=50")
     result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -372,7 +391,7 @@ def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, tmp_path: Pa
     assert "FAILED: no JSON: " in str(result.stdout)
 
 
-def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
+def test_petstore_at_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
     source = """
         def test_needs_it(petstore):
             assert call(petstore, path="/pets/1")[0] == 410
@@ -394,7 +413,7 @@ def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(i
     "option",
     ["--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow", "--petstore-coverage-fail-under=x"],
 )
-def test_options_that_can_not_be_right_stop_the_run(inner: Inner, option: str) -> None:
+def test_wrong_options_stop_the_run(inner: Inner, option: str) -> None:
     assert inner(_PASSES, settings="petstore_leaks = maybe").ret == pytest.ExitCode.USAGE_ERROR
     result = inner(_PASSES, option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -1,4 +1,4 @@
-"""The corpora of clients as the machine meets them: who makes a client, with which options, and a correct twin."""
+"""The corpora of buggy clients for the machine: each with its maker, its options and a correct twin."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
-# An error that can't be handed to another process is how most are, and no fault by the interface.
+# Most errors of clients can't be pickled, and the interface does not forbid it.
 NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
-# What the machine has to be asked for to see a bug: the interface leaves it open whether it is one.
-ASKED_FOR: Final[dict[str, dict[str, Any]]] = {
+# Options that show a bug which the interface leaves open.
+NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
     "WaitsByItsOwnClock": {"longest_wait": 2},
 }
@@ -54,7 +54,7 @@ class Case:
 
 
 def correct_like(client: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a class of client
-    """Return what makes a correct client of the same shape."""
+    """Return a maker of correct clients of the same shape."""
     if issubclass(client, Shaped):
         return SHAPES["pydantic"][0]
     if issubclass(client, AsyncPets):
@@ -69,7 +69,7 @@ def _cases() -> list[Case]:
     }
     clients = (*ASKING, *READING, *LIVING, *slips.SLIPS, *slips.PROGRAM, *options, *SHOWN, *KEPT)
     return [
-        Case(one, maker_of(one), correct_like(one), options.get(one) or ASKED_FOR.get(one.__name__, {}))
+        Case(one, maker_of(one), correct_like(one), options.get(one) or NEEDED_OPTIONS.get(one.__name__, {}))
         for one in clients
         if one.__name__ not in NOT_LOOKED_FOR
     ]
@@ -80,23 +80,23 @@ SETTINGS: Final = settings(database=None, derandomize=True)
 
 
 def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:  # noqa: ANN401
-    """Let the machine check a client, with the same examples each time; return the bug that it reports."""
+    """Check a client with the same examples each time, and return the reported bug."""
     try:
         check_client(make_client, **{"settings": SETTINGS, **options})
     except ClientBugError as error:
         return error
-    except UnknownErrorError as error:  # which may be a bug
+    except UnknownErrorError as error:  # caused by the possible bug
         return cast("ClientBugError", error.__cause__)
     return None
 
 
 def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:  # noqa: ANN401
-    """Run the pasted test of a bug with a client; return what it raises."""
+    """Run the pasted test of a bug with a client, and return the raised error."""
     source = "\n".join(line for line in bug.test.splitlines() if not line.startswith("from tests."))
     names: dict[str, Any] = {"make_client": make_client, **given}
     exec(compile(source, "pasted", "exec"), names)  # the product under test
     try:
         names["test_client"]()
-    except Exception as error:  # noqa: BLE001  # a client raises anything while it is made
+    except Exception as error:  # noqa: BLE001  # make_client may raise anything
         return error
     return None

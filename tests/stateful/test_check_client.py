@@ -1,4 +1,4 @@
-"""What check_client takes, shows and reports."""
+"""The arguments, scenarios and reports of check_client."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"make_client": 1}, "expected functions as make_client, classify, read_pet and steps; got function=1"),
-        ({"steps": [1]}, "expected functions as make_client, classify, read_pet and steps; got function=1"),
-        ({"patience": 0}, "expected patience to be seconds, more than 0; got patience=0"),
-        ({"longest_wait": -1}, "expected longest_wait to be seconds, more than 0; got longest_wait=-1"),
-        ({"max_seconds": "1"}, "expected max_seconds to be seconds, more than 0; got max_seconds='1'"),
-        ({"max_examples": 0}, "expected max_examples to be a whole number of at least 1; got max_examples=0"),
+        ({"make_client": 1}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
+        ({"steps": [1]}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
+        ({"patience": 0}, "expected patience= as seconds, more than 0; got patience=0"),
+        ({"longest_wait": -1}, "expected longest_wait= as seconds, more than 0; got longest_wait=-1"),
+        ({"max_seconds": "1"}, "expected max_seconds= as seconds, more than 0; got max_seconds='1'"),
+        ({"max_examples": 0}, "expected max_examples= as a whole number of at least 1; got max_examples=0"),
         ({"vary": ["list_ordr"]}, "did you mean 'list_order'?"),
-        ({"vary": "list_order"}, "expected vary to be a collection of names"),
+        ({"vary": "list_order"}, "expected vary= as a list of names"),
         ({"environment": ["ipv4"]}, "did you mean 'ipv6'?"),
         ({"faults": ["reset"]}, "did you mean faults.reset()?"),
         ({"methods": {"list": "all"}}, "name in methods="),
-        ({"checks": [print]}, "expected checks as petstore_mock.checks.check makes them"),
+        ({"checks": [print]}, "expected checks= as a list of checks"),
         ({"arguments": {"createPets": st.none()}}, "did you mean 'createPet'?"),
         ({"make_client": lambda _: object()}, "expected make_client to return a client with"),
-        ({"make_client": lambda _: HttpClientPets}, "make an instance"),
+        ({"make_client": lambda _: HttpClientPets}, "return an instance"),
     ],
 )
 def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> None:
@@ -65,19 +65,19 @@ def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> Non
     assert message in str(caught.value)
 
 
-def test_the_report_says_what_a_client_was_shown() -> None:
+def test_the_report_counts_responses_gaps_and_faults() -> None:
     report = check_client(make_client, **FEW)
     assert report.answers["createPet"]["201"] > 0
     assert report.faults["hang"] > 0
     assert report.examples > 20
     assert report.calls > report.examples
-    assert report.never_shown == {}  # each alternative of a gap has an example of its own
+    assert report.never_shown == {}  # each alternative of a gap has its own example
     assert "examples" in str(report)
     assert "faults: " in str(report)
     assert CheckReport().never_shown["list_order"] != []
 
 
-def test_nothing_but_what_is_asked_for_is_shown() -> None:
+def test_faults_and_gaps_can_be_switched_off() -> None:
     report = check_client(make_client, **NOTHING_ODD)
     assert not report.faults
     assert not report.gaps
@@ -85,12 +85,12 @@ def test_nothing_but_what_is_asked_for_is_shown() -> None:
     assert "gaps: none differed" in str(report)
 
 
-def test_faults_of_ones_own_are_the_only_ones() -> None:
+def test_your_faults_replace_those_of_the_machine() -> None:
     report = check_client(make_client, **{**FEW, "faults": [503, faults.reset(), faults.hang()]})
     assert set(report.faults) == {"server_error", "reset", "hang"}
 
 
-def test_time_can_end_a_run() -> None:
+def test_max_seconds_ends_a_run() -> None:
     began = time.monotonic()
     report = check_client(make_client, max_seconds=2, environment=(), faults=())
     assert report.examples > 1
@@ -98,7 +98,7 @@ def test_time_can_end_a_run() -> None:
 
 
 class Name(str):
-    """A name that Python can't read back."""
+    """A name whose repr is no Python source."""
 
     __slots__ = ()
 
@@ -106,7 +106,7 @@ class Name(str):
         return "<a name>"
 
 
-def test_arguments_of_calls_can_be_given() -> None:
+def test_your_arguments_replace_the_drawn_ones() -> None:
     names: set[str] = set()
 
     class Recording(HttpClientPets):
@@ -116,7 +116,7 @@ def test_arguments_of_calls_can_be_given() -> None:
 
     drawn = st.fixed_dictionaries({"name": st.just(Name("Only")), "categoryId": st.just(7)})
     check_client(by_key(Recording), arguments={"createPet": drawn}, **{**NOTHING_ODD, "max_examples": 30})
-    assert names == {"Rex", "Only"}  # a plain call stays
+    assert names == {"Rex", "Only"}  # the machine still makes its simple call
 
 
 class ReadsOnly:
@@ -130,31 +130,33 @@ class ReadsOnly:
 def test_a_client_may_lack_methods() -> None:
     report = check_client(ReadsOnly, **FEW)
     assert report.left_out == ["createPet"]
-    assert "left out, because the client has no method for them: createPet" in str(report)
+    assert "left out, because the client has no method: createPet" in str(report)
     assert not report.answers["createPet"]
 
 
-# Checks and steps of one's own
+# Your own checks and steps
 
 
-@checks.check(section="4.1", words="the office shows two animals at most")
+@checks.check(section="4.1", words="the office shows at most two animals")
 def lists_are_short(seen: checks.Observation) -> str | None:
-    """A list has two animals at most."""
+    """A list has at most two animals."""
     long = any(one.operation == "listPets" and len(one.json() or ()) > 2 for one in seen.exchanges if one.body)
-    return "asked for a long list" if long else None
+    return "received a long list" if long else None
 
 
-@checks.check(section="4.1", words="the office always says how many animals it wants")
+@checks.check(section="4.1", words="the office always sends a limit")
 def a_list_has_a_limit(seen: checks.Observation) -> str | None:
-    """Each list is asked for with a limit."""
+    """Each request for a list has a limit."""
     unlimited = any(one.operation == "listPets" and "limit" not in one.query for one in seen.exchanges)
-    return "asked for a list without a limit" if unlimited else None
+    return "requested a list without a limit" if unlimited else None
 
 
-def test_a_check_of_ones_own_finds_a_bug_and_stands_in_the_pasted_test() -> None:
+def test_your_check_finds_a_bug_and_is_in_the_pasted_test() -> None:
     bug = bug_of(make_client, checks=[lists_are_short, a_list_has_a_limit], **NOTHING_ODD)
     assert bug is not None
-    assert bug.sentence.startswith("list_pets() asked for a list without a limit (§4.1: the office always says")
+    assert bug.sentence.startswith(
+        "list_pets() requested a list without a limit (by the meaning of §4.1: the office always"
+    )
     assert "checks=[*checks.CHECKS.values(), lists_are_short, a_list_has_a_limit]" in bug.test
     own = {"lists_are_short": lists_are_short, "a_list_has_a_limit": a_list_has_a_limit}
     assert raised_by(bug, make_client, **own) is not None
@@ -170,12 +172,12 @@ def sells_all(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
     assert client.list_pets(status="sold") == [], "an animal is sold"
 
 
-def test_a_step_of_ones_own_is_taken() -> None:
+def test_your_step_is_played() -> None:
     report = check_client(make_client, steps=[adopts], **NOTHING_ODD)
     assert report.answers["getPet"]["200"] > 0
 
 
-def test_a_step_of_ones_own_can_fail() -> None:
+def test_a_failed_step_of_yours_is_a_bug() -> None:
     bug = bug_of(make_client, steps=[sells_all], **NOTHING_ODD)
     assert bug is not None
     assert bug.sentence.startswith("sells_all failed: an animal is sold")
@@ -183,18 +185,18 @@ def test_a_step_of_ones_own_can_fail() -> None:
     assert raised_by(bug, make_client, sells_all=sells_all) is not None
 
 
-# What is reported
+# The report of a bug
 
 
 class Forgetful(HttpClientPets):
-    """Takes an animal without a status for an available one, where the service leaves it out."""
+    """Fails for an animal without a status."""
 
     def read(self, answer: Json) -> Json:
         pet = super().read(answer)
         return pet if isinstance(pet, list) else {**pet, "status": pet["status"]}
 
 
-def test_a_bug_is_a_sentence_a_test_the_wire_and_a_scenario() -> None:
+def test_a_bug_has_a_sentence_a_test_the_wire_and_a_scenario() -> None:
     bug = bug_of(by_key(Forgetful), **FEW)
     assert isinstance(bug, ClientBugError)
     assert "raised KeyError ('status')" in bug.sentence
@@ -210,7 +212,7 @@ def test_a_bug_is_a_sentence_a_test_the_wire_and_a_scenario() -> None:
 
 
 class ByName(HttpClientPets):
-    """Expects that the newest animal comes last."""
+    """Assumes that lists are in the order of ids."""
 
     def list_pets(self, **query: Json) -> Json:
         pets = super().list_pets(**query)
@@ -219,17 +221,17 @@ class ByName(HttpClientPets):
         return pets
 
 
-def test_the_gap_that_matters_is_named_with_its_lesson() -> None:
+def test_the_sentence_names_the_gap_and_its_lesson() -> None:
     bug = bug_of(by_key(ByName), **{**FEW, "faults": ()})
     assert bug is not None
-    assert "It happens only with list_order=" in bug.sentence
-    assert "A client must not assume" in bug.sentence
+    assert "The bug needs list_order=" in bug.sentence
+    assert "so a client must not assume" in bug.sentence
     assert "behaviour=Behaviour(list_order=" in bug.test
     assert raised_by(bug, by_key(ByName)) is not None
     assert raised_by(bug, make_client) is None
 
 
-def test_no_key_is_shown() -> None:
+def test_a_report_masks_the_key() -> None:
     class Leaks(HttpClientPets):
         def checked(self, answer: Json, success: int) -> Json:
             if answer.status != success:
@@ -238,14 +240,14 @@ def test_no_key_is_shown() -> None:
 
     bug = bug_of(by_key(Leaks), **FEW)
     assert bug is not None
-    assert "with the API key in its text" in bug.sentence
+    assert "whose text contains the API key" in bug.sentence
     assert "Aa-._~+/key-of-a-test-" not in str(bug)
 
 
 # The process
 
 
-def test_a_run_leaves_the_process_as_it_was() -> None:
+def test_a_run_restores_the_process() -> None:
     before = (
         dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
         signal.getsignal(signal.SIGINT), threading.active_count(),
@@ -260,7 +262,7 @@ def test_a_run_leaves_the_process_as_it_was() -> None:
     )  # fmt: skip
 
 
-def test_environments_for_a_test_of_ones_own() -> None:
+def test_you_can_use_an_environment_in_your_test() -> None:
     with environment("proxies"), environment("netrc"):
         assert os.environ["HTTP_PROXY"].startswith("http://127.0.0.1")
         assert Path(os.environ["NETRC"]).is_file()
@@ -271,7 +273,7 @@ def test_environments_for_a_test_of_ones_own() -> None:
         pass
 
 
-def test_variables_that_make_client_sets_are_the_tests_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_make_client_may_set_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETS_URL", "")
 
     def by_environment(petstore: PetStoreMock) -> Json:
@@ -281,7 +283,7 @@ def test_variables_that_make_client_sets_are_the_tests_own(monkeypatch: pytest.M
     assert bug_of(by_environment, **FEW) is None
 
 
-def test_what_make_client_raises_passes_through() -> None:
+def test_an_error_of_make_client_is_raised() -> None:
     def fails(_: PetStoreMock) -> Json:
         raise LookupError("no such client")
 
@@ -292,13 +294,13 @@ def test_what_make_client_raises_passes_through() -> None:
 # Hypothesis
 
 
-def test_a_failure_is_kept_in_the_database_and_played_first() -> None:
+def test_the_database_keeps_a_failing_scenario() -> None:
     database = InMemoryExampleDatabase()
     kept = settings(database=database, max_examples=50)
 
     class Rounds(HttpClientPets):
         def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-            is_odd = limit is not None and limit > 21 and limit not in {50, 99, 100}  # no plain, edge or round number
+            is_odd = limit is not None and limit > 21 and limit not in {50, 99, 100}  # not one of the sample values
             return super().list_pets(limit=limit - 1 if limit is not None and is_odd else limit, status=status)
 
     for _ in range(2):
@@ -339,7 +341,7 @@ def test_settings_reach_hypothesis() -> None:
 
 
 class ForeignError(Exception):
-    """An error of a library that nobody knows; it says nothing."""
+    """An error of an unknown library, without a status."""
 
 
 def failing_with(error: type[BaseException]) -> Callable[[Any], Any]:
@@ -347,16 +349,16 @@ def failing_with(error: type[BaseException]) -> Callable[[Any], Any]:
         def get_pet(self, pet_id: int) -> Json:
             try:
                 return super().get_pet(pet_id)
-            except Exception:  # noqa: BLE001  # whatever it was
+            except Exception:  # noqa: BLE001  # every failure becomes this error
                 raise error from None
 
     return by_key(Client)
 
 
-def test_an_exception_that_nobody_knows_is_no_certain_bug() -> None:
-    """It asks how to read it; a KeyError is a mistake of the client, and a certain one."""
+def test_an_unknown_exception_is_reported_as_a_possible_bug() -> None:
+    """The message asks for classify=. A KeyError is a certain bug."""
     with pytest.raises(
-        checks.UnknownErrorError, match=r"may be a bug.*ForeignError.*classify= with a function"
+        checks.UnknownErrorError, match=r"This is a bug, or classify.*ForeignError.*classify= with a function"
     ) as caught:
         check_client(failing_with(ForeignError), max_examples=1)
     assert isinstance(caught.value.__cause__, ClientBugError)

@@ -1,4 +1,4 @@
-"""Scenarios are values: drawn whole, JSON too, and simple where Hypothesis shrinks them."""
+"""Scenarios are values: complete when they are drawn, convertible to JSON, and simple after shrinking."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICKLY = settings(max_examples=500, database=None)
 
 @settings(max_examples=50)
 @given(scenario=DRAWN)
-def test_a_scenario_travels_as_json(scenario: Scenario) -> None:
+def test_a_scenario_survives_a_round_trip_through_json(scenario: Scenario) -> None:
     data = scenario.to_data()
     again = Scenario.from_data(json.loads(json.dumps(data)))
     assert again.to_data() == data
@@ -44,7 +44,7 @@ def test_each_kind_of_step_is_drawn(kind: str) -> None:
 
 @settings(max_examples=50)
 @given(scenario=scenarios(faults=(), vary=["list_order"], operations={"getPet": ["petId"]}))
-def test_what_is_drawn_can_be_chosen(scenario: Scenario) -> None:
+def test_operations_gaps_and_faults_can_be_chosen(scenario: Scenario) -> None:
     steps = scenario.to_data()["steps"]
     assert {step["ask"]["operation"] for step in steps if "ask" in step} <= {"getPet"}
     assert "plannedfault" not in kinds(scenario)

@@ -1,4 +1,4 @@
-"""What the tests of ``verify`` share: quick runs, and services that are not the fake."""
+"""Helpers for the tests of ``verify``: quick runs, and services other than the fake."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
 
-Anything: TypeAlias = Any  # what goes into a WSGI app, and comes out of it
+Anything: TypeAlias = Any  # values of WSGI apps
 
 QUICK = 1e6  # requests a second
 ENOUGH = 40  # animals: more than the probes can create
@@ -67,13 +67,13 @@ def _running(server: socketserver.BaseServer, port: int) -> Iterator[str]:
 
 
 def served(app: Callable[..., Anything]) -> contextlib.AbstractContextManager[str]:
-    """Serve a WSGI app; give its base address."""
+    """Serve a WSGI app and yield its base address."""
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
     return _running(server, server.server_port)
 
 
 def listening(handle: Callable[[socket.socket], None]) -> contextlib.AbstractContextManager[str]:
-    """Give each connection to ``handle``, in a thread of its own; give the base address."""
+    """Pass each connection to ``handle`` in its own thread, and yield the base address."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -86,7 +86,7 @@ def listening(handle: Callable[[socket.socket], None]) -> contextlib.AbstractCon
 
 
 class Turn:
-    """A request to a service, and its response, which a test may change."""
+    """A request to a service and its response. Tests change the response."""
 
     def __init__(self, environ: dict[str, Anything], sent: bytes) -> None:
         path = environ["PATH_INFO"].removeprefix("/v1")
@@ -98,7 +98,7 @@ class Turn:
         self.media_type = "application/json"
         self.fields: list[tuple[str, str]] = []
         self.document: Anything = None
-        self.body: bytes | None = None  # instead of the document
+        self.body: bytes | None = None  # replaces the document
 
     def respond(self, status: int, document: Anything = None) -> None:
         self.status, self.document = status, document
@@ -115,7 +115,7 @@ class Turn:
 def changed(
     change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None
 ) -> Iterator[Anything]:
-    """Serve the fake with changed responses; ``refuses`` may refuse a request before the fake sees it."""
+    """Serve the fake with changed responses. ``refuses`` can refuse a request before it reaches the fake."""
     with PetStoreMock(seed=30) as petstore:
 
         def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
@@ -156,24 +156,24 @@ def on(name: str, status: int = 0) -> Callable[[Turn], bool]:
     return lambda turn: turn.name == name and status in {0, turn.status}
 
 
-def came(status: int) -> Callable[[Turn], bool]:
+def has_status(status: int) -> Callable[[Turn], bool]:
     return lambda turn: turn.status == status
 
 
-def asked(query: str) -> Callable[[Turn], bool]:
+def has_query(query: str) -> Callable[[Turn], bool]:
     return lambda turn: turn.name == "list" and turn.query == query and turn.status != 401
 
 
-def gives(status: int) -> Change:
+def fails_with(status: int) -> Change:
     return lambda turn: turn.refuse(status)
 
 
-def called(status: int) -> Change:
+def with_status(status: int) -> Change:
     return lambda turn: setattr(turn, "status", status)
 
 
 def in_pets(name: str, change: Callable[[Anything], Anything], *, only_made: bool = False) -> Change:
-    """Change a field of the animals of a response, or only of those that the tool created."""
+    """Change a field of all animals in a response, or only of the animals that ``verify`` created."""
 
     def of_each(turn: Turn) -> None:
         for pet in turn.pets:
@@ -183,7 +183,7 @@ def in_pets(name: str, change: Callable[[Anything], Anything], *, only_made: boo
     return of_each
 
 
-def leads_elsewhere(turn: Turn) -> None:
+def redirect(turn: Turn) -> None:
     turn.status, turn.body = 308, b""
     turn.fields.append(("Location", "https://example.com/login"))
 
@@ -222,25 +222,28 @@ def others(count: int) -> Change:
 
 IS_ERROR: Callable[[Turn], bool] = lambda turn: turn.status >= 400  # noqa: E731
 IS_ODD: Callable[[Turn], bool] = lambda turn: not str((turn.sent or {}).get("name")).isascii()  # noqa: E731
-# What each does is one mistake, and so one finding: the clause, and the change of responses. Mutants show others.
+# Each change is one mistake of a service, and breaks only the given clause. Mutants cover other mistakes.
 ONE_CAUSE: dict[str, tuple[str, Change]] = {
-    "a list is 302": ("4.1-list", where(asked("limit=4"), called(302))),
-    "a list is 206": ("4.1-list", where(on("list", 200), called(206))),
-    "a list is 500": ("4.1-list", where(asked("status=sold"), gives(500))),
-    "creates lead elsewhere": ("4.2-created", where(on("create"), leads_elsewhere)),
-    "odd animals are 500": ("4.2-created", where(IS_ODD, gives(500))),
-    "gets lead elsewhere": ("4.3-get", where(on("get"), leads_elsewhere)),
-    "a refusal is 422": ("4.2-name-required", where(came(400), called(422))),
-    "a refused key is 403": ("5-missing-key", where(came(401), gives(403))),
-    "an absent animal is 500": ("4.3-absent", where(came(404), gives(500))),
+    "a list is 302": ("4.1-list", where(has_query("limit=4"), with_status(302))),
+    "a list is 206": ("4.1-list", where(on("list", 200), with_status(206))),
+    "a list is 500": ("4.1-list", where(has_query("status=sold"), fails_with(500))),
+    "creates are redirected": ("4.2-created", where(on("create"), redirect)),
+    "odd animals are 500": ("4.2-created", where(IS_ODD, fails_with(500))),
+    "gets are redirected": ("4.3-get", where(on("get"), redirect)),
+    "a refusal is 422": ("4.2-name-required", where(has_status(400), with_status(422))),
+    "a refused key is 403": ("5-missing-key", where(has_status(401), fails_with(403))),
+    "an absent animal is 500": ("4.3-absent", where(has_status(404), fails_with(500))),
     "errors are coded": ("7-400-error", where(IS_ERROR, coded)),
     "lists are coded": ("1-json-body", where(on("list"), coded)),
     "gets are pages": ("1-json-body", where(on("get", 200), page)),
     "gets are always the page of an app": ("1-json-body", where(on("get"), page_of_the_app)),
-    "a get wraps": ("2-pet-object", where(on("get", 200), lambda turn: turn.respond(200, {"data": turn.document}))),
+    "a get wraps the animal": (
+        "2-pet-object",
+        where(on("get", 200), lambda turn: turn.respond(200, {"data": turn.document})),
+    ),
     "a filtered list shows another category": (
         "4.1-same-animal",
-        where(asked("status=sold"), in_pets("categoryId", lambda number: number + 1)),
+        where(has_query("status=sold"), in_pets("categoryId", lambda number: number + 1)),
     ),
     "lists change a created animal": (
         "4.2-same-animal",
@@ -251,12 +254,12 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "a get has no emoji": ("4.3-same-animal", where(on("get"), in_pets("name", without_emoji))),
     "a get rounds numbers": ("4.3-same-animal", where(on("get"), in_pets("categoryId", lambda one: int(float(one))))),
     "lists lack created animals": ("4.2-listed", where(on("list", 200), without_created)),
-    "limit=0 brings 150": ("4.1-limit-bound", where(asked("limit=0"), others(150))),
-    "limit=101 brings 101": ("4.1-limit-bound", where(asked("limit=101"), others(101))),
+    "limit=0 brings 150": ("4.1-limit-bound", where(has_query("limit=0"), others(150))),
+    "limit=101 brings 101": ("4.1-limit-bound", where(has_query("limit=101"), others(101))),
 }
 
 
-# Services that keep the contract, whatever they refuse or delay
+# Services that keep the contract, although they refuse or delay something
 
 Refuses: TypeAlias = Callable[[Turn], "int | None"]
 
@@ -278,7 +281,7 @@ def known_category(turn: Turn) -> int | None:
     return 400 if turn.name == "create" and category not in {1, 2, 3, 4, 5} else None
 
 
-# Such a rule may come before the key.
+# Some services apply such a rule before they check the key.
 RULES: dict[str, Refuses] = {
     "names have at most 10 letters": refuses_names(lambda name: len(name) <= 10),
     "names have at most 10 letters, else 422": refuses_names(lambda name: len(name) <= 10, 422),
@@ -294,7 +297,7 @@ RULES: dict[str, Refuses] = {
 
 
 def late(requests: int, *names: str) -> Change:
-    """Show created animals only so many requests later."""
+    """Hide each created animal for a number of requests."""
     created: dict[int, int] = {}
     number = 0
 
@@ -314,7 +317,7 @@ def late(requests: int, *names: str) -> Change:
 
 
 def cached(turn_of: int) -> Change:
-    """Give the former response of a list again, for so many requests."""
+    """Repeat the first response to a list for a number of requests."""
     kept: dict[str, tuple[int, Anything]] = {}
     number = 0
 

@@ -1,4 +1,4 @@
-"""``petstore-mock verify`` and ``learn`` on a command line: options, files, exit codes."""
+"""The commands ``petstore-mock verify`` and ``learn``: options, files and exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.platforms import POSIX_SIGNALS
-from tests.verify.services import Turn, called, changed, on, where
+from tests.verify.services import Turn, changed, on, where, with_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def test_a_broken_contract_exits_1_and_the_report_has_the_detail(service: PetSto
     assert lines[1].startswith("BROKEN          4.3-")
     assert lines[2].strip().startswith("GET /pets/")
     assert ": expected " in lines[2]
-    assert "; came 400 " in lines[2]
+    assert "; got 400 " in lines[2]
     assert lines[3].strip().startswith("curl -i -H ")
     assert "holds  " not in out
     assert json.loads(record.read_text())["exit_code"] == 1
@@ -77,9 +77,9 @@ URL = "http://127.0.0.1:9/v1"
         (["verify", URL], "--api-key-env"),
         (["verify", "http://user:pass@127.0.0.1:99999/v1", "--api-key", "k"], "without a user"),
         (["verify", URL, "--api-key-env", "NO_SUCH_VARIABLE"], "not set"),
-        (["verify", URL, "--api-key", "a b"], "without blanks"),
-        (["verify", URL, "--api-key", "k", "--rate", "nan"], "more than 0"),
-        (["verify", URL, "--api-key", "k", "--allow-create", "-1"], "from 0 up"),
+        (["verify", URL, "--api-key", "a b"], "without spaces"),
+        (["verify", URL, "--api-key", "k", "--rate", "nan"], "greater than 0"),
+        (["verify", URL, "--api-key", "k", "--allow-create", "-1"], "at least 0"),
         (["verify", URL, "--api-key", "k", "--json", "/no/such/directory/f"], "--json"),
         (["verify", URL, "--api-key", "k", "--behaviour", "/no/such.toml"], "TOML"),
         (["verify", URL, "--api-key", "k", "--header", "pass@"], "without a colon"),
@@ -95,24 +95,24 @@ def test_wrong_arguments_exit_2_and_say_what_is_wrong(arguments: list[str], word
     assert "pass@" not in err
 
 
-def test_a_proxy_of_the_environment_is_no_outage() -> None:
+def test_the_report_on_an_unreachable_service_names_a_proxy_that_is_set() -> None:
     arguments = ("verify", URL, "--api-key", "k", *QUICK)
     proxy = {"HTTP_PROXY": "http://me:pass@127.0.0.1:9", "http_proxy": "http://me:pass@127.0.0.1:9"}
     code, out, err = command(*arguments, **proxy, NO_PROXY="", no_proxy="")
     assert (code, err) == (3, "")
-    assert "HTTP_PROXY is set, and verify uses no proxy" in out
+    assert "HTTP_PROXY is set, but verify uses no proxy" in out
     assert "pass@" not in out
     assert "HTTP_PROXY" not in command(*arguments, **proxy, NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")[1]
 
 
-def test_headers_of_a_gateway_are_sent_and_shown_nowhere(tmp_path: Path) -> None:
+def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path) -> None:
     def gateway(turn: Turn) -> int | None:
         return None if (turn.environ.get("HTTP_X_ONE"), turn.environ.get("HTTP_X_TWO")) == values else 403
 
     values, record, receipt = ("first: 4711", "second-4712"), tmp_path / "v.json", tmp_path / "receipt"
     files = ("--json", record, "--receipt", receipt, "--allow-create", 3)
     headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}")
-    with changed(where(on("create", 201), called(200)), refuses=gateway) as (petstore, url):
+    with changed(where(on("create", 201), with_status(200)), refuses=gateway) as (petstore, url):
         code, out, err = command("verify", url, "--api-key", petstore.api_key, *QUICK, *headers, *files)
     assert (code, err) == (1, "")
     assert [line.split()[1] for line in out.splitlines() if line.startswith("BROKEN")] == ["4.2-created:"]
@@ -121,7 +121,7 @@ def test_headers_of_a_gateway_are_sent_and_shown_nowhere(tmp_path: Path) -> None
         assert "471" not in text
 
 
-def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> None:
+def test_plan_prints_every_request_and_sends_none(service: PetStoreMock) -> None:
     code, out, _ = command("verify", service.url, "--api-key", service.api_key, "--plan", "--allow-create", "3")
     assert (code, len(service.journal)) == (0, 0)
     assert "GET  /pets/{known}  Authorization: Bearer {key}\n" in out
@@ -149,8 +149,8 @@ def test_learn_writes_a_behaviour(tmp_path: Path) -> None:
 
 
 @POSIX_SIGNALS
-def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock) -> None:
-    # A shell starts what runs in the background with SIGINT ignored, and a child takes that over.
+def test_ctrl_c_ends_the_run_with_a_verdict_on_the_requests_so_far(service: PetStoreMock) -> None:
+    # A background job of a shell ignores SIGINT, and its children inherit that.
     code = (
         "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "runpy.run_module('petstore_mock', run_name='__main__', alter_sys=True)"
@@ -161,4 +161,4 @@ def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock) -> None
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 3
-    assert "stopped: it was interrupted" in out
+    assert "stopped: interrupted by Ctrl-C" in out

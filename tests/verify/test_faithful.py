@@ -1,4 +1,4 @@
-"""Whatever the fake chooses where the interface shows nothing, it keeps the contract; and the choice is learned."""
+"""The fake keeps the contract under every alternative of every gap, and ``verify`` learns the alternative."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_LOOKED_AT = {
 
 
 def check(behaviour: Behaviour, at: str | None) -> None:
-    is_limited = behaviour.rate_limit != "none"  # each fifth request waits for a second
+    is_limited = behaviour.rate_limit != "none"  # every fifth request then costs a second
     verdict = ask_fake(behaviour, at=at, max_requests=12 if is_limited else 200)
     assert (broken(verdict), verdict.exit_code) == ({}, 0)
     looked_at = ALTERNATIVES.keys() - NOT_LOOKED_AT - (set() if at else {"after_removal"})
@@ -52,20 +52,20 @@ def test_each_alternative_keeps_the_contract_and_is_learned(gap: str, alternativ
 @pytest.mark.untraced
 @pytest.mark.parametrize("at", [None, REMOVED])
 @pytest.mark.parametrize("number", range(max(map(len, ALTERNATIVES.values()))))
-def test_each_alternative_beside_others_keeps_the_contract_and_is_learned(number: int, at: str | None) -> None:
+def test_combined_alternatives_keep_the_contract_and_are_learned(number: int, at: str | None) -> None:
     chosen = {name: some[number % len(some)] for name, some in ALTERNATIVES.items() if name != "rate_limit"}
     check(Behaviour().replace(chosen), at)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES["rate_limit"][1:])
-def test_a_429_is_waited_for_and_learned(alternative: str) -> None:
+def test_verify_waits_after_a_429_and_learns_the_rate_limit(alternative: str) -> None:
     check(Behaviour().replace({"rate_limit": alternative}), None)
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("seed", [0, 1, 300])
 @pytest.mark.parametrize("preset", REGISTER["presets"])
-def test_a_preset_over_a_store_of_any_size_keeps_the_contract(preset: str, seed: int) -> None:
+def test_every_preset_keeps_the_contract_with_a_store_of_any_size(preset: str, seed: int) -> None:
     verdict = ask_fake(Behaviour.preset(preset), seed=seed)
     assert (broken(verdict), verdict.exit_code) == ({}, 0)
 
@@ -77,7 +77,7 @@ def test_every_clause_holds_for_the_default_behaviour() -> None:
     assert verdict.notes == ()
 
 
-def test_the_key_stands_in_authorization_alone() -> None:
+def test_verify_sends_the_key_only_in_authorization() -> None:
     with PetStoreMock(seed=30) as petstore:
         ask(petstore.url, petstore.api_key, allow_create=ENOUGH, headers={"X-Tenant": "tenant-4711"})
         for entry in petstore.journal:
@@ -87,7 +87,7 @@ def test_the_key_stands_in_authorization_alone() -> None:
         assert any(petstore.api_key in entry.headers.get("authorization", "") for entry in petstore.journal)
 
 
-def test_without_leave_to_create_only_get_is_sent_over_one_connection() -> None:
+def test_without_allow_create_verify_sends_only_get_over_one_connection() -> None:
     with PetStoreMock(seed=30) as petstore:
         verdict = ask(petstore.url, petstore.api_key)
         assert {entry.method for entry in petstore.journal} == {"GET"}
@@ -98,7 +98,7 @@ def test_without_leave_to_create_only_get_is_sent_over_one_connection() -> None:
 
 
 @pytest.mark.parametrize("allowed", [1, 2, 5])
-def test_no_more_animals_are_left_behind_than_are_allowed(allowed: int, tmp_path: Path) -> None:
+def test_verify_creates_at_most_as_many_animals_as_allowed(allowed: int, tmp_path: Path) -> None:
     receipt = tmp_path / "receipt.jsonl"
     with PetStoreMock(seed=3) as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=allowed, receipt=receipt)
@@ -106,14 +106,14 @@ def test_no_more_animals_are_left_behind_than_are_allowed(allowed: int, tmp_path
     entries = [json.loads(line) for line in receipt.read_text(encoding="utf-8").splitlines()]
     assert [entry["id"] for entry in entries] == [pet["id"] for pet in made] == [pet_id for pet_id, _ in verdict.left]
     assert len(made) == verdict.created == allowed
-    assert all(pet["name"].isalnum() and len(pet["name"]) <= 20 for pet in made[:4])  # odd ones come last
+    assert all(pet["name"].isalnum() and len(pet["name"]) <= 20 for pet in made[:4])  # later animals have odd names
     assert f"at most {allowed} animal" in str(verdict)
     assert made[0]["name"][:12] in str(verdict)
     assert verdict.exit_code == 0
 
 
 @pytest.mark.parametrize("most", [1, 5, 20])
-def test_no_more_requests_are_sent_than_are_allowed(most: int) -> None:
+def test_verify_sends_at_most_as_many_requests_as_allowed(most: int) -> None:
     with PetStoreMock(seed=30) as petstore:
         verdict = ask(petstore.url, petstore.api_key, max_requests=most)
         assert len(petstore.journal) == verdict.requests == most
@@ -121,27 +121,27 @@ def test_no_more_requests_are_sent_than_are_allowed(most: int) -> None:
     assert result_of(verdict, "4.3-absent") == ("holds" if most == 20 else "not_observable")
 
 
-def test_requests_are_sent_at_the_rate_and_end_at_the_deadline() -> None:
+def test_verify_sends_at_the_given_rate_and_stops_at_the_deadline() -> None:
     with PetStoreMock(seed=5) as petstore:
         verdict = ask(petstore.url, petstore.api_key, rate=20.0, deadline=0.5)
         times = [entry.timestamp for entry in petstore.journal]
     assert 5 <= len(times) <= 11
     assert times[-1] - times[0] >= (len(times) - 1) / 25
     assert verdict.exit_code == 0
-    assert "--deadline 0.5 seconds have passed" in str(verdict)
+    assert "the limit --deadline 0.5 s is reached" in str(verdict)
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_key_that_is_retired_breaks_nothing_and_the_next_one_is_used(count: int) -> None:
+def test_verify_uses_the_next_key_after_the_service_retires_one(count: int) -> None:
     with PetStoreMock(seed=30, behaviour=Behaviour(key_rotation="mid_session")) as petstore:
         keys = [petstore.api_key, petstore.issue_key()][:count]
         verdict = ask(petstore.url, keys, allow_create=ENOUGH)
     assert verdict.exit_code == 0
-    assert result_of(verdict, "5-unknown-key") == "holds"  # it needs no valid key
+    assert result_of(verdict, "5-unknown-key") == "holds"  # this clause needs no valid key
     assert result_of(verdict, "4.2-created") == ("not_observable" if count == 1 else "holds")
 
 
-def test_what_was_learned_does_not_drift_and_another_choice_does(tmp_path: Path) -> None:
+def test_a_learned_behaviour_drifts_only_if_the_service_changes(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     with PetStoreMock(seed=30, behaviour=Behaviour.preset("hostile")) as petstore:
         learned = learn(petstore.url, api_key=petstore.api_key, rate=1e6, allow_create=ENOUGH)

@@ -1,4 +1,4 @@
-"""Services of other teams: what they break is one finding for each cause, and no more than the interface shows."""
+"""Services other than the fake: ``verify`` reports each mistake once, and nothing that the interface leaves open."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.verify.services import (
     RULES,
     Turn,
     ask,
-    asked,
     broken,
     changed,
-    gives,
+    fails_with,
+    has_query,
     in_pets,
     nothing,
     on,
@@ -39,24 +39,24 @@ def test_one_cause_is_one_finding(name: str) -> None:
     assert re.search(r"\b(None|True|False)\b|Error\(", str(verdict)) is None
     (found,) = verdict.broken
     assert ": expected " in found.detail
-    assert "; came " in found.detail
-    assert ("Location: https://example.com/login" in found.detail) is ("elsewhere" in name)
+    assert "; got " in found.detail
+    assert ("Location: https://example.com/login" in found.detail) is ("redirected" in name)
     assert found.curl.startswith("curl -i ")
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_that_the_interface_does_not_show_breaks_nothing(name: str) -> None:
+def test_a_rule_that_the_interface_does_not_show_breaks_no_clause(name: str) -> None:
     with changed(nothing, refuses=RULES[name]) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert (broken(verdict), verdict.exit_code) == ({}, 0), verdict
 
 
-def test_where_the_plain_animals_are_refused_the_report_says_so_once_and_tries_the_plainest() -> None:
+def test_verify_tries_the_simplest_animal_if_the_service_refuses_every_plain_one() -> None:
     with changed(nothing, refuses=RULES["names have letters alone"]) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     (note,) = verdict.notes
-    assert note.startswith("the plain animals of this tool were refused; the plainest one: POST /pets -> 201 ")
+    assert note.startswith("the service refused every plain animal; verify tried the simplest: POST /pets -> 201 ")
     assert [name for _, name in verdict.left] == ["Rex"]
     assert result_of(verdict, "2-status-sold") == "not_observable"
     assert result_of(verdict, "4.2-kept") == "holds"
@@ -64,13 +64,13 @@ def test_where_the_plain_animals_are_refused_the_report_says_so_once_and_tries_t
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", DELAYS)
-def test_delayed_visibility_breaks_nothing(name: str) -> None:
+def test_delayed_visibility_breaks_no_clause(name: str) -> None:
     with changed(DELAYS[name]()) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert (broken(verdict), verdict.exit_code) == ({}, 0), verdict
 
 
-def test_an_animal_that_shows_late_is_read_until_it_does() -> None:
+def test_verify_reads_a_created_animal_again_until_it_appears() -> None:
     hide = DELAYS["one request"]()
 
     def change(turn: Turn) -> None:
@@ -83,7 +83,7 @@ def test_an_animal_that_shows_late_is_read_until_it_does() -> None:
     assert verdict.gaps["visibility"].choice == "delayed"
 
 
-def test_where_no_created_animal_ever_shows_each_is_looked_for_once() -> None:
+def test_verify_reads_each_created_animal_once_if_none_ever_appears() -> None:
     with PetStoreMock(seed=30, mutant="create-forgotten") as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
         assert broken(verdict).keys() == {"4.2-kept"}
@@ -94,16 +94,16 @@ def test_where_no_created_animal_ever_shows_each_is_looked_for_once() -> None:
 @pytest.mark.parametrize(
     ("rule", "options", "clause", "reason"),
     [
-        ("", {"allow_create": 0}, "4.2-kept", "it takes a created animal"),
-        ("", {"allow_create": 0}, "7-400-error", "it would take writing (--allow-create)"),
-        ("", {"allow_create": 3}, "2-name-text", "--allow-create 3 animals are there"),
-        ("", {"max_requests": 5}, "4.3-get", "--max-requests 5 were sent"),
-        ("names have letters alone", {}, "4.2-name-type", "the service refused the plain animals of this tool"),
-        ("a key may not list animals", {}, "2-id-unique", "no response shows it, such as GET /pets -> 403 "),
-        ("a key may not read animals", {}, "4.3-get", "no response shows it, such as GET /pets/"),
+        ("", {"allow_create": 0}, "4.2-kept", "needs a created animal"),
+        ("", {"allow_create": 0}, "7-400-error", "writing needs --allow-create"),
+        ("", {"allow_create": 3}, "2-name-text", "the limit --allow-create 3 is reached"),
+        ("", {"max_requests": 5}, "4.3-get", "the limit --max-requests 5 is reached"),
+        ("names have letters alone", {}, "4.2-name-type", "the service refused every plain animal"),
+        ("a key may not list animals", {}, "2-id-unique", "no response shows it, for example GET /pets -> 403 "),
+        ("a key may not read animals", {}, "4.3-get", "no response shows it, for example GET /pets/"),
     ],
 )
-def test_the_reason_of_not_observable_names_what_was_missing(
+def test_the_reason_of_not_observable_names_the_missing_condition(
     rule: str, options: dict[str, int], clause: str, reason: str
 ) -> None:
     with changed(nothing, refuses=RULES.get(rule)) as (petstore, url):
@@ -113,7 +113,7 @@ def test_the_reason_of_not_observable_names_what_was_missing(
     assert found.detail.startswith(reason)
 
 
-def test_odd_animals_of_the_service_are_read_without_leave_to_create() -> None:
+def test_verify_reads_odd_animals_of_the_service_without_allow_create() -> None:
     with changed(ONE_CAUSE["a get has no emoji"][1]) as (petstore, url):
         petstore.seed_many([{"id": 900, "name": "Rex \U0001f600 the Third of Brno"}, {"id": 901, "name": "Rex"}])
         verdict = ask(url, petstore.api_key)
@@ -121,17 +121,17 @@ def test_odd_animals_of_the_service_are_read_without_leave_to_create() -> None:
 
 
 def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
-    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, gives(500))) as (petstore, url):
+    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, fails_with(500))) as (petstore, url):
         verdict = ask(url, petstore.api_key)
     assert (verdict.exit_code, verdict.stopped) == (0, None)
-    assert [note.split(" had ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
+    assert [note.split(" got ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
 
 
-def test_own_error_codes_are_a_choice_of_their_own_and_one_short_page_is_enough() -> None:
+def test_unknown_error_codes_are_no_alternative_and_one_short_page_is_enough() -> None:
     def change(turn: Turn) -> None:
         if turn.status >= 400:
             turn.document["code"] = f"E{turn.status}"
-        where(asked("limit=4"), lambda turn: turn.document.pop())(turn)
+        where(has_query("limit=4"), lambda turn: turn.document.pop())(turn)
 
     with changed(change) as (petstore, url):
         gaps = ask(url, petstore.api_key).gaps
@@ -144,7 +144,7 @@ def null_where_omitted(turn: Turn) -> None:
         pet.setdefault("status", None)
 
 
-def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
+def test_a_choice_that_the_gap_register_does_not_have_is_reported_with_its_response() -> None:
     with changed(null_where_omitted) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     finding = verdict.gaps["status_when_omitted"]
@@ -152,7 +152,7 @@ def test_a_choice_that_is_none_of_ours_is_told_as_that() -> None:
     assert '"status": null' in finding.evidence
 
 
-def test_findings_come_first_most_serious_first_with_their_details() -> None:
+def test_the_report_starts_with_the_most_serious_findings_and_their_details() -> None:
     def change(turn: Turn) -> None:
         where(IS_ERROR, other_errors)(turn)
         where(on("get", 200), in_pets("name", len))(turn)

@@ -1,4 +1,4 @@
-"""The wire's tests run over the fixture's listener, on asyncio, and over a stub, on uvloop."""
+"""The wire tests run over the listener of the fixture (asyncio) and over a stub (uvloop)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", params=["asyncio", "uvloop"])
 def served(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Keep one service of each kind for all tests."""
+    """Yield one service of each kind, shared by all tests."""
     if request.param == "asyncio":
         with PetStoreMock(api_key=KEY) as petstore:
             yield petstore
@@ -27,8 +27,8 @@ def served(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
-    """Give the world at the root, without animals. Whatever a test did: nothing failed inside, and it serves."""
+def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+    """Yield the default world without animals; afterwards, check that it still serves and nothing failed inside."""
     served.reset()
     yield served
     with Raw(served) as client:
@@ -39,7 +39,7 @@ def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStore
 
 @pytest.fixture
 def dial(petstore: PetStoreMock) -> Iterator[Callable[..., Raw]]:
-    """Open connections, which end with the test."""
+    """Yield a function that opens connections; they close after the test."""
     clients: list[Raw] = []
 
     def open_one(**options: int) -> Raw:
@@ -58,7 +58,7 @@ def client(dial: Callable[..., Raw]) -> Raw:
 
 @pytest.fixture
 def settle(dial: Callable[..., Raw]) -> Callable[[], None]:
-    """Wait until the service has read what was sent before: one loop serves all connections, in order."""
+    """Return a function that waits until the service has read all earlier bytes: its loop keeps their order."""
     other = dial()
 
     def wait() -> None:

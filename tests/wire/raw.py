@@ -1,4 +1,4 @@
-"""A client of bytes: sends what a test writes, and reads responses strictly."""
+"""A client that sends raw bytes and reads responses strictly."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ KEY: Final = "wire-key"
 AUTH: Final = f"Authorization: Bearer {KEY}"
 REX: Final = b'{"name":"Rex","categoryId":1}'
 OTHER: Final = b"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n"
-PATIENCE: Final = 10.0  # seconds until a test that waits for bytes fails
+PATIENCE: Final = 10.0  # seconds; a test that waits longer for bytes fails
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
 def get(target: str = "/v1/pets", *fields: str, method: str = "GET", version: str = "1.1") -> bytes:
-    """Write a request without a body, with the key."""
+    """Return a request with the key and without a body."""
     lines = [f"{method} {target} HTTP/{version}", "Host: x", AUTH, *fields, "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 
 def post(body: bytes = REX, *fields: str, framing: str | None = None, version: str = "1.1") -> bytes:
-    """Write a createPet; ``framing`` is the field that says how long its body is, by default its length."""
+    """Return a createPet; ``framing`` is the field that delimits its body, by default Content-Length."""
     head = ("Content-Type: application/json", framing or f"Content-Length: {len(body)}", *fields)
     return get("/v1/pets", *head, method="POST", version=version) + body
 
 
 def eventually(holds: Callable[[], object], what: str) -> None:
-    """Wait until ``holds()``; fail, saying what never came, when it doesn't."""
+    """Wait until ``holds()`` is true; after the timeout, fail and name ``what``."""
     deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline, f"never: {what}"
@@ -47,7 +47,7 @@ def eventually(holds: Callable[[], object], what: str) -> None:
 
 
 def open_descriptors() -> int:
-    """Count this process's descriptors; 0 where the system does not show them."""
+    """Return the number of open descriptors; 0 if the system does not show them."""
     return sum(1 for _ in _DESCRIPTORS.iterdir()) if _DESCRIPTORS.exists() else 0
 
 
@@ -60,7 +60,7 @@ def address_of(petstore: PetStoreMock | RemotePetStore) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Received:
-    """A response, field names in lower case."""
+    """A response with field names in lower case."""
 
     status: int
     reason: str
@@ -77,7 +77,7 @@ class Received:
 
 
 def parse_head(head: bytes) -> Received:
-    """Read a head; fail where it is not HTTP/1.1, or has a field twice."""
+    """Return a parsed head; fail if it is not HTTP/1.1 or has a field twice."""
     line, *lines = head.decode("latin-1").split("\r\n")
     version, status, reason = line.split(" ", 2)
     assert (version, len(status)) == ("HTTP/1.1", 3), line
@@ -86,7 +86,7 @@ def parse_head(head: bytes) -> Received:
         name, colon, value = one.partition(": ")
         assert colon, f"no field: {one!r}"
         assert name.strip() == name
-        assert name.lower() not in fields, f"{name} came twice"
+        assert name.lower() not in fields, f"{name} occurs twice"
         fields[name.lower()] = value
     return Received(int(status), reason, fields)
 
@@ -133,7 +133,7 @@ class Raw:
         return self.send(data).response(data.split(b" ", 1)[0].decode("latin-1"))
 
     def response(self, method: str = "GET") -> Received:
-        """Read one response to ``method``; raise EOFError when the connection ends within it."""
+        """Read one response to ``method``; raise EOFError if the connection ends within it."""
         head = self.head()
         if method == "HEAD" or head.status < 200 or head.status in {204, 304}:
             return head
@@ -148,7 +148,7 @@ class Raw:
         return replace(head, body=b"".join(pieces), chunks=len(pieces))
 
     def head(self) -> Received:
-        """Read the head of a response, and leave its body."""
+        """Read only the head of a response."""
         return parse_head(self._until(b"\r\n\r\n"))
 
     def statuses(self, count: int) -> list[int]:
@@ -161,11 +161,11 @@ class Raw:
         return self.buffer
 
     def is_closed(self) -> bool:
-        """Wait for the end, which must come cleanly and without another byte."""
+        """Return whether the connection ends without a reset or another byte."""
         return self.rest() == b""
 
     def is_silent(self, seconds: float = 0.1) -> bool:
-        """Tell whether nothing comes in so long, the end included."""
+        """Return whether neither a byte nor the end arrives within ``seconds``."""
         self.socket.settimeout(seconds)
         try:
             self.buffer += self.socket.recv(1)

@@ -1,4 +1,4 @@
-"""Many clients at once: whatever they do together could have been done one after the other."""
+"""Many clients at once: their requests have the effects of some sequential order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROUNDS: Final = 10
 
 @pytest.fixture(autouse=True)
 def eager_switching() -> Iterator[None]:
-    """Let threads take turns far more often than usual, so that what is not guarded comes apart."""
+    """Switch threads far more often than usual, so that races show."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -34,7 +34,7 @@ def eager_switching() -> Iterator[None]:
 
 @pytest.fixture(params=["wsgi", "socket"])
 def at_once(request: pytest.FixtureRequest) -> Callable[[PetStoreMock, Callable[[int, Client], None]], None]:
-    """Run a function in many threads that begin together, each with a client; raise what any of them raised."""
+    """Return a function that runs ``work`` in many threads at once and raises an exception of any of them."""
 
     def run(petstore: PetStoreMock, work: Callable[[int, Client], None]) -> None:
         barrier = threading.Barrier(THREADS)
@@ -50,8 +50,8 @@ def at_once(request: pytest.FixtureRequest) -> Callable[[PetStoreMock, Callable[
     return run
 
 
-def test_journal_of_clients_at_once_is_an_order_in_which_all_happened(at_once: Any) -> None:  # noqa: ANN401
-    """The requests one by one give the same responses; no id comes twice, and each animal is readable at once."""
+def test_journal_order_explains_all_concurrent_responses(at_once: Any) -> None:  # noqa: ANN401
+    """A replay in journal order gives the same responses. Ids are unique, and a new animal is readable at once."""
     created: list[dict[str, Any]] = []
 
     def work(number: int, client: Client) -> None:
@@ -88,8 +88,8 @@ def test_journal_of_clients_at_once_is_an_order_in_which_all_happened(at_once: A
                 assert (response if entry.status == 200 else None) == pets.get(wanted)
 
 
-def test_resets_in_between_break_nothing(at_once: Any) -> None:  # noqa: ANN401
-    """Each response is right for the world before a reset or after it; then ids, store and journal begin anew."""
+def test_concurrent_resets_break_nothing(at_once: Any) -> None:  # noqa: ANN401
+    """Each response is right for the world before or after a reset. A reset restarts ids, store and journal."""
     left = threading.Semaphore(0)
     resets = 0
 

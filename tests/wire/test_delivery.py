@@ -1,4 +1,4 @@
-"""Responses that are held back or spoilt by a fault: each as real on the socket as its name says."""
+"""Faults delay or spoil responses: the socket shows what the name of each fault says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.wire.raw import KEY, OTHER, Raw, eventually, get, post
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TICK: Final = 0.002  # seconds: uvloop counts in whole milliseconds, from the beginning of its turn
+TICK: Final = 0.002  # seconds; uvloop counts whole milliseconds from the beginning of a turn
 WIRE: Final = {
     "hang": faults.hang(),
     "reset": faults.reset(),
@@ -32,7 +32,7 @@ def outcome(petstore: PetStoreMock) -> str | None:
 
 
 def meets(client: Raw, kind: str, method: str = "GET") -> bytes:
-    """Read what a fault leaves of a response, as its kind must end; return its body."""
+    """Read a spoilt response and check its end; return the body that arrived."""
     match kind:
         case "hang":
             assert client.is_silent()
@@ -61,11 +61,11 @@ def meets(client: Raw, kind: str, method: str = "GET") -> bytes:
 
 @each_fault
 @pytest.mark.parametrize("at", ["before_commit", "after_commit"])
-def test_fault_spoils_the_response_and_the_commit_point_decides_what_is_kept(
+def test_fault_spoils_the_response_before_or_after_the_commit(
     client: Raw, petstore: PetStoreMock, kind: str, at: str
 ) -> None:
     fault = WIRE[kind]
-    kept = at == "after_commit" or kind == "dribble"  # which only slows the response
+    kept = at == "after_commit" or kind == "dribble"  # a dribble only slows the response
     handle = petstore.inject(fault, on="createPet", at=at, times=1)  # type: ignore[arg-type]  # either of the two
     meets(client.send(post()), kind)
     eventually(lambda: outcome(petstore) is not None, "the outcome")
@@ -95,7 +95,7 @@ def test_truncated_response_promises_more_than_it_sends(client: Raw, petstore: P
 
 @pytest.mark.parametrize("following", [b"", OTHER * 100, b"a" * 1_000_000], ids=["nothing", "requests", "bytes"])
 def test_empty_reply_is_no_reset(client: Raw, petstore: PetStoreMock, following: bytes) -> None:
-    """Input that was not read would make the close a reset."""
+    """Unread input would turn the close into a reset."""
     petstore.inject(faults.empty_reply(), times=1)
     client.send(get()).send(following)
     assert client.is_closed()
@@ -106,7 +106,7 @@ def test_empty_reply_is_no_reset(client: Raw, petstore: PetStoreMock, following:
 
 
 @pytest.mark.parametrize("at", ["before_commit", "after_commit"])
-def test_delayed_response_comes_after_its_time(client: Raw, petstore: PetStoreMock, at: str) -> None:
+def test_delayed_response_arrives_after_its_delay(client: Raw, petstore: PetStoreMock, at: str) -> None:
     petstore.inject(faults.delay(0.4), on="createPet", at=at, times=1)  # type: ignore[arg-type]
     began = time.perf_counter()
     client.send(post())
@@ -125,7 +125,7 @@ def test_delayed_response_comes_after_its_time(client: Raw, petstore: PetStoreMo
 def test_request_behind_a_delayed_one_waits_for_it(
     client: Raw, settle: Callable[[], None], petstore: PetStoreMock, known: bool
 ) -> None:
-    """A request that came before may take a shorter way, which must not lead past a held response."""
+    """The cache of complete requests must not let a request overtake a held response."""
     if known:
         client.send(get() + get("/v1/pets/1")).statuses(2)
     petstore.inject(faults.delay(0.15), on="listPets", times=1)
@@ -138,7 +138,7 @@ def test_request_behind_a_delayed_one_waits_for_it(
     assert targets == ["/v1/pets", "/v1/pets/1"]
 
 
-def test_dribbled_body_comes_slowly_and_whole(client: Raw, petstore: PetStoreMock) -> None:
+def test_dribbled_body_arrives_slowly_and_whole(client: Raw, petstore: PetStoreMock) -> None:
     petstore.seed(name="n" * 100, categoryId=1)
     petstore.inject(faults.dribble(500), times=1)
     began = time.perf_counter()
@@ -155,7 +155,7 @@ def test_dribbled_body_comes_slowly_and_whole(client: Raw, petstore: PetStoreMoc
     assert client.call(get("/v1/pets/1")).status == 200
 
 
-def test_quick_dribble_to_a_slow_reader_comes_whole(dial: Callable[..., Raw], petstore: PetStoreMock) -> None:
+def test_quick_dribble_to_a_slow_reader_arrives_whole(dial: Callable[..., Raw], petstore: PetStoreMock) -> None:
     for _ in range(5):
         petstore.seed(name="n" * 900_000, categoryId=1)
     petstore.inject(faults.dribble(10**9), times=1)
@@ -164,13 +164,13 @@ def test_quick_dribble_to_a_slow_reader_comes_whole(dial: Callable[..., Raw], pe
     assert [len(pet["name"]) for pet in client.response().json()] == [900_000] * 5
 
 
-# Clients that leave, and responses that are let go
+# Clients that close, and responses that a reset ends
 
 
 @pytest.mark.parametrize("leave", ["close", "half-close", "reset"])
 @pytest.mark.parametrize("kind", ["delay", "hang", "dribble"])
-def test_client_that_leaves_ends_what_is_held(client: Raw, petstore: PetStoreMock, kind: str, leave: str) -> None:
-    """A delay before the commit that the client does not wait for commits nothing."""
+def test_client_that_closes_ends_its_held_response(client: Raw, petstore: PetStoreMock, kind: str, leave: str) -> None:
+    """If the client closes during a delay before the commit, the operation does not commit."""
     fault = {"delay": faults.delay(0.25), "hang": faults.hang(), "dribble": faults.dribble(1)}[kind]
     petstore.inject(fault, on="createPet", at="before_commit", times=1)
     client.send(post())
@@ -187,8 +187,8 @@ def test_client_that_leaves_ends_what_is_held(client: Raw, petstore: PetStoreMoc
 
 @pytest.mark.parametrize("end", ["reset", "cancel_faults"])
 @pytest.mark.parametrize("kind", ["delay", "late error", "hang", "dribble"])
-def test_reset_lets_go_what_is_held(client: Raw, petstore: PetStoreMock, kind: str, end: str) -> None:
-    """It ends with a RST at once; to cancel a plan leaves it."""
+def test_reset_ends_held_responses(client: Raw, petstore: PetStoreMock, kind: str, end: str) -> None:
+    """They end at once with a RST. Cancelling the fault does not end them."""
     fault = {
         "delay": faults.delay(60),
         "late error": faults.server_error(503, delay=60),

@@ -1,4 +1,4 @@
-"""How requests are told apart and responses are delimited (RFC 9112)."""
+"""How requests and responses are delimited (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ each = pytest.mark.parametrize("whole", WHOLE.values(), ids=WHOLE)
 
 
 def seen(petstore: PetStoreMock) -> list[tuple[str, str, bytes]]:
-    """Return the requests that reached the service, but for those of ``settle``."""
+    """Return the requests that reached the service, except those of ``settle``."""
     return [(entry.method, entry.target, entry.body) for entry in petstore.journal if entry.method != "OPTIONS"]
 
 
@@ -52,8 +52,8 @@ def test_request_is_journalled_as_sent(client: Raw, dial: Callable[[], Raw], pet
     ids=["empty line", "last chunk", "large", "chunks"],
 )
 @pytest.mark.parametrize("size", [7, 4096, 10**6])
-def test_chunked_body_ends_where_it_ends(client: Raw, name: str, size: int) -> None:
-    """What looks like framing within the data is data, and the request behind the body is not eaten."""
+def test_chunked_body_ends_at_its_last_chunk(client: Raw, name: str, size: int) -> None:
+    """Data that looks like framing is data, and the request after the body is intact."""
     body = b'{"name":\r\n\r\n"%b","categoryId":\r\n1}' % name.encode()
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
     chunks = b"".join(b"%X\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
@@ -96,10 +96,10 @@ def test_empty_lines_before_a_request_are_ignored(client: Raw, settle: Callable[
     ],
     ids=["whole", "head first", "last byte later", "two", "empty line after it", "body like a head"],
 )
-def test_body_is_as_long_as_a_known_head_says(
+def test_cached_head_delimits_a_new_body(
     client: Raw, settle: Callable[[], None], petstore: PetStoreMock, pieces: list[bytes], count: int
 ) -> None:
-    """A whole request that came before may be remembered by its bytes: its head means the same the second time."""
+    """The service may cache a complete request. Its head must mean the same the second time."""
     client.call(POST)
     client.call(LIST)
     for piece in pieces:
@@ -130,7 +130,7 @@ def test_body_is_as_long_as_a_known_head_says(
 def test_connection_is_kept_as_the_client_asks(
     dial: Callable[[], Raw], version: str, fields: list[str], kept: bool
 ) -> None:
-    """The second client sends bytes that the service knows."""
+    """The second client sends bytes that the service has cached."""
     expected = None if kept and version == "1.1" else "keep-alive" if kept else "close"
     for _ in range(2):
         client = dial()
@@ -141,10 +141,10 @@ def test_connection_is_kept_as_the_client_asks(
             assert client.is_closed()
 
 
-def test_what_follows_the_last_request_is_ignored(
+def test_bytes_after_the_last_request_are_ignored(
     dial: Callable[[], Raw], settle: Callable[[], None], petstore: PetStoreMock
 ) -> None:
-    """Also where the service knows its bytes from before."""
+    """Also if the service has cached the request."""
     last = get("/v1/pets", "Connection: close")
     dial().call(LIST)
     for behind in (LIST + b"\0garbage", LIST, b""):
@@ -161,7 +161,7 @@ def test_what_follows_the_last_request_is_ignored(
 
 @pytest.mark.parametrize("animals", [0, 1, 60])
 def test_response_can_be_chunked(animals: int) -> None:
-    """And it never is to HTTP/1.0, nor to HEAD (RFC 9112 §6.1)."""
+    """A response to HTTP/1.0 or HEAD is never chunked (RFC 9112 §6.1)."""
     behaviour = Behaviour(answer_framing="chunked")
     with PetStoreMock(api_key=KEY, behaviour=behaviour) as petstore, Raw(petstore) as client:
         petstore.seed_many(animals)
@@ -178,7 +178,7 @@ def test_response_can_be_chunked(animals: int) -> None:
 EXPECT = "Expect: 100-Continue"
 
 
-def test_client_that_expects_is_told_to_go_on(client: Raw) -> None:
+def test_client_that_expects_100_continue_receives_it(client: Raw) -> None:
     length = f"Content-Length: {len(REX)}"
     assert client.call(post(b"", EXPECT, framing=length)).status == 100
     assert client.send(REX).response().status == 201
@@ -198,7 +198,7 @@ NOT_ADMITTED = {
 
 
 @pytest.mark.parametrize(("status", "fields", "target", "kind", "length"), NOT_ADMITTED.values(), ids=NOT_ADMITTED)
-def test_client_that_is_not_admitted_gets_the_response_instead(
+def test_refused_client_receives_the_response_instead_of_100(
     client: Raw, petstore: PetStoreMock, status: int, fields: list[str], target: str, kind: str, length: int
 ) -> None:
     head = [f"POST {target} HTTP/1.1", "Host: x", *fields, f"Content-Type: {kind}", f"Content-Length: {length}", EXPECT]
@@ -208,7 +208,7 @@ def test_client_that_is_not_admitted_gets_the_response_instead(
     assert [entry.body for entry in petstore.journal] == [b""]
 
 
-def test_body_is_read_for_a_mutant_that_may_let_its_key_in() -> None:
+def test_body_is_read_if_a_mutant_may_accept_the_key() -> None:
     with PetStoreMock(mutant="create-any-key") as petstore, Raw(petstore) as client:
         head = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}")
         assert client.call(head).status == 100
@@ -216,7 +216,7 @@ def test_body_is_read_for_a_mutant_that_may_let_its_key_in() -> None:
         assert [pet["name"] for pet in petstore.pets] == ["Rex"]
 
 
-def test_head_that_was_not_admitted_is_judged_anew(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
+def test_refused_head_is_judged_again_when_repeated(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
     head, state = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}"), petstore.snapshot()
     petstore.revoke_key()
     assert dial().call(head).status == 401
@@ -226,16 +226,14 @@ def test_head_that_was_not_admitted_is_judged_anew(dial: Callable[[], Raw], pets
     assert client.send(REX).response().status == 201
 
 
-def test_client_that_does_not_wait_needs_no_100_and_http_1_0_knows_none(
-    client: Raw, settle: Callable[[], None]
-) -> None:
+def test_no_100_for_a_client_that_does_not_wait_or_sends_http_1_0(client: Raw, settle: Callable[[], None]) -> None:
     assert client.call(post(REX, EXPECT)).status == 201
     client.send(post(b"", EXPECT, framing=f"Content-Length: {len(REX)}", version="1.0"))
     settle()
     assert client.send(REX).response().status == 201
 
 
-# Upgrade (RFC 9110 §7.8): Java's client asks for it on every first request
+# Upgrade (RFC 9110 §7.8): Java's client sends it with every first request
 
 H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
 

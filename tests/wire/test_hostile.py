@@ -1,4 +1,4 @@
-"""Broken and hostile clients, and many at once: no other client notices, and nothing is left of them."""
+"""Broken, hostile and numerous clients: they disturb no other client and leave no resources behind."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 LIST = get()
 
 
-# Clients that leave
+# Clients that close
 
 
 @pytest.mark.parametrize("part", [b"", b"GET", LIST[:-2], post()[:-3], CHUNKED + b"5\r\nab"], ids=len)
-def test_reset_within_a_request_is_survived(dial: Callable[[], Raw], petstore: PetStoreMock, part: bytes) -> None:
+def test_reset_within_a_request_disturbs_no_other_client(
+    dial: Callable[[], Raw], petstore: PetStoreMock, part: bytes
+) -> None:
     for _ in range(20):
         dial().send(part).reset()
     assert dial().call(OTHER).status == 204
     assert [entry.method for entry in petstore.journal] == ["OPTIONS"]
 
 
-def test_requests_of_a_client_that_has_gone_are_not_served_on() -> None:
+def test_requests_of_a_client_that_reset_are_dropped() -> None:
     with PetStoreMock(api_key=KEY) as petstore, Raw(petstore) as client, Raw(petstore) as other:
 
-        def leave(_: object) -> bool:
+        def reset(_: object) -> bool:
             client.reset()
             return False
 
-        handle = petstore.inject(503, on="listPets", when=leave)
+        handle = petstore.inject(503, on="listPets", when=reset)
         client.send(LIST + get("/v1/pets/1") * 1000)
         eventually(lambda: len(petstore.journal) >= 1, "the first request")
         assert other.call(OTHER).status == 204
@@ -45,14 +47,14 @@ def test_requests_of_a_client_that_has_gone_are_not_served_on() -> None:
         handle.cancel()
 
 
-# Crowds
+# Many clients
 
 
 @pytest.mark.untraced
-def test_500_connections_at_once_are_served_and_half_sent_heads_hinder_nobody(dial: Callable[[], Raw]) -> None:
-    resource: Any = pytest.importorskip("resource")  # Windows has none, nor the limit
+def test_500_connections_at_once_are_served_beside_incomplete_heads(dial: Callable[[], Raw]) -> None:
+    resource: Any = pytest.importorskip("resource")  # Windows has neither the module nor the limit
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < 1300:  # both ends may be in this process
+    if soft < 1300:  # this process may have both ends of each connection
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1300), hard))
     slow = [(dial().send(LIST[: 5 + number % 20]), LIST[5 + number % 20 :]) for number in range(50)]
     clients = [dial().send(LIST) for _ in range(450)]
@@ -62,7 +64,7 @@ def test_500_connections_at_once_are_served_and_half_sent_heads_hinder_nobody(di
         assert client.send(rest).response().status == 200
 
 
-# What is left
+# Resources
 
 
 @pytest.fixture
@@ -76,17 +78,17 @@ def attack(petstore: PetStoreMock) -> None:
         with Raw(petstore) as client:
             client.send(sent)
         Raw(petstore).send(sent[:-1]).reset()
-    with Raw(petstore) as last:  # accepted after all that were reset: until then they are no connections yet
+    with Raw(petstore) as last:  # the server accepts in order, so it has seen all resets
         assert last.call(OTHER).status == 204
     petstore.reset()
 
 
 @pytest.mark.untraced
-def test_nothing_is_left_of_hostile_clients(home: PetStoreMock) -> None:
-    """Threads, descriptors and memory are back where they were."""
+def test_hostile_clients_leave_no_resources_behind(home: PetStoreMock) -> None:
+    """Threads, descriptors and memory return to their earlier level."""
     with Raw(home) as client:
-        assert client.call(post(b"{}")).status == 400  # what the first refusal imports is here by now
-    idle = open_descriptors() + 4  # what is opened once
+        assert client.call(post(b"{}")).status == 400  # so that the first refusal has made its imports
+    idle = open_descriptors() + 4  # descriptors that the process opens once
 
     def measured() -> int:
         eventually(lambda: open_descriptors() <= idle, "all descriptors closed")
@@ -100,13 +102,13 @@ def test_nothing_is_left_of_hostile_clients(home: PetStoreMock) -> None:
     before = measured()
     for _ in range(6):
         attack(home)
-    # Of some 800 connections: a buffer that is left behind makes it 60 MB. The last ones may be read a while.
+    # A leaked buffer of each of some 800 connections takes 60 MB. The server may still read the last ones.
     eventually(lambda: measured() - before < 150_000, "the memory as before")
     tracemalloc.stop()
     assert threading.active_count() <= threads
 
 
-# Cycles: a request leaves nothing for the collector
+# Reference cycles: a request leaves no garbage for the collector
 
 ASKED = (
     (post(), 201),
@@ -132,13 +134,13 @@ def test_requests_and_faults_leave_no_cycles(home: PetStoreMock, fault: faults.F
         gc.collect()
         gc.disable()
         try:
-            for _ in range(4):  # what is made once is made in the first; a thread of an earlier test may end once
+            for _ in range(4):  # the first round makes lasting objects; a thread of an earlier test may end in another
                 if fault is not None:
                     home.inject(fault, on="createPet")
                 for _ in range(30):
                     for sent, status in ASKED if fault is None else ((post(), None),):
                         assert client.call(sent).status in {status, 201, 503}
-                home.reset()  # the journal lets its entries go
+                home.reset()  # drops the exchanges of the journal
                 left.append(gc.collect())
         finally:
             gc.enable()

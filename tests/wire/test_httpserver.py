@@ -1,4 +1,4 @@
-"""``httpserver``: the expectations of pytest-httpserver for paths that the fake has no route for (§4.4)."""
+"""``httpserver``: the expectations of pytest-httpserver for paths without a route, such as those of §4.4."""
 
 from __future__ import annotations
 
@@ -38,17 +38,15 @@ def client(petstore: PetStoreMock) -> Iterator[Raw]:
 
 
 def bodies(client: Raw, *targets: str) -> list[bytes]:
-    """Send a GET to each; return the bodies of the expectations, empty for a 404 of the fake."""
+    """Send a GET to each target; return the bodies of the expectations, or an empty one for a 404 of the fake."""
     received = [client.call(get(target)) for target in targets]
     return [b"" if one.status == 404 else one.body for one in received]
 
 
-# Which expectation
+# Matching
 
 
-def test_expectation_meets_a_path_that_the_fake_has_not(
-    petstore: PetStoreMock, server: HTTPServer, client: Raw
-) -> None:
+def test_expectation_serves_a_path_without_a_route(petstore: PetStoreMock, server: HTTPServer, client: Raw) -> None:
     assert (isinstance(server, HTTPServer), server.is_running(), server.url_for("/v1")) == (True, True, petstore.url)
     petstore.clock.freeze()
     petstore.clock.travel_to("2030-12-04T00:00:00")
@@ -64,8 +62,7 @@ def test_expectation_meets_a_path_that_the_fake_has_not(
     server.check()
 
 
-def test_paths_of_the_fake_stay_its_own(server: HTTPServer, client: Raw) -> None:
-    """An earlier design let expectations override them."""
+def test_expectation_does_not_override_the_paths_of_the_fake(server: HTTPServer, client: Raw) -> None:
     server.expect_request(re.compile(".*")).respond_with_data("never", status=299)
     for target in ("/v1/pets", "/v1/pets?x=1", "/v1/p%65ts", "/v1/pets/1", "/v1/pets/x"):
         assert client.call(get(target)).status in {200, 400, 404}
@@ -104,7 +101,7 @@ def test_oneshot_and_ordered_expectations_are_used_up(server: HTTPServer, client
 
 
 @pytest.mark.parametrize("how", ["clear", "reset"])
-def test_expectation_that_is_not_met_in_its_turn_fails_the_test_until_all_are_taken_away(
+def test_unmet_ordered_expectation_fails_the_test_until_a_clear(
     petstore: PetStoreMock, server: HTTPServer, client: Raw, how: str
 ) -> None:
     server.expect_ordered_request("/1").respond_with_data("one")
@@ -122,10 +119,10 @@ def test_expectation_that_is_not_met_in_its_turn_fails_the_test_until_all_are_ta
     petstore.verify()
 
 
-# What becomes of the response
+# The response
 
 
-def test_framing_is_the_wires_whatever_the_handler_says(server: HTTPServer, client: Raw) -> None:
+def test_handler_does_not_change_the_framing(server: HTTPServer, client: Raw) -> None:
     headers = {"Transfer-Encoding": "chunked", "Connection": "x", "Content-Length": "99", "Date": "never"}
     server.expect_request("/a").respond_with_data("hi", headers=headers)
     server.expect_request("/empty").respond_with_data(status=204)
@@ -140,7 +137,7 @@ def test_framing_is_the_wires_whatever_the_handler_says(server: HTTPServer, clie
     assert client.is_closed()
 
 
-def test_body_for_an_expectation_has_no_small_limit_and_may_wait_for_a_100(server: HTTPServer, client: Raw) -> None:
+def test_body_for_an_expectation_may_be_large_and_wait_for_100_continue(server: HTTPServer, client: Raw) -> None:
     server.expect_request("/big").respond_with_handler(lambda request: Response(str(len(request.get_data()))))
     body = b"a" * 3_000_000
     assert client.call(get("/big", "Content-Length: 2", "Expect: 100-continue", method="POST")).status == 100
@@ -194,13 +191,13 @@ class Gate:
         return Response("at last")
 
 
-def test_handler_that_waits_holds_up_its_own_connection_only(
+def test_handler_that_waits_blocks_only_its_own_connection(
     petstore: PetStoreMock, server: HTTPServer, client: Raw
 ) -> None:
     gate = Gate()
     server.expect_request("/block").respond_with_handler(gate)
     with Raw(petstore) as other:
-        client.call(get("/v1/pets/7"))  # known from now on
+        client.call(get("/v1/pets/7"))  # the service caches the request
         client.send(get("/block") + get("/v1/pets/7"))
         assert gate.entered.wait(PATIENCE)
         assert [other.call(get()).status for _ in range(20)] == [200] * 20
@@ -214,7 +211,7 @@ def test_handler_that_waits_holds_up_its_own_connection_only(
     assert blocked.duration > 0
 
 
-def test_client_that_leaves_a_handler_that_waits_is_survived(petstore: PetStoreMock, server: HTTPServer) -> None:
+def test_client_may_close_while_its_handler_waits(petstore: PetStoreMock, server: HTTPServer) -> None:
     gate = Gate()
     server.expect_request("/a").respond_with_handler(gate)
     client = Raw(petstore).send(get("/a"))
@@ -228,7 +225,7 @@ def test_client_that_leaves_a_handler_that_waits_is_survived(petstore: PetStoreM
 def test_handler_that_ends_after_a_clear_leaves_nothing_behind(
     server: HTTPServer, client: Raw, error: Exception | None
 ) -> None:
-    """It was the earlier test's, and the next one is not to fail for it."""
+    """The handler belongs to the earlier test and must not fail the next one."""
     gate = Gate(error)
     server.expect_request("/a").respond_with_handler(gate)
     client.send(get("/a"))

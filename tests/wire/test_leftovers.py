@@ -1,4 +1,4 @@
-"""What an earlier test left open on the wire is not held against the next one."""
+"""Connections that an earlier test left open do not fail the next test."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def client(home: PetStoreMock) -> Iterator[Raw]:
         yield client
 
 
-def send_and_see_it_read(client: Raw, home: PetStoreMock, data: bytes) -> None:
-    """Send what gets no response yet; when this returns, the service has read it."""
+def send_until_read(client: Raw, home: PetStoreMock, data: bytes) -> None:
+    """Send bytes that get no response yet, and wait until the service has read them."""
     client.send(data)
     with Raw(home) as other:
-        for _ in range(2):  # one loop serves both
+        for _ in range(2):  # one loop serves both connections in order
             other.call(OTHER)
 
 
@@ -42,23 +42,23 @@ def journalled(home: PetStoreMock) -> list[int | None]:
     return [entry.status for entry in home.journal if entry.method != "OPTIONS"]
 
 
-# What is sent before a reset, what after it, or None for the end; and the statuses of the test that comes then.
+# The bytes before a reset, the bytes after it (None for a half-close), and the statuses in the next test's journal.
 AFTER_A_RESET: dict[str, tuple[bytes, bytes | None, list[int]]] = {
     "half a method": (b"G", None, []),
     "half a head": (HALF, None, []),
-    "a CR, which is no head yet": (b"\r", None, []),
-    "a head that turns out wrong": (HALF, b"no field\r\n\r\n", []),
+    "a CR, which begins no head": (b"\r", None, []),
+    "a head that becomes invalid": (HALF, b"no field\r\n\r\n", []),
     "a whole head without a key": (HALF, b"\r\n", [401]),
     "a whole head": (HALF, AUTH.encode() + b"\r\n\r\n", [200]),
 }
 
 
 @pytest.mark.parametrize(("before", "after", "statuses"), AFTER_A_RESET.values(), ids=AFTER_A_RESET)
-def test_only_a_head_that_becomes_whole_after_a_reset_is_a_request_of_the_next_test(
+def test_only_a_head_completed_after_a_reset_belongs_to_the_next_test(
     home: PetStoreMock, client: Raw, before: bytes, after: bytes | None, statuses: list[int]
 ) -> None:
-    """And what follows on its connection is the next test's own."""
-    send_and_see_it_read(client, home, before)
+    """Further requests on its connection belong to the next test too."""
+    send_until_read(client, home, before)
     home.reset()
     if after is None:
         assert client.half_close().rest()[:12] == (b"" if before == b"\r" else b"HTTP/1.1 400")
@@ -76,13 +76,13 @@ def test_only_a_head_that_becomes_whole_after_a_reset_is_a_request_of_the_next_t
 
 @pytest.mark.parametrize("where", ["here", "before a restore", "outside a fresh world", "in a fresh world"])
 def test_half_a_head_belongs_to_the_world_in_which_it_began(home: PetStoreMock, client: Raw, where: str) -> None:
-    """The journal goes on over a restore: the test is the same."""
+    """A restore keeps the journal, because the test is the same."""
     snapshot = home.snapshot()
     if where == "in a fresh world":
         with home.fresh(strict=False):
-            send_and_see_it_read(client, home, HALF)
+            send_until_read(client, home, HALF)
     else:
-        send_and_see_it_read(client, home, HALF)
+        send_until_read(client, home, HALF)
     if where == "before a restore":
         home.restore(snapshot)
     if where == "outside a fresh world":

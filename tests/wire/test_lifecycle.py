@@ -1,4 +1,4 @@
-"""Start, stop and what lies between: quick, complete, and never in the way of the process."""
+"""Start and stop are quick and complete, and never block the process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def home() -> Iterator[PetStoreMock]:
-    """Give a mock that listens; at its end no thread is left."""
+    """Yield a mock that listens; afterwards, check that all its threads ended."""
     before = threading.active_count()
     with PetStoreMock(api_key=KEY) as home:
         yield home
@@ -34,7 +34,7 @@ def home() -> Iterator[PetStoreMock]:
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script that has ``petstore``, which listens; the process must end by itself, and soon."""
+    """Run a script with a ``petstore`` that listens, and check that the process exits soon."""
     prologue = """
         import os, sys, threading
         from petstore_mock import PetStoreMock, PetStoreMockError, faults
@@ -63,7 +63,7 @@ def test_start_and_stop_are_quick() -> None:
         began = time.perf_counter()
         petstore.stop()
         stops.append(time.perf_counter() - began)
-        petstore.stop()  # harmless where it does not listen
+        petstore.stop()  # a stop without a start does nothing
         petstore.close_connections()
     assert sorted(starts)[10] < 0.02
     assert sorted(stops)[10] < 0.05
@@ -92,8 +92,8 @@ def test_impossible_host_raises_and_names_it(host: str) -> None:
     assert open_descriptors() == before
 
 
-def test_name_of_both_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some clients try the one first, and some no other; localhost stands for both here, IPv6 first."""
+def test_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients differ in the family they try first, and some try only one. Here localhost has both, IPv6 first."""
     resolve = _socket.getaddrinfo
 
     def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
@@ -132,7 +132,7 @@ def test_ipv6_is_served() -> None:
 
 
 def test_mock_can_stop_and_start_again_on_its_port(home: PetStoreMock) -> None:
-    """A client that holds the address meets a service that was restarted."""
+    """A client that keeps the address reaches the restarted service."""
     address = address_of(home)
     for _ in range(3):
         with Raw(home) as client:
@@ -146,14 +146,14 @@ def test_mock_can_stop_and_start_again_on_its_port(home: PetStoreMock) -> None:
 
 
 @pytest.mark.untraced
-def test_stop_ends_all_that_is_open_at_once(home: PetStoreMock) -> None:
+def test_stop_ends_every_open_connection_quickly(home: PetStoreMock) -> None:
     home.inject(faults.hang(), on="listPets")
     home.inject(faults.dribble(1), on="getPet")
     home.inject(faults.delay(60), on="createPet")
     starts = [get(), get("/v1/pets/1"), post(), b"GET /half", post()[:-2], b"nonsense\r\n\r\n"]
     clients = [Raw(home).send(starts[number % 6]) for number in range(60)]
-    eventually(lambda: len(home.journal) == 40, "all that is held, and what is refused")
-    eventually(lambda: [entry.outcome for entry in home.journal].count("hang") == 10, "all that hangs")
+    eventually(lambda: len(home.journal) == 40, "all held and refused requests")
+    eventually(lambda: [entry.outcome for entry in home.journal].count("hang") == 10, "all hanging requests")
     began = time.perf_counter()
     home.stop()
     assert time.perf_counter() - began < 0.2
@@ -180,7 +180,7 @@ def test_connections_still_in_the_backlog_are_closed_by_stop() -> None:
 
 @pytest.mark.untraced
 def test_stop_sends_the_response_to_every_request_that_was_served() -> None:
-    """The request is in the journal, so that its client must hear of it, whenever the stop comes."""
+    """The client of each request in the journal gets the response, at whatever moment the stop happens."""
     for _ in range(6):
         petstore = PetStoreMock(api_key=KEY).start()
         responses: list[int] = []
@@ -205,7 +205,7 @@ def test_stop_sends_the_response_to_every_request_that_was_served() -> None:
 # Idle connections
 
 
-def test_close_connections_closes_what_is_idle(
+def test_close_connections_closes_idle_ones(
     dial: Callable[[], Raw], settle: Callable[[], None], petstore: PetStoreMock
 ) -> None:
     petstore.inject(faults.delay(0.2), on="getPet", times=1)
@@ -222,8 +222,8 @@ def test_close_connections_closes_what_is_idle(
     assert half.send(get()[8:]).response().status == 200
 
 
-def test_from_inside_a_request_connections_can_be_closed_and_a_stop_raises(home: PetStoreMock) -> None:
-    """The response goes out before its connection is closed; the second time, the request is known."""
+def test_inside_a_request_connections_can_be_closed_and_stop_raises(home: PetStoreMock) -> None:
+    """The response goes out before its connection closes. The second time, the request comes from the cache."""
     raised: list[PetStoreMockError] = []
 
     def inside(_: object) -> bool:
@@ -256,13 +256,14 @@ def test_interpreter_exits_with_open_and_hanging_connections() -> None:
             client.send((get(), get("/v1/pets/1"), OTHER)[number % 3])
         eventually(lambda: len(petstore.journal) == 10, "all requests")
         sys.unraisablehook = lambda _: None  # the sockets of this script
-        print(sorted({"hypothesis", "pytest", "uvloop", "trustme"} & set(sys.modules)))  # to listen needs none of them
+        # Listening imports none of these.
+        print(sorted({"hypothesis", "pytest", "uvloop", "trustme"} & set(sys.modules)))
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_fork_leaves_the_parent_serving_and_tells_the_child_to_spawn_or_to_start_its_own() -> None:
+def test_fork_keeps_the_parent_serving_and_advises_the_child() -> None:
     done = run("""
         idle = Raw(petstore)
         idle.call(get())
@@ -271,10 +272,10 @@ def test_fork_leaves_the_parent_serving_and_tells_the_child_to_spawn_or_to_start
             try:
                 petstore.url
             except PetStoreMockError as error:
-                told = str(error)
+                advice = str(error)
             with PetStoreMock(api_key=KEY) as own, Raw(own) as other:
                 assert other.call(get()).status == 200
-            os._exit(0 if "spawn" in told else 1)
+            os._exit(0 if "spawn" in advice else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert idle.call(get()).status == 200
         idle.socket.close()
@@ -300,7 +301,7 @@ def test_the_child_of_a_fork_leaves_the_certificate_of_the_authority_to_its_pare
 
 @POSIX_SIGNALS
 def test_signals_reach_the_main_thread(home: PetStoreMock) -> None:
-    """The loop takes none of them: Ctrl-C stays the caller's."""
+    """The loop handles no signals, so Ctrl-C reaches the caller."""
     caught: list[int] = []
     previous = signal.signal(signal.SIGUSR1, lambda number, _frame: caught.append(number))
     try:
@@ -346,25 +347,25 @@ OURS = "a.example,127.0.0.1 a.example,127.0.0.1"
             (f"os.environ['NO_PROXY'] = '{given}'; petstore.start()", f"{given} {given}")
             for given in ("*", "127.0.0.1")
         ),
-        ("with PetStoreMock(host='::1'): show()", f"* *\n{LEFT}"),  # libraries differ in how they look for it
+        ("with PetStoreMock(host='::1'): show()", f"* *\n{LEFT}"),  # libraries expect different notations of it
         # The program changes a variable while a mock listens.
         ("petstore.start(); os.environ['NO_PROXY'] = 'b.example'; petstore.stop()", "b.example None"),
         ("petstore.start(); os.environ['NO_PROXY'] += ',b.example'; petstore.stop()", "a.example,b.example None"),
         ("petstore.start(); os.environ['no_proxy'] = 'b.example'; petstore.stop()", "a.example b.example"),
         ("petstore.start(); del os.environ['NO_PROXY']; petstore.stop()", "None None"),
-        # It starts in a block that takes its changes back, where another start (each test is one) repairs them.
+        # patch.dict undoes the change of a start. Another start, such as that of the next test, makes it again.
         ("with mock.patch.dict(os.environ): petstore.start()", LEFT),
         ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start()", OURS),
         ("with mock.patch.dict(os.environ): petstore.start()\npetstore.start(); petstore.stop()", LEFT),
         ("with mock.patch.dict(os.environ, NO_PROXY='b'): petstore.start()\npetstore.stop()", LEFT),
         ("petstore.start()\nwith mock.patch.dict(os.environ, clear=True): petstore.stop()", OURS),
-        # A stub elsewhere is as near.
+        # connect() exempts the host of a stub, too.
         ("with connect(sys.argv[1]): show()", f"{OURS}\n{LEFT}"),
         ("with connect(sys.argv[1]) as elsewhere, elsewhere.fresh(): pass\nshow()", f"{LEFT}\n{LEFT}"),
         ("with connect(sys.argv[1]) as elsewhere:\n with elsewhere.fresh(): pass\n show()", f"{OURS}\n{LEFT}"),
     ],
 )
-def test_what_the_program_does_to_the_exceptions_is_kept(script: str, shown: str) -> None:
+def test_changes_of_the_program_to_no_proxy_are_kept(script: str, shown: str) -> None:
     with PetStoreMock(control=True) as stub:
         done = run(f"{textwrap.dedent(PROXIES)}sys.argv = ['', {stub.url!r}]\n{script}\nshow()")
     assert done.stdout.splitlines() == shown.splitlines(), done.stderr

@@ -1,4 +1,4 @@
-"""What is too much, and what is too slow: each gets a response, and the client can read it."""
+"""Requests that are too large or too slow get a response, and the client can read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.wire.raw import AUTH, OTHER, Raw, eventually, get, post
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# As docs/explanation/limits.md has them.
+# The limits of docs/explanation/limits.md.
 HEAD_LIMIT: Final = 64 * 1024
 LINE_LIMIT: Final = 16 * 1024
 FIELD_LIMIT: Final = 100
@@ -25,13 +25,13 @@ CHUNKED: Final = post(b"", framing="Transfer-Encoding: chunked")
 
 
 def named(size: int) -> bytes:
-    """Write an animal as a body of exactly so many bytes."""
+    """Return an animal as a body of exactly ``size`` bytes."""
     empty = b'{"categoryId":1,"name":""}'
     return empty[:-2] + b"n" * (size - len(empty)) + empty[-2:]
 
 
 def refused(client: Raw, petstore: PetStoreMock, status: int, condition: str) -> None:
-    """Read a refusal and the clean end behind it."""
+    """Read a refusal and the clean end after it."""
     received = client.response()
     assert (received.status, received.fields["connection"]) == (status, "close")
     assert client.is_closed()
@@ -68,7 +68,7 @@ CONDITIONS = {414: "uri_too_long", 431: "header_too_large", 413: "body_too_large
 
 
 @pytest.mark.parametrize(("sent", "status"), TOO_LARGE.values(), ids=TOO_LARGE)
-def test_too_large_a_line_a_head_or_a_body_is_refused_unread(
+def test_too_large_line_head_or_body_is_refused_unread(
     client: Raw, petstore: PetStoreMock, sent: bytes, status: int
 ) -> None:
     client.send(sent)
@@ -99,7 +99,7 @@ def test_body_up_to_the_limit_is_served(client: Raw, settle: Callable[[], None],
 def test_client_that_sends_all_before_it_reads_gets_the_response(
     client: Raw, petstore: PetStoreMock, head: bytes, status: int
 ) -> None:
-    """And not a reset: the service drains the rest."""
+    """It gets no reset, because the service drains the rest."""
     client.send(head)
     for _ in range(200):
         client.send(b"a" * 100_000)
@@ -113,7 +113,7 @@ def test_many_small_chunks_are_no_attack(client: Raw) -> None:
     assert client.response().json()["name"] == json.loads(body)["name"]
 
 
-# Time: all slow clients wait side by side, so that the module takes ten seconds once
+# Time: all slow clients wait in parallel, so the module takes ten seconds only once
 
 SLOW = {
     "method": b"G",
@@ -129,7 +129,7 @@ SLOW = {
 @pytest.mark.slow
 @pytest.mark.untraced
 def test_slow_requests_are_408(petstore: PetStoreMock, dial: Callable[[], Raw]) -> None:
-    """A head has ten seconds as a whole; a body, ten from its last piece."""
+    """The timeout is ten seconds for a whole head, and ten seconds for each next piece of a body."""
     clients = {name: dial().send(part) for name, part in SLOW.items()}
     dribbler, grower, idle, held = (dial() for _ in range(4))
     grower.send(post(b"", framing="Content-Length: 1000"))
@@ -137,13 +137,13 @@ def test_slow_requests_are_408(petstore: PetStoreMock, dial: Callable[[], Raw]) 
     held.send(get("/v1/pets/1"))
     assert idle.call(get()).status == 200
     began = time.monotonic()
-    for byte in (LINE * 2)[:44]:  # eleven seconds
+    for byte in (LINE * 2)[:44]:  # takes eleven seconds
         dribbler.send(bytes([byte]))
         if not dribbler.is_silent(0.25):
             break
         grower.send(b" ")
     else:
-        pytest.fail("the head was waited for as long as it grew")
+        pytest.fail("a head that grows got no timeout")
     assert 9.5 < time.monotonic() - began < 20
     assert dribbler.response().status == 408
     for name, client in clients.items():
@@ -155,15 +155,15 @@ def test_slow_requests_are_408(petstore: PetStoreMock, dial: Callable[[], Raw]) 
     late = [entry for entry in petstore.journal if entry.status == 408]
     assert {entry.condition.name for entry in late if entry.condition} == {"request_timeout"}
     assert len(late) == len(SLOW) + 1
-    assert grower.is_silent(), "a body that grows is waited for"
-    assert idle.call(get()).status == 200, "a kept connection may be idle for longer"
-    assert held.response().status == 404, "a response that is held outlasts each timeout"
+    assert grower.is_silent(), "a body that grows must not time out"
+    assert idle.call(get()).status == 200, "an idle connection must stay open for longer"
+    assert held.response().status == 404, "a held response must outlast each timeout"
 
 
 @pytest.mark.slow
 @pytest.mark.untraced
-def test_client_that_never_closes_is_left_after_a_while(client: Raw) -> None:
-    """Its end of the connection stays open: after two seconds, what it sends meets a reset."""
+def test_client_that_never_closes_is_reset_after_the_linger_timeout(client: Raw) -> None:
+    """The client keeps its end open. After two seconds, bytes that it sends cause a reset."""
     client.call(get("/v1/pets", "Connection: close"))
     assert client.is_closed()
 
@@ -182,7 +182,7 @@ def test_client_that_never_closes_is_left_after_a_while(client: Raw) -> None:
 
 @pytest.fixture
 def large(petstore: PetStoreMock) -> Iterator[bytes]:
-    """Give a request whose response has three megabytes."""
+    """Return a request whose response has three megabytes."""
     for _ in range(3):
         petstore.seed(name="n" * 900_000, categoryId=1)
     yield get()
@@ -190,10 +190,10 @@ def large(petstore: PetStoreMock) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_client_that_does_not_read_is_not_served_on(
+def test_server_stops_serving_a_client_that_does_not_read(
     dial: Callable[..., Raw], settle: Callable[[], None], petstore: PetStoreMock, large: bytes, known: bool
 ) -> None:
-    """Responses and requests wait in bounded buffers; once the client reads, all of them come."""
+    """Responses and requests wait in bounded buffers. Once the client reads, it receives all responses."""
     slow, count = dial(receive_buffer=4096), 24
     if known:
         slow.call(large)
@@ -209,7 +209,7 @@ def test_client_that_does_not_read_is_not_served_on(
     sender.join()
 
 
-def test_flood_behind_a_held_request_is_not_read_on(client: Raw, petstore: PetStoreMock) -> None:
+def test_flood_behind_a_held_request_stays_unread(client: Raw, petstore: PetStoreMock) -> None:
     petstore.inject(faults.dribble(1), times=1)
     client.send(get())
     client.head()
@@ -220,7 +220,7 @@ def test_flood_behind_a_held_request_is_not_read_on(client: Raw, petstore: PetSt
 
 
 def test_flood_behind_a_last_request_is_drained(client: Raw, petstore: PetStoreMock) -> None:
-    """It was not read while the response was held; it must be now, or the client never comes to read."""
+    """The service stops reading while it holds the response. Then it must drain, or the client never reads."""
     petstore.inject(faults.delay(0.05), times=1)
     client.send(get("/v1/pets", "Connection: close"))
     client.send(OTHER * 500_000)
@@ -230,7 +230,9 @@ def test_flood_behind_a_last_request_is_drained(client: Raw, petstore: PetStoreM
 
 
 @pytest.mark.parametrize("half_close", [True, False])
-def test_slow_reader_gets_all_and_then_the_end(dial: Callable[..., Raw], large: bytes, half_close: bool) -> None:
+def test_slow_reader_receives_everything_and_then_the_end(
+    dial: Callable[..., Raw], large: bytes, half_close: bool
+) -> None:
     client = dial(receive_buffer=65536)
     if half_close:
         client.send(large * 4).half_close()

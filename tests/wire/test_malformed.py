@@ -1,4 +1,4 @@
-"""Bytes that are no request which HTTP allows: the response, the code, and what becomes of the connection."""
+"""Bytes that HTTP does not allow: the response, its code, and the end of the connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOST = b"\r\nHost: x\r\n\r\n"
 # Each is 400 malformed_request, and the end of the connection.
 MALFORMED = (
     *(b"\xff\xfe\xfd", b" / HTTP/1.1" + HOST, b"GET" + END, b"\rGET / HTTP/1.1" + HOST),
-    # HTTP/0.9, and versions that are none
+    # HTTP/0.9, and invalid versions
     *(b"GET /\r\n", b"GET /" + HOST, b"GET / " + HOST, b"GET / http/1.1" + HOST, b"GET / HTTP/1." + HOST),
     *(b"GET / HTTP/1.1 " + HOST, b"GET\t/\tHTTP/1.1" + HOST),
     # a bare LF
@@ -69,7 +69,7 @@ VERSIONS = (
     *(b"GET / HTTP/" + one + HOST for one in (b"2.0", b"1.2", b"0.9", b"1.10")),
     *(b"OPTIONS / RTSP/1.0\r\nCSeq: 1" + END, b"PRI * HTTP/2.0" + END + b"SM" + END),
 )
-# The framing of these requests is sound.
+# The framing of these requests is valid.
 ODD_TARGETS = (b"GET /#fragment", b"GET *", b"GET a", b"GET ftp://x/", b"CONNECT /", b"CONNECT x")
 # Each ends the connection.
 FORBIDDEN = [
@@ -96,7 +96,7 @@ FORBIDDEN = [
     FORBIDDEN,
     ids=[repr(one[0].replace(POST, b"POST "))[:80] for one in FORBIDDEN],
 )
-def test_what_http_forbids_is_refused_and_ends_the_connection(
+def test_invalid_http_is_refused_and_ends_the_connection(
     client: Raw, petstore: PetStoreMock, sent: bytes, status: int, code: str, condition: str
 ) -> None:
     received = client.send(sent).response()
@@ -110,7 +110,7 @@ def test_what_http_forbids_is_refused_and_ends_the_connection(
 
 
 @pytest.mark.parametrize("line", ODD_TARGETS)
-def test_form_of_target_that_the_method_has_not_is_400_and_keeps_the_connection(
+def test_target_in_a_wrong_form_is_400_and_keeps_the_connection(
     client: Raw, petstore: PetStoreMock, line: bytes
 ) -> None:
     received = client.call(line + b" HTTP/1.1" + HOST)
@@ -123,7 +123,7 @@ def test_form_of_target_that_the_method_has_not_is_400_and_keeps_the_connection(
         assert client.call(get()).status == 200
 
 
-def test_hosts_that_a_uri_can_have_are_taken(client: Raw) -> None:
+def test_valid_hosts_are_accepted(client: Raw) -> None:
     named = (b"", b":80", b"x:", b"x:8080", b"127.0.0.1:1", b"a_b.c", b"a%20b")
     for host in (*named, b"[::1]", b"[::1]:80", b"[fe80::1%25lo]:80"):
         assert client.call(get().replace(b"Host: x", b"Host: " + host)).status == 200, host
@@ -143,14 +143,14 @@ def test_client_that_speaks_tls_is_refused_at_once(client: Raw, petstore: PetSto
 @pytest.mark.parametrize(
     "line", [b"GET / HTTP/3.0\r\n", b"GET /\xff HTTP/1.1\r\n", b"GET /\r\n", b"GET / HTTP/1.1\n", b"\x16\x03"]
 )
-def test_hopeless_head_is_refused_before_it_ends(client: Raw, settle: Callable[[], None], line: bytes) -> None:
+def test_invalid_head_is_refused_before_it_ends(client: Raw, settle: Callable[[], None], line: bytes) -> None:
     for byte in line:
         client.send(bytes([byte]))
     settle()
     assert client.response().status in {400, 505}
 
 
-# What the journal knows of a refused request
+# The exchange of a refused request
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_hopeless_head_is_refused_before_it_ends(client: Raw, settle: Callable[[
         (b"GET\tA / HTTP/1.1" + HOST + b"HEAD /b HTTP/1.1" + HOST, "-", "-"),
         (CHUNKED + b"g\r\n", "POST", "/v1/pets"),
     ],
-    ids=["whole", "half", "none", "not the one behind it", "body"],
+    ids=["whole", "half", "none", "not the next request", "body"],
 )
-def test_refused_request_is_journalled_as_far_as_it_came(
+def test_refused_request_is_journalled_as_far_as_it_arrived(
     dial: Callable[[], Raw], petstore: PetStoreMock, sent: bytes, method: str, target: str
 ) -> None:
     client = dial()
@@ -211,10 +211,10 @@ def test_refusal_of_head_has_no_body(dial: Callable[[], Raw], status: int) -> No
         assert client.is_closed()
 
 
-# Order and ends
+# Order, and the end of the connection
 
 
-def test_pipelined_refusal_comes_in_its_turn(client: Raw, petstore: PetStoreMock) -> None:
+def test_pipelined_refusal_arrives_in_order(client: Raw, petstore: PetStoreMock) -> None:
     client.send(get() * 2 + b"GET /a b HTTP/1.1" + HOST + get())
     assert client.statuses(3) == [200, 200, 400]
     assert client.is_closed()
@@ -226,7 +226,7 @@ def test_pipelined_refusal_comes_in_its_turn(client: Raw, petstore: PetStoreMock
     [b"G", GET, post()[:-1], CHUNKED + b"5\r\nab", CHUNKED + b"1d\r\n" + REX + b"\r\n0\r\n"],
     ids=["line", "fields", "length", "chunk", "trailers"],
 )
-def test_request_cut_short_is_400_when_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
+def test_incomplete_request_is_400_if_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
     client.send(part).half_close()
     assert client.response().status == 400
     assert client.is_closed()

@@ -1,4 +1,4 @@
-"""Tests of clients replace functions, classes and files: the fake neither uses nor counts what they put there."""
+"""Tests of clients replace functions, classes and files. The fake does not use the replacements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HEALTH = b"GET /__petstore/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 class Client(Raw):
-    """A client over the sockets under ``socket.socket``."""
+    """A client over ``_socket.socket``, which is the base class of ``socket.socket``."""
 
     new_socket = _socket.socket
 
@@ -45,15 +45,15 @@ def petstore() -> Iterator[PetStoreMock]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_that_a_test_replaces_is_not_used(name: str) -> None:
-    """Neither by the requests, the door and the listener's end and start, nor after that."""
+def test_the_fake_does_not_use_a_replaced_name(name: str) -> None:
+    """Requests, the door, a stop and a start do not call it. Afterwards, the fake still serves."""
     petstore = PetStoreMock(api_key=KEY, control=True).start()
     door = b"GET /__petstore/world HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % address_of(petstore)[1]
     client = Client(petstore)
     replaced = mock.MagicMock(side_effect=ZeroDivisionError)
     with mock.patch(name, replaced):
         found = [client.call(sent).status for sent in (get(), get("/v1/pets?lim=1"), post(), door)]
-        if name != "os.environ":  # asyncio reads from it whether to debug
+        if name != "os.environ":  # asyncio reads its debug mode from it
             petstore.stop()
             petstore.start()
         used = replaced.mock_calls
@@ -63,14 +63,14 @@ def test_a_name_that_a_test_replaces_is_not_used(name: str) -> None:
     petstore.stop()
 
 
-def test_a_sleep_that_a_test_replaces_does_not_keep_a_mock_from_its_end(petstore: PetStoreMock) -> None:
+def test_a_replaced_sleep_does_not_block_a_stop(petstore: PetStoreMock) -> None:
     with Client(petstore), mock.patch("asyncio.sleep", mock.AsyncMock()) as replaced:
         petstore.stop()
     assert replaced.mock_calls == []
 
 
-def test_the_test_gets_every_value_of_its_own_clock(petstore: PetStoreMock) -> None:
-    """Also a fake's date and the expiry of keys come from the real one."""
+def test_the_test_receives_every_value_of_its_replaced_clock(petstore: PetStoreMock) -> None:
+    """The fake's date and the expiry of keys use the real clock."""
     values = [0.0, 1.0, 2.0, 31.0]
     with Client(petstore) as client, mock.patch("time.time", side_effect=values):
         petstore.issue_key(expires=60)

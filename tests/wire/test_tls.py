@@ -1,4 +1,4 @@
-"""What a client meets on a mock that speaks TLS: certificates, wire faults, and the faults of the handshake."""
+"""A mock that speaks TLS: certificates, wire faults, and faults of the handshake."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shake(
     context: ssl.SSLContext | None = None,
     **options: Any,  # noqa: ANN401  # those of wrap_socket
 ) -> ssl.SSLSocket:
-    """Shake hands; fails as the client fails."""
+    """Return the socket after a handshake; raise the error of the client."""
     raw = socket.create_connection(address_of(petstore), timeout=PATIENCE)
     try:
         options.setdefault("server_hostname", address_of(petstore)[0])
@@ -87,29 +87,29 @@ def test_certificate_passes_the_strictest_verification(petstore: PetStoreMock, n
         assert client.selected_alpn_protocol() is None
 
 
-def test_only_its_own_authority_makes_it_trusted_and_a_failing_test_says_so() -> None:
+def test_client_needs_the_authority_and_a_failing_test_reports_distrust() -> None:
     def fail() -> None:
         with PetStoreMock(tls=True, api_key=KEY) as petstore:
             with pytest.raises(ssl.SSLCertVerificationError, match="local issuer"):
                 shake(petstore, ssl.create_default_context())
-            assert call(petstore) == 500  # so late that the service has seen the end of the handshake
+            assert call(petstore) == 500  # fails, after the service has seen the failed handshake
 
     with pytest.raises(AssertionError) as caught:
         fail()
     assert "does not trust the certificate" in "".join(caught.value.__notes__)
 
 
-def test_client_libraries_are_told_of_the_authority(petstore: PetStoreMock) -> None:
+def test_client_libraries_accept_the_authority(petstore: PetStoreMock) -> None:
     assert set(petstore.tls.environ().values()) == {petstore.tls.ca_path}
     with requests.Session() as session:
-        session.trust_env = False  # else REQUESTS_CA_BUNDLE, where it is set, beats the session's own
+        session.trust_env = False  # else REQUESTS_CA_BUNDLE overrides the session's setting
         session.verify = petstore.tls.ca_path
         assert session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=PATIENCE).status_code == 200
     with httpx.Client(verify=petstore.tls.client_context()) as client:
         assert client.get(f"{petstore.url}/pets", headers=petstore.headers).status_code == 200
 
 
-def test_extra_is_named_where_it_is_missing() -> None:
+def test_missing_extra_is_named() -> None:
     script = "import sys; sys.modules['trustme'] = None; import petstore_mock; petstore_mock.PetStoreMock(tls=True)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert 'pip install "petstore-mock[tls]"' in done.stderr
@@ -119,8 +119,8 @@ def test_extra_is_named_where_it_is_missing() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["https", "http"])
-def test_connection_is_kept_and_requests_may_come_together(petstore: PetStoreMock, scheme: str) -> None:
-    """An absolute target is served (RFC 9112 §3.2.2): RFC 9110 §7.4 demands TLS of https, and forbids it to none."""
+def test_connection_is_kept_and_requests_may_arrive_together(petstore: PetStoreMock, scheme: str) -> None:
+    """An absolute http:// target is served (RFC 9112 §3.2.2). RFC 9110 §7.4 requires TLS for https:// only."""
     last = get(f"{scheme}://x/v1/pets", "Connection: close")
     with shake(petstore, suppress_ragged_eofs=False) as client:  # a FIN without close_notify would raise
         client.sendall(get("/v1/pets/1") * 3 + last)
@@ -132,7 +132,7 @@ def test_connection_is_kept_and_requests_may_come_together(petstore: PetStoreMoc
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl.TLSVersion) -> None:
+def test_session_resumption_does_not_skip_a_fault(petstore: PetStoreMock, version: ssl.TLSVersion) -> None:
     context = petstore.tls.client_context()
     context.minimum_version = context.maximum_version = version
     with shake(petstore, context) as client:
@@ -145,9 +145,9 @@ def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "error"),
     [
-        # Until Python 3.12 ssl called ECONNRESET an end, and http.client says RemoteDisconnected of that, a subclass.
+        # Until Python 3.12, ssl reports ECONNRESET as an end; http.client then raises the subclass RemoteDisconnected.
         (faults.reset(), ConnectionResetError),
         (faults.empty_reply(), http.client.RemoteDisconnected),
         (faults.truncate(), http.client.IncompleteRead),
@@ -155,19 +155,19 @@ def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl
     ],
     ids=str,
 )
-def test_wire_fault_is_what_it_is_without_tls(
-    petstore: PetStoreMock, fault: faults.Fault, told: type[Exception]
+def test_wire_fault_is_the_same_as_without_tls(
+    petstore: PetStoreMock, fault: faults.Fault, error: type[Exception]
 ) -> None:
     petstore.inject(fault, times=1)
     context = petstore.tls.client_context()
     with contextlib.closing(http.client.HTTPSConnection(*address_of(petstore), context=context)) as connection:
         connection.request("GET", "/v1/pets", headers=petstore.headers)
-        with pytest.raises(told):
+        with pytest.raises(error):
             connection.getresponse().read()
 
 
 @pytest.mark.parametrize("notified", [True, False])
-def test_client_that_sends_no_more_gets_its_response(petstore: PetStoreMock, notified: bool) -> None:
+def test_client_that_half_closes_gets_its_response(petstore: PetStoreMock, notified: bool) -> None:
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = petstore.tls.client_context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
     with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
@@ -181,7 +181,7 @@ def test_client_that_sends_no_more_gets_its_response(petstore: PetStoreMock, not
         if notified:
             with contextlib.suppress(ssl.SSLWantReadError):
                 client.unwrap()
-        raw.sendall(outgoing.read())  # the request, and with it that it was the last word
+        raw.sendall(outgoing.read())  # the request, with close_notify if notified
         raw.shutdown(socket.SHUT_WR)
         incoming.write(read(raw))
         assert client.read(65536).startswith(b"HTTP/1.1 200 OK")
@@ -219,13 +219,13 @@ def test_http_2_is_refused_and_not_negotiated(petstore: PetStoreMock) -> None:
             assert client.recv(65536).startswith(b"HTTP/1.1 505 ")
 
 
-@pytest.mark.parametrize("said", [b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01", b""], ids=["no TLS", "half", "none"])
-def test_failed_handshakes_hurt_no_other_client(
-    petstore: PetStoreMock, said: bytes, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01", b""], ids=["no TLS", "half", "none"])
+def test_failed_handshakes_disturb_no_other_client(
+    petstore: PetStoreMock, sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(30):
         with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
-            client.sendall(said)
+            client.sendall(sent)
             client.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 read(client)
@@ -234,7 +234,7 @@ def test_failed_handshakes_hurt_no_other_client(
     assert capfd.readouterr().err == ""
 
 
-def test_half_open_handshakes_hold_up_neither_clients_nor_a_stop(petstore: PetStoreMock) -> None:
+def test_half_open_handshakes_block_neither_clients_nor_a_stop(petstore: PetStoreMock) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             stack.enter_context(socket.create_connection(address_of(petstore))).sendall(b"\x16\x03\x01\x02")
@@ -248,33 +248,33 @@ def test_half_open_handshakes_hold_up_neither_clients_nor_a_stop(petstore: PetSt
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_flaw_of_the_certificate_is_the_only_one(petstore: PetStoreMock, flaw: str) -> None:
-    fault, told = FLAWS[flaw]
+def test_certificate_has_only_the_planned_flaw(petstore: PetStoreMock, flaw: str) -> None:
+    fault, error = FLAWS[flaw]
     handle = petstore.inject(fault, times=3)
-    with pytest.raises(ssl.SSLCertVerificationError, match=told):
+    with pytest.raises(ssl.SSLCertVerificationError, match=error):
         shake(petstore)
-    assert call(petstore, unchecked()) == 200, "a client that does not check notices nothing"
+    assert call(petstore, unchecked()) == 200, "a client that checks nothing must succeed"
     context = petstore.tls.client_context()
     context.check_hostname = False
     if flaw == "wrong_host":
-        assert call(petstore, context) == 200, "the certificate is sound but for the name"
+        assert call(petstore, context) == 200, "only the name of the certificate must be wrong"
     else:
         with pytest.raises(ssl.SSLCertVerificationError):
             call(petstore, context)
     assert handle.hits == 3
-    assert call(petstore) == 200, "the fault is spent"
+    assert call(petstore) == 200, "the fault must strike only once"
 
 
 @pytest.mark.parametrize("end", ["reset", "stop"])
 @pytest.mark.parametrize("fault", [faults.hang(), faults.tls.handshake_hang()], ids=str)
-def test_what_hangs_ends_with_the_test(petstore: PetStoreMock, fault: faults.Fault, end: str) -> None:
+def test_hanging_handshake_ends_with_the_test(petstore: PetStoreMock, fault: faults.Fault, end: str) -> None:
     handle = petstore.inject(fault)
     left: list[object] = []
 
     def work() -> None:
         try:
             left.append(call(petstore))
-        except (ConnectionResetError, ValueError):  # Python's ssl called a reset an end until 3.12
+        except (ConnectionResetError, ValueError):  # until Python 3.12, ssl reports a reset as an end
             left.append(None)
 
     thread = threading.Thread(target=work)
@@ -290,7 +290,7 @@ def test_what_hangs_ends_with_the_test(petstore: PetStoreMock, fault: faults.Fau
 
 
 def test_kept_connections_are_closed_and_meet_the_fault(petstore: PetStoreMock) -> None:
-    """A busy one is closed after its response."""
+    """A busy connection closes after its response."""
     petstore.inject(faults.delay(0.1), times=1)
     with shake(petstore) as idle, shake(petstore) as busy:
         idle.sendall(get("/v1/pets/1"))
@@ -305,7 +305,7 @@ def test_kept_connections_are_closed_and_meet_the_fault(petstore: PetStoreMock) 
 
 
 def test_fault_counts_connections(petstore: PetStoreMock) -> None:
-    """A port probe, which shakes no hands, is none."""
+    """A port probe without a handshake does not count."""
     handle = petstore.inject(faults.tls.untrusted_root(), after=1, times=2)
     statuses = []
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The WSGI and the ASGI application as other people's servers, clients and frameworks call them."""
+"""The WSGI and the ASGI application under servers, clients and frameworks of third parties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.routing import Mount
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
 
-with warnings.catch_warnings():  # newer ones prefer a successor of httpx, and say so
+with warnings.catch_warnings():  # newer versions warn that they prefer a successor of httpx
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
@@ -33,7 +33,7 @@ def petstore() -> PetStoreMock:
 
 
 def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]], app: Any = None) -> Any:  # noqa: ANN401
-    """Let ``act`` use a client of the ASGI application on a loop of its own."""
+    """Return a function that runs ``act`` with a client of the ASGI application, on a new loop."""
 
     async def run() -> Any:  # noqa: ANN401
         transport = httpx.ASGITransport(app=app or petstore.asgi)
@@ -55,7 +55,7 @@ def test_httpx_calls_both(petstore: PetStoreMock) -> None:
     assert [entry.operation for entry in petstore.journal] == ["createPet", "createPet", "listPets"]
 
 
-def test_a_delay_lets_the_others_run(petstore: PetStoreMock) -> None:
+def test_a_delay_does_not_block_other_requests(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(600), on="createPet", times=1)
 
     async def act(client: httpx.AsyncClient) -> list[int]:
@@ -68,7 +68,7 @@ def test_a_delay_lets_the_others_run(petstore: PetStoreMock) -> None:
     assert asgi(petstore, act) == [200, 503]
 
 
-def test_it_can_be_mounted(petstore: PetStoreMock) -> None:
+def test_the_applications_can_be_mounted(petstore: PetStoreMock) -> None:
     client = TestClient(Starlette(routes=[Mount("/fake", app=petstore.asgi)]), headers=petstore.headers)
     assert client.get("/fake/v1/pets?limit=1").json() == petstore.pets
     assert petstore.journal.last.target == "/v1/pets?limit=1"
@@ -78,14 +78,14 @@ def test_it_can_be_mounted(petstore: PetStoreMock) -> None:
 
 def test_another_scope_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="websocket"):
-        asyncio.run(petstore.asgi({"type": "websocket"}, None, None))  # type: ignore[arg-type]  # the mistake that is meant
+        asyncio.run(petstore.asgi({"type": "websocket"}, None, None))  # type: ignore[arg-type]  # the mistake under test
 
 
 @pytest.mark.parametrize(("status", "name"), [(407, "Proxy-Authenticate"), (426, "Upgrade")])
 def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
     petstore: PetStoreMock, status: int, name: str
 ) -> None:
-    """PEP 3333 leaves them to the server; that of the standard library responds with 500 to them."""
+    """PEP 3333 reserves them for the server; wsgiref responds with 500 if an application sends one."""
     assert is_hop_by_hop(name)
     petstore.inject(status, off_contract=True)
     environ: dict[str, Any] = {"PATH_INFO": "/v1/pets", "HTTP_AUTHORIZATION": petstore.headers["Authorization"]}
@@ -96,7 +96,7 @@ def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
     assert f"\r\n{name}:".encode() not in sent.getvalue()
 
 
-def test_a_session_of_requests_waits_for_a_delay_and_can_meet_no_reset(petstore: PetStoreMock) -> None:
+def test_a_session_of_requests_waits_for_a_delay_and_refuses_a_reset(petstore: PetStoreMock) -> None:
     with petstore.requests_session() as session:
         petstore.inject(faults.delay(0.05), times=1)
         listed = session.get("https://api.petstore.test/v1/pets", params={"limit": 1}, headers=petstore.headers)
@@ -117,7 +117,7 @@ BODY = b'{"name":"Rex","categoryId":1}'
 TYPED = {"Content-Type": "application/json"}
 ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a head": ("HEAD", f"{LIST}/1", {}),
-    "a head of nothing": ("HEAD", f"{LIST}/99", {}),
+    "a head of an absent animal": ("HEAD", f"{LIST}/99", {}),
     "options": ("OPTIONS", LIST, {}),
     "an unknown method": ("FOO", LIST, {}),
     "a long target": ("GET", f"{LIST}?x={'a' * 20_000}", {}),
@@ -128,7 +128,7 @@ ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a body": ("POST", LIST, {"headers": TYPED, "data": BODY}),
     "chunks": ("POST", LIST, {"headers": TYPED, "data": [BODY[:5], BODY[5:]]}),
     "too many chunks": ("POST", LIST, {"headers": TYPED, "data": [b" " * 65_536] * 20}),
-    "a body where none belongs": ("GET", LIST, {"headers": TYPED, "data": BODY}),
+    "a body of a GET": ("GET", LIST, {"headers": TYPED, "data": BODY}),
     "a percent": ("GET", f"{LIST}/%31", {}),
     "slashes": ("GET", "/v1//pets", {}),
 }
@@ -147,7 +147,7 @@ def test_a_session_of_requests_receives_what_a_socket_sends(asked: str) -> None:
                     given["data"] = iter(given["data"])
                 response = session.request(method, petstore.url.removesuffix("/v1") + target, timeout=30, **given)
             fields = {name.lower(): value for name, value in response.headers.items()}
-            for name in ("date", "connection"):  # the second is the socket's
+            for name in ("date", "connection"):  # only the socket sends Connection
                 fields.pop(name, None)
             condition = petstore.journal.last.condition
             received.append((response.status_code, fields, response.text[:60], condition and condition.name))

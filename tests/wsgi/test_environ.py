@@ -1,4 +1,4 @@
-"""What the WSGI application takes from an environ that is not all as PEP 3333 wants it: target, fields, body."""
+"""The WSGI application reads target, fields and body from an environ that may deviate from PEP 3333."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> Tes
     return Client(petstore.app).get(target, headers=headers, **options)
 
 
-def test_a_query_given_apart_from_the_path_is_judged_and_one_in_the_path_once(petstore: PetStoreMock) -> None:
+def test_a_query_is_read_once_from_the_environ_or_the_path(petstore: PetStoreMock) -> None:
     for query in ("limit=0", "limit=1&limit=1", "status=lost"):
         assert get(petstore, query_string=query).status_code == 400
         assert petstore.journal.last.target == f"/v1/pets?{query}"
     assert get(petstore, "/v1/pets?limit=3").status_code == 200
 
 
-def test_path_that_a_client_decoded_as_utf_8_is_answered(petstore: PetStoreMock) -> None:
-    """PEP 3333 asks for Latin-1; httpx's transport puts any character into the environ."""
+def test_path_that_a_client_decoded_as_utf_8_is_served(petstore: PetStoreMock) -> None:
+    """PEP 3333 requires Latin-1, but httpx's transport puts any character into the environ."""
     with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
         assert client.get("http://fake.test/v1/pets/\u2713").status_code == 404
     assert petstore.journal.last.path == "/v1/pets/\u2713"
 
 
-def test_blanks_around_a_field_are_no_part_of_it_and_the_version_is_the_server_s(petstore: PetStoreMock) -> None:
-    """RFC 9110 §5.5; a server strips them, a client in process may not."""
+def test_spaces_around_a_field_value_are_dropped_and_the_version_is_kept(petstore: PetStoreMock) -> None:
+    """RFC 9110 §5.5 excludes the spaces. A server strips them, but a client in process may not."""
     for value in (" Bearer {}", "Bearer {} ", "\tBearer {}\t"):
         environ = {"HTTP_AUTHORIZATION": value.format(petstore.api_key), "SERVER_PROTOCOL": "HTTP/1.0"}
         assert get(petstore, environ_overrides=environ).status_code == 200
@@ -51,18 +51,18 @@ def test_blanks_around_a_field_are_no_part_of_it_and_the_version_is_the_server_s
 
 
 class Input(io.BytesIO):
-    """What a server gives an application; it counts what was asked of it."""
+    """The input of an application; it counts the bytes that the application reads."""
 
-    taken = 0
+    count = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(size)
-        self.taken += len(data)
+        self.count += len(data)
         return data
 
 
-ENDS = {"wsgi.input_terminated": True}  # as servers say that decode chunked bodies
-# What the server says of a body; then what it has, the status, the condition, and how much of it is read.
+ENDS = {"wsgi.input_terminated": True}  # set by servers that decode chunked bodies
+# Variables that describe the body, the input, the status, the condition, and the number of bytes read.
 BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
     ({"CONTENT_LENGTH": "29"}, REX + b"the next request of the connection", 201, None, 29),
     (ENDS, REX, 201, None, 29),
@@ -77,9 +77,9 @@ BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "content", "status", "condition", "taken"), BODIES, ids=range(len(BODIES)))
-def test_how_much_of_the_input_is_the_body(
-    petstore: PetStoreMock, said: dict[str, Any], content: bytes, status: int, condition: str | None, taken: int
+@pytest.mark.parametrize(("variables", "content", "status", "condition", "count"), BODIES, ids=range(len(BODIES)))
+def test_the_environ_decides_the_length_of_the_body(
+    petstore: PetStoreMock, variables: dict[str, Any], content: bytes, status: int, condition: str | None, count: int
 ) -> None:
     stream = Input(content)
     statuses: list[str] = []
@@ -88,11 +88,11 @@ def test_how_much_of_the_input_is_the_body(
         statuses.append(line)
         return lambda _data: None
 
-    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "CONTENT_TYPE": "application/json", **said}
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "CONTENT_TYPE": "application/json", **variables}
     environ |= {"HTTP_AUTHORIZATION": f"Bearer {petstore.api_key}", "wsgi.input": stream}
     b"".join(petstore.app(environ, start_response))
     assert statuses[0].startswith(f"{status} ")
-    assert stream.taken == taken
+    assert stream.count == count
     found = petstore.journal.last.condition
     assert (found and found.name, len(petstore.pets)) == (condition, status == 201)
 

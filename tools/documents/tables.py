@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
+from petstore_mock.interface.table import source
 from petstore_mock.verify import learn, verify
 
 if TYPE_CHECKING:
@@ -197,13 +198,13 @@ def checks() -> str:
     rows = [
         (
             f"`{name}`",
-            one.section if one.section.startswith("RFC") else f"§{one.section}",
+            source(one.section, one.words),
             _cell(one.words),
             ", ".join(sorted(one.needs)),
         )
         for name, one in CHECKS.items()
     ]
-    return table("check", "section or RFC", "what it says", "looks at", rows=rows)
+    return table("check", "where it stands", "the rule", "looks at", rows=rows)
 
 
 # What `verify` and `learn` show

@@ -1,4 +1,4 @@
-// Elements, made of text alone: whatever a client sent is data, so nothing here ever parses markup.
+// Makes elements from text only. Clients may send hostile markup, so nothing here parses it.
 export const $ = (id) => document.getElementById(id);
 
 /** Make an element: attributes by name, `on...` as listeners, children as text or elements. */
@@ -16,27 +16,27 @@ export function make(tag, attributes = {}, ...children) {
 export const button = (name, onclick, attributes = {}) => make("button", { type: "button", onclick, ...attributes }, name);
 const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
-/** Fill a table: names of columns, and rows of cells (text or elements); a row's `id` is its own. The focus stays. */
+/** Fill a table with columns and with rows: `id`, and `cells` as text or elements. Keep the focus where it is. */
 export function fillTable(table, columns, rows) {
   const head = make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map(({ id, cells }) =>
     make("tr", { id }, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
   const focused = table.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   table.replaceChildren(...(rows.length ? [make("thead", {}, head), make("tbody", {}, body)] : []));
-  for (const row of body) [...row.cells].forEach((cell, index) => { cell.dataset.column = head.cells[index].textContent; }); // a phone shows no head
-  table.parentElement.hidden = rows.length === 0; // its region would be a tab stop with nothing in it
+  for (const row of body) [...row.cells].forEach((cell, index) => { cell.dataset.column = head.cells[index].textContent; }); // phones hide the head
+  table.parentElement.hidden = rows.length === 0; // an empty region would be a useless tab stop
   if (focused !== null) [...table.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
 }
 
 let clearing = 0;
-/** Say something for some seconds, beside the page; a screen reader tells it as well. */
+/** Show a message for six seconds. Screen readers read it out. */
 export function notice(text) {
   $("notice").textContent = text;
   clearTimeout(clearing);
   clearing = setTimeout(() => { $("notice").textContent = ""; }, 6000);
 }
 
-/** Run what a control asks for. What the door refuses is shown in its own words. */
+/** Run the action of a control. If it fails, show the error message. */
 export async function attempt(work, done = "") {
   const shown = $("problem");
   shown.hidden = true;
@@ -49,7 +49,7 @@ export async function attempt(work, done = "") {
   }
 }
 
-/** Ask in a dialog before something that can't be undone. */
+/** Ask for confirmation before an action that can't be undone. */
 export function confirmed(question, action) {
   const dialog = $("confirm");
   $("confirm-question").textContent = question;
@@ -61,10 +61,10 @@ export function confirmed(question, action) {
   });
 }
 
-/** Copy a text; the button says so for two seconds. */
+/** Copy a text. The button shows "Copied" for two seconds. */
 export async function copy(text, pressed) {
-  await navigator.clipboard.writeText(text).catch(() => { // which no page may do that came without TLS from another machine
-    throw new Error(`The browser lets no page copy here. Mark this text: ${text}`);
+  await navigator.clipboard.writeText(text).catch(() => { // browsers forbid it to a page from another machine without TLS
+    throw new Error(`The browser does not let this page copy. Select and copy this text: ${text}`);
   });
   if (!pressed) return notice("Copied.");
   const name = (pressed.dataset.name ??= pressed.textContent);
@@ -74,10 +74,10 @@ export async function copy(text, pressed) {
 
 export const count = (number) => number.toLocaleString("en");
 
-/** Say how many things there are, and how many of them are shown. */
+/** Return a phrase such as "500 of 9,000 animals". */
 export const counted = (shown, all, things) => `${shown === all ? "" : `${count(shown)} of `}${count(all)} ${things}${all === 1 ? "" : "s"}`;
 
-/** Show characters that turn the writing around or can't be seen by their numbers. */
+/** Replace characters that are invisible or change the direction of text with their escapes. */
 export function visible(text) {
   return String(text).replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu,

@@ -1,13 +1,13 @@
-// The door: what is asked of it, and the stream of what happens. The page knows no other way in.
+// Sends requests to the control door and reads its event stream. The page uses nothing else of the stub.
 const [, prefix, mount = ""] = /^(.*?)(\/w\/[^/]+)?\/__petstore\//.exec(location.pathname);
 export const ROOT = `${prefix}/__petstore/`;
 export const HERE = `${prefix}${mount}/__petstore/`;
 export const WORLD = mount ? decodeURIComponent(mount.slice(3)) : "default";
 export const pageOf = (world) => (world === "default" ? ROOT : `${prefix}/w/${encodeURIComponent(world)}/__petstore/`);
 
-const KEPT = "petstore-control-token"; // of this tab, so that a reload needs no second look for the token
+const KEPT = "petstore-control-token"; // the tab keeps the token, so that a reload does not ask for it again
 
-/** Take the token out of the address, so that nobody reads it over a shoulder or copies it with a link. */
+/** Move the token out of the address, so that a copied link does not contain it. */
 export function takeToken() {
   const parts = location.hash.replace(/^#/, "").split("&");
   const given = parts.find((part) => part.startsWith("token="));
@@ -21,11 +21,11 @@ export const setToken = (token) => sessionStorage.setItem(KEPT, token);
 let onRefused = () => {};
 export const whenRefused = (callback) => { onRefused = callback; };
 
-// Identifiers have 64 bits, and numbers of JavaScript only 53: larger integers become BigInt, and are written as digits.
+// Identifiers have 64 bits, but JavaScript's numbers only 53. So larger integers become BigInt.
 const exact = (_, value, context) =>
   (typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value);
 
-/** Read JSON without loss. Text without such an integer needs no look at each value, which costs most of the time. */
+/** Parse JSON without loss. Text without large integers takes the fast way, because `exact` is slow. */
 export const parse = (text) => (/\d{16}/.test(text) ? JSON.parse(text, exact) : JSON.parse(text));
 export const json = (value, indent) =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part), indent);
@@ -44,12 +44,12 @@ async function send(method, path, { body, at = HERE } = {}) {
     throw Object.assign(new Error("The stub does not respond. Is it still running?"), { status: 0 });
   }
   if (response.ok) return response;
-  const told = await response.json().catch(() => ({}));
+  const problem = await response.json().catch(() => ({}));
   if (response.status === 401) onRefused();
-  throw Object.assign(new Error(told.detail ?? `The door responded with ${response.status}.`), { status: response.status });
+  throw Object.assign(new Error(problem.detail ?? `The door responded with ${response.status}.`), { status: response.status });
 }
 
-/** Ask the door; returns the JSON value of its response, or undefined for a response without a body. */
+/** Send a request to the door. Return the JSON value of the response, or undefined for a response without a body. */
 export async function ask(method, path, body, options = {}) {
   const response = await send(method, path, { ...options, body });
   return response.status === 204 ? undefined : parse(await response.text());
@@ -57,7 +57,7 @@ export async function ask(method, path, body, options = {}) {
 
 export const text = async (path) => (await send("GET", path)).text();
 let described = null;
-/** Read the door's own description: `schema(name)` of a component, `body(path)` of what is posted, `whole` follows references. */
+/** Read the door's OpenAPI document: `schema(name)` of a component, `body(path)` of a POST; `whole` resolves references. */
 export async function shapes() {
   described ??= await ask("GET", "openapi.json", undefined, { at: ROOT });
   const { paths, components } = described;
@@ -66,8 +66,8 @@ export async function shapes() {
   return { schema, whole, body: (path) => whole(paths[`/__petstore/${path}`].post.requestBody.content["application/json"].schema) };
 }
 
-/** Read the stream (`text/event-stream`) until it ends. EventSource could not send the token. */
-export async function readEvents(opened, told) {
+/** Read the event stream until it ends. EventSource can't send the token, so this uses fetch. */
+export async function readEvents(opened, received) {
   const response = await send("GET", "events");
   opened();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -79,7 +79,7 @@ export async function readEvents(opened, told) {
     rest = events.pop();
     for (const event of events) {
       const data = /^event: (\w+)\ndata: (.*)$/s.exec(event);
-      if (data) told(data[1], parse(data[2]));
+      if (data) received(data[1], parse(data[2]));
     }
   }
 }

@@ -1,15 +1,15 @@
-// One request: why its response is what it is, both messages as they were sent, and ways to repeat it.
+// Shows one request: the reason for its response, both messages as they were sent, and ways to send it again.
 import { json, text } from "./door.js";
 import { $, attempt, button, copy, make, visible } from "./dom.js";
 import { isLost, isPending, isRefused, kindOf, reason, result, SIGNS } from "./journal.js";
 import { breakLike } from "./steering.js";
-const LONG = 160; // characters of a target or a value before it is folded
-const OWN = /^(accept-encoding|connection|content-length|expect|host|te|trailer|transfer-encoding|upgrade|user-agent)$/i; // of a client
+const LONG = 160; // characters; a longer target or value is folded
+const OWN = /^(accept-encoding|connection|content-length|expect|host|te|trailer|transfer-encoding|upgrade|user-agent)$/i; // each client sends its own
 
 export function showEntry(entry, number) {
   const pane = $("entry");
   const key = entry ? `${entry.number} ${entry.at} ${entry.state}` : "";
-  if (key && pane.dataset.key === key) return undefined; // it came again: keep its buttons and the place
+  if (key && pane.dataset.key === key) return undefined; // unchanged: keep the buttons and the scroll position
   pane.dataset.key = key;
   if (entry === null) return pane.replaceChildren();
   const close = make("a", { href: "#/requests", class: "button close" }, "Close");
@@ -33,7 +33,7 @@ export function showEntry(entry, number) {
 }
 
 function facts(entry) {
-  const told = [
+  const pairs = [
     ["Response", make("span", { class: kindOf(entry), id: "entry-result" }, `${SIGNS[kindOf(entry)]} ${result(entry)}`,
       entry.outcome && entry.status !== null ? ` (${entry.outcome})` : "")],
     ["Operation", entry.operation ?? "none"],
@@ -42,27 +42,27 @@ function facts(entry) {
     ["At", make("time", { datetime: entry.at }, entry.at.replace("T", " ").replace("Z", " UTC"))],
     ["Connection", entry.connection ? String(entry.connection) : ""],
   ];
-  return make("dl", { class: "facts" }, told.filter(([, value]) => value).map(([name, value]) =>
+  return make("dl", { class: "facts" }, pairs.filter(([, value]) => value).map(([name, value]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
 const section = (name) => (!name || name.startsWith("RFC") ? name : `§${name}`);
 
-/** The reason first: each broken rule with the sentence of the interface, or the fault and what it did. */
+/** Return the reason for a response: each violation with the sentence of the interface, or the fault and its effect. */
 function why(entry) {
   if (!reason(entry)) return null;
-  const told = isRefused(entry)
+  const parts = isRefused(entry)
     ? [make("p", {}, entry.expected ? "The request broke the contract, as the test expects." : "The request broke the contract."),
       make("ul", {}, entry.violations.map((one) => make("li", {}, make("strong", {}, visible(one.message)),
         make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence)}`)))),
       entry.omitted ? make("p", {}, `It broke ${entry.omitted} more rules.`) : null]
     : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `It met the fault ${entry.fault}.`).slice(0, 2000))),
       entry.fault === null ? null : make("p", {}, consequence(entry))];
-  return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, told);
+  return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);
 }
 
 function consequence(entry) {
-  if (isLost(entry)) return "The request was executed, and only the response was lost. A client that retries does it a second time.";
+  if (isLost(entry)) return "The service executed the request, but the response was lost. A retry executes it a second time.";
   const executed = entry.executed ? "The request was executed." : "The request was not executed.";
   return entry.status === null && !isPending(entry) ? `${executed} The client got no response.` : executed;
 }
@@ -72,7 +72,7 @@ const broken = (violations) => violations.map((one) => make("span", { class: "br
 const folded = (value) => (value.length <= LONG ? visible(value)
   : make("details", {}, make("summary", {}, `${visible(value.slice(0, LONG))}…`), visible(value)));
 
-/** Names with values; a field that is wrong has the reason below it, and one that is missing a row of its own. */
+/** Return a table of names and values. Violations stand below their field; a missing field gets its own row. */
 function table(label, pairs, violations = []) {
   const at = (name) => violations.filter((one) => one.field.toLowerCase() === name.toLowerCase());
   const absent = [...new Set(violations.map((one) => one.field))].filter((field) => !pairs.some(([name]) => name.toLowerCase() === field.toLowerCase()));
@@ -94,7 +94,7 @@ function block(text, label, violations = [], known = new Map()) {
   return make("pre", { tabindex: "0", role: "region", "aria-label": label }, parts, visible(text.slice(at)), broken(violations));
 }
 
-/** Return where each value stands in JSON text, by its path, such as `body.tags[0]`; the whole of it needs no mark. */
+/** Return the start and end of each value in JSON text by its path, such as `body.tags[0]`, but not of the whole text. */
 function places(text) {
   const found = new Map();
   const tokens = /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*"|[^\s{}[\],:]+))/gsy;
@@ -104,7 +104,7 @@ function places(text) {
   };
   const value = (path, token) => {
     let item = token;
-    for (let index = 0; token.sign && item.sign !== "}" && item.sign !== "]"; index += 1) { // of `{`, `[` or `,`
+    for (let index = 0; token.sign && item.sign !== "}" && item.sign !== "]"; index += 1) { // each turn starts at `{`, `[` or `,`
       item = next();
       if (item.sign === "}" || item.sign === "]") break;
       if (token.sign === "{") {
@@ -122,7 +122,7 @@ function places(text) {
 function body(entry) {
   const violations = entry.violations.filter((one) => /^body\b/.test(one.field));
   if (entry.body_base64 === null && !entry.body_text && violations.length === 0) return make("p", { class: "faint" }, "No body.");
-  const known = entry.body !== null && violations.length ? places(entry.body_text) : undefined; // it is JSON, and not deep
+  const known = entry.body !== null && violations.length ? places(entry.body_text) : undefined; // `body` is null for text that is not JSON or is too deep
   return block(entry.body_text ?? `in base64: ${entry.body_base64}`, "Body", violations, known);
 }
 
@@ -134,7 +134,7 @@ function response(entry) {
 
 export const copyCurl = async (number, pressed) => copy(await text(`requests/${number}/curl`), pressed);
 
-/** Return the request as a call of fetch, with the key by its name. */
+/** Return a call of fetch that sends the request again. The key comes from an environment variable. */
 function fetchOf(entry) {
   const origin = new URL($("service-url").textContent).origin;
   const fields = entry.fields.filter(([name]) => !OWN.test(name)).map(([name, value]) => {

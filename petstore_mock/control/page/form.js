@@ -1,4 +1,4 @@
-// Forms, made of the door's schemas: the page names no field of the interface.
+// Makes forms from the schemas of the door, so that the page does not repeat the fields of the interface.
 import { json, parse } from "./door.js";
 import { make } from "./dom.js";
 function typesOf(rules, whole) {
@@ -6,7 +6,7 @@ function typesOf(rules, whole) {
   return { names: new Set(forms.flatMap((one) => one.type ?? (one.enum ? "string" : "any"))), choices: forms.find((one) => one.enum)?.enum };
 }
 
-/** Return the JSON value of a text. What is no JSON stays text, and the door says what is wrong with it. */
+/** Return the JSON value of a text. Text that is not JSON stays text, and the door reports what is wrong. */
 function valueOf(text, types) {
   try {
     return [...types].every((name) => name === "string" || name === "null") ? text : parse(text);
@@ -15,7 +15,7 @@ function valueOf(text, types) {
   }
 }
 
-/** Make a field for each property of a schema but some; returns the elements, `read` and `fill`. */
+/** Make a field for each property of a schema, except those in `without`. Return the elements, `read` and `fill`. */
 export function fieldsOf(schema, whole, prefix, without = []) {
   const fields = Object.entries(schema.properties).filter(([name]) => !without.includes(name)).map(([name, rules]) => {
     const { names, choices } = typesOf(whole(rules), whole);
@@ -43,7 +43,7 @@ export function fieldsOf(schema, whole, prefix, without = []) {
   };
 }
 
-/** Return the members of `now` that differ from `before`; null for those that are gone. */
+/** Return the members of `now` that differ from `before`, with null for removed members. */
 export function changes(before, now) {
   const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   return Object.fromEntries(names.filter((name) => json(before[name]) !== json(now[name])).map((name) => [name, now[name] ?? null]));

@@ -1,23 +1,23 @@
-// The journal as it comes: the newest requests, those beyond them that a filter asks for, and what each is called.
+// Follows the journal: the newest requests, and older requests that a filter matches.
 import { ask, readEvents, WORLD } from "./door.js";
 import { $ } from "./dom.js";
 export const ROWS = 500;
-const PAGE = 1000; // as many requests as the door sends at once
+const PAGE = 1000; // requests in one response of the door
 
-export const entries = new Map(); // the newest by number, oldest first
-const beyond = new Map(); // earlier ones that the filter wants
+export const entries = new Map(); // the newest requests by number, in ascending order
+const beyond = new Map(); // older requests that the filter matches
 export const journal = { total: 0, evicted: 0, loaded: false, searching: false };
-let changed = () => {}; // called with an entry, or with null where all are others
+let changed = () => {}; // called with the changed entry, or with null after a reload
 let wanted = null; // the filter: a function of an entry, or null for every entry
-let search = 0; // counts searches: the latest one is the only one that goes on
+let search = 0; // the number of the latest search; earlier searches stop
 let loading = null;
-let stale = false; // whether what is being loaded is no longer so
-let early = []; // requests that the stream sent meanwhile
+let stale = false; // whether the journal must be loaded again
+let early = []; // requests that the stream sent during the load
 
 export const isPending = (entry) => entry.state === "in flight";
 export const isTrouble = (entry) => !isPending(entry) && (entry.status === null || entry.status >= 400 || entry.fault !== null);
 export const isRefused = (entry) => entry.violations.length > 0;
-export const isLost = (entry) => entry.status === null && !isPending(entry) && entry.executed; // the response to what was done
+export const isLost = (entry) => entry.status === null && !isPending(entry) && entry.executed;
 export const SIGNS = { refused: "◇", fault: "△", failed: "×", pending: "…", good: "" };
 
 export function kindOf(entry) {
@@ -27,24 +27,24 @@ export function kindOf(entry) {
   return isTrouble(entry) ? "failed" : "good";
 }
 
-/** The response in a word; of a request in flight, for how many seconds. */
+/** Return the status or the outcome; for a request in flight, the seconds since it arrived. */
 export function result(entry) {
   if (isPending(entry)) return `in flight ${Math.max(0, Math.floor((Date.now() - entry.since) / 1000))} s`;
   return entry.status === null ? entry.outcome ?? "no response" : String(entry.status);
 }
 
 export function reason(entry) {
-  const told = [isLost(entry) ? `${entry.decision.replace(/, fault .*/, "")}, but the response was lost` : "",
+  const parts = [isLost(entry) ? `${entry.decision.replace(/, fault .*/, "")}, but the response was lost` : "",
     entry.fault === null ? "" : `fault ${entry.fault}`];
-  return [...told, told.includes(entry.reason) ? "" : entry.reason].filter(Boolean).join("; ");
+  return [...parts, parts.includes(entry.reason) ? "" : entry.reason].filter(Boolean).join("; ");
 }
 
-/** The text in which a search looks. */
+/** Return the text that a search reads. */
 export const textOf = (entry) => (entry.text ??= [entry.number, entry.method, entry.target, entry.status ?? "", entry.operation ?? "",
   reason(entry), entry.outcome ?? "", (entry.body_text ?? "").slice(0, 2000)].join(" ").toLowerCase());
 
 function take(entry) {
-  if (entry.number <= journal.total && !entries.has(entry.number)) return; // it was left out in the meantime
+  if (entry.number <= journal.total && !entries.has(entry.number)) return; // the list has dropped it
   entry.since = entries.get(entry.number)?.since ?? entry.since ?? Date.now();
   entries.set(entry.number, entry);
   journal.total = Math.max(journal.total, entry.number);
@@ -61,17 +61,17 @@ async function load() {
   while (stale) {
     stale = false;
     early = [];
-    const told = await ask("GET", `requests?last=${ROWS}`);
+    const page = await ask("GET", `requests?last=${ROWS}`);
     if (stale) continue;
     entries.clear();
     journal.total = 0;
-    if (told.requests.some(isPending)) { // by the fake's clock, which may stand elsewhere than this machine's
+    if (page.requests.some(isPending)) { // `at` is a time of the fake's clock, which may differ from this machine's
       const { now } = await ask("GET", "clock");
-      for (const entry of told.requests) entry.since = Date.now() - Math.max(0, Date.parse(now) - Date.parse(entry.at));
+      for (const entry of page.requests) entry.since = Date.now() - Math.max(0, Date.parse(now) - Date.parse(entry.at));
     }
-    for (const entry of told.requests) take(entry);
-    Object.assign(journal, { total: told.total, evicted: told.evicted, loaded: true });
-    for (const entry of early) if (entry.number > told.total || isPending(entries.get(entry.number) ?? {})) take(entry);
+    for (const entry of page.requests) take(entry);
+    Object.assign(journal, { total: page.total, evicted: page.evicted, loaded: true });
+    for (const entry of early) if (entry.number > page.total || isPending(entries.get(entry.number) ?? {})) take(entry);
     changed(null);
     void look();
   }
@@ -82,9 +82,9 @@ export function reload() {
   return (loading ??= load().finally(() => { loading = null; }));
 }
 
-/** Follow the stream for good; `told` is called when a request comes, `onWorlds` when worlds begin, begin anew or end. */
-export async function follow(told, onWorlds, onEnd) {
-  changed = told;
+/** Follow the stream until the world ends. Call `onEntry` for each request, `onWorlds` when a world is made, reset or ended. */
+export async function follow(onEntry, onWorlds, onEnd) {
+  changed = onEntry;
   let ended = false;
   const state = (name, words) => {
     $("stream-state").dataset.state = name;
@@ -102,9 +102,9 @@ export async function follow(told, onWorlds, onEnd) {
           if (!ended) onWorlds();
           if (!ended && data.world === WORLD) void reload().catch(() => {});
         } else if (data.world === undefined || data.world === WORLD) {
-          const begunAnew = data.number <= journal.total && entries.get(data.number)?.at !== data.at;
+          const isOtherRequest = data.number <= journal.total && entries.get(data.number)?.at !== data.at;
           if (loading) early.push(data);
-          else if (begunAnew) void reload().catch(() => {});
+          else if (isOtherRequest) void reload().catch(() => {});
           else take(data);
         }
       });
@@ -121,26 +121,26 @@ export async function follow(told, onWorlds, onEnd) {
   }
 }
 
-/** Show only what a filter wants, of all requests that the service keeps; null for the newest without a filter. */
+/** Show only the requests that a filter matches, among all that the service keeps. null removes the filter. */
 export function filterBy(filter) {
   wanted = filter;
   beyond.clear();
   void look();
 }
 
-/** Ask the door for what the filter wants beyond the newest requests, page by page from the newest. */
+/** Fetch older requests that the filter matches, page by page, newest first. */
 async function look() {
   const mine = (search += 1);
   journal.searching = false;
   const first = entries.keys().next().value ?? 1;
   if (wanted === null || first - 1 <= journal.evicted) return;
-  await new Promise((resolve) => { setTimeout(resolve, 250); }); // until the next key is pressed
+  await new Promise((resolve) => { setTimeout(resolve, 250); }); // the user may press another key
   for (let end = first; mine === search && end - 1 > journal.evicted && beyond.size < ROWS; end -= PAGE) {
     journal.searching = true;
     const start = Math.max(end - PAGE, 1);
-    const told = await ask("GET", `requests?after=${start - 1}&limit=${end - start}`).catch(() => ({ requests: [] }));
+    const page = await ask("GET", `requests?after=${start - 1}&limit=${end - start}`).catch(() => ({ requests: [] }));
     if (mine !== search) return;
-    for (const entry of told.requests.filter(wanted).reverse()) {
+    for (const entry of page.requests.filter(wanted).reverse()) {
       if (entry.number < end && beyond.size < ROWS) beyond.set(entry.number, entry);
     }
     changed(null);
@@ -149,7 +149,7 @@ async function look() {
   changed(null);
 }
 
-/** What is to be shown, the newest first. */
+/** Return the requests to show, newest first. */
 export function shown() {
   const newest = [...entries.values()].reverse();
   if (wanted === null) return newest;
@@ -157,7 +157,7 @@ export function shown() {
   return [...newest.filter(wanted), ...earlier].slice(0, ROWS);
 }
 
-/** Return a request by its number, from the door where it is none of the newest; undefined where there is none. */
+/** Return a request by its number, from the door if necessary; undefined if the journal does not have it. */
 export async function find(number) {
   const known = entries.get(number) ?? beyond.get(number);
   if (known) return known;

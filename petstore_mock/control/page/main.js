@@ -1,4 +1,4 @@
-// Which pane is shown, by the address: #/requests/12 and the like can be linked to.
+// Shows the pane in the address, such as #/requests/12, so that people can link to it.
 import { ask, setToken, shapes, takeToken, whenRefused, WORLD } from "./door.js";
 import { $, attempt, copy, count, make } from "./dom.js";
 import { journal } from "./journal.js";
@@ -9,25 +9,25 @@ const PANES = {
   requests: async () => {}, exchange: overview.showExchange, animals: steering.showAnimals, faults: steering.showFaults,
   gaps: steering.showGaps, clock: steering.showClock, coverage: overview.showCoverage, worlds: overview.showWorlds,
 };
-const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // panes that only requests and people change
+const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // these panes change only with a request or a user's action
 let shown = "";
-let told = 0; // the requests of which the panes have told
-let over = false; // whether this world has ended: then there is nothing more to ask for
+let known = 0; // the number of requests when the panes were last drawn
+let over = false; // whether this world has ended
 
 function route() {
   takeToken();
   const [, pane = "requests", number] = /^#\/(\w+)(?:\/(\d+))?$/.exec(location.hash) ?? [];
-  const known = Object.hasOwn(PANES, pane) ? pane : "requests";
+  const next = Object.hasOwn(PANES, pane) ? pane : "requests";
   for (const name of Object.keys(PANES)) {
-    $(name).hidden = name !== known;
-    $(`nav-${name}`).ariaCurrent = name === known ? "page" : null;
+    $(name).hidden = name !== next;
+    $(`nav-${name}`).ariaCurrent = name === next ? "page" : null;
   }
   $("token").hidden = true;
-  document.title = `${known[0].toUpperCase()}${known.slice(1)}: ${WORLD} - petstore_mock`;
-  if (known === "requests") requests.show(number === undefined ? null : Number(number), shown !== known);
-  if (shown !== known) $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "center" });
-  shown = known;
-  void attempt(PANES[known]);
+  document.title = `${next[0].toUpperCase()}${next.slice(1)}: ${WORLD} - petstore_mock`;
+  if (next === "requests") requests.show(number === undefined ? null : Number(number), shown !== next);
+  if (shown !== next) $(`nav-${next}`).scrollIntoView({ block: "nearest", inline: "center" });
+  shown = next;
+  void attempt(PANES[next]);
 }
 
 const isTyping = () => Boolean(document.activeElement?.closest("input, select") || document.querySelector("dialog[open]"));
@@ -77,10 +77,10 @@ document.addEventListener("click", ({ target }) => {
 addEventListener("hashchange", route);
 setInterval(() => {
   if (over || document.hidden || !$("token").hidden) return;
-  const came = journal.total !== told;
-  told = journal.total;
-  if (came) void showWorld().catch(() => {});
-  if ((came || !FOLLOWING.has(shown)) && !isTyping()) void PANES[shown]().catch(() => {});
+  const isNew = journal.total !== known;
+  known = journal.total;
+  if (isNew) void showWorld().catch(() => {});
+  if ((isNew || !FOLLOWING.has(shown)) && !isTyping()) void PANES[shown]().catch(() => {});
 }, 2000);
 takeToken();
 void attempt(begin);

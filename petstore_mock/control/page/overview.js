@@ -1,16 +1,16 @@
-// What happened so far, and which worlds there are.
+// Shows the exchange, the coverage and the worlds.
 import { ask, pageOf, ROOT, text, WORLD } from "./door.js";
 import { $, attempt, button, confirmed, count, counted, fillTable, make, visible } from "./dom.js";
-/** Show the table that the service makes, the same as in a report. It escapes what clients sent. */
+/** Show the same table as in a report. The service makes it and escapes the text of clients. */
 export async function showExchange() {
   const content = await text("requests.html?last=100");
-  const inner = /<table[^]*<\/table>/.exec(content)?.[0] ?? ""; // without the page's styles, which our policy refuses
-  const table = new DOMParser().parseFromString(inner, "text/html").querySelector("table"); // scripts would not run
+  const inner = /<table[^]*<\/table>/.exec(content)?.[0] ?? ""; // the content security policy refuses the page's styles
+  const table = new DOMParser().parseFromString(inner, "text/html").querySelector("table"); // DOMParser runs no scripts
   $("exchange-empty").hidden = table !== null;
   $("exchange-table").hidden = table === null;
   const known = new Map([...$("exchange-table").querySelectorAll("details")].map((one) => [one.dataset.key, one.open]));
   for (const row of table?.querySelectorAll("[data-number]") ?? []) {
-    row.removeAttribute("id"); // the list of requests has it
+    row.removeAttribute("id"); // the list of requests uses the same id
     const number = row.querySelector("th");
     number.replaceChildren(make("a", { href: `#/requests/${row.dataset.number}` }, number.textContent));
   }
@@ -33,7 +33,7 @@ export async function showCoverage() {
     ...faults.map((one) => row(`fault ${one.fault}`, operations.map((operation) => cell(one.operations[operation], "unseen")))),
   ]);
   const shown = outcomes.filter((one) => one.shown).length;
-  $("coverage-told").textContent = `The client has seen ${shown} of ${outcomes.length} documented outcomes, by the requests that are kept.`;
+  $("coverage-summary").textContent = `The requests in the journal show ${shown} of ${outcomes.length} documented outcomes.`;
 }
 
 function ageOf(seconds) {
@@ -42,7 +42,7 @@ function ageOf(seconds) {
 }
 
 async function end(world) {
-  if (!await confirmed(`End the world ${world.name}? Its animals, faults and requests go with it.`, "End world")) return;
+  if (!await confirmed(`End the world ${world.name}? This deletes its animals, faults and requests.`, "End world")) return;
   await ask("DELETE", "world", undefined, { at: pageOf(world.name) });
   if (world.name === WORLD) location.assign(ROOT);
   else await showWorlds();
@@ -56,7 +56,7 @@ export async function showWorlds() {
   const wanted = $("worlds-search").value.toLowerCase();
   const found = worlds.filter((world) => world.name.toLowerCase().includes(wanted))
     .sort((a, b) => a.passed - b.passed || (b.violations > 0) - (a.violations > 0) || a.age - b.age);
-  $("worlds-told").textContent = `${counted(found.length, worlds.length, "world")}, ${count(worlds.filter((one) => !one.passed).length)} with problems.`;
+  $("worlds-summary").textContent = `${counted(found.length, worlds.length, "world")}, ${count(worlds.filter((one) => !one.passed).length)} with problems.`;
   fillTable($("worlds-table"), ["state", "world", "animals", "requests", "violations", "faults", "age", make("span", { class: "hidden" }, "end")],
     found.slice(0, 500).map((world) => ({
       id: `world-${world.name}`,
@@ -72,10 +72,10 @@ export function start() {
   $("worlds-search").addEventListener("input", () => attempt(showWorlds));
   $("world-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "The world is made.");
+    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "The world was made.");
   });
   $("world-reset").addEventListener("click", () => attempt(async () => {
-    const question = "Reset this world to its start? Its journal and its changes go.";
+    const question = "Reset this world to its starting state? This deletes its journal and its changes.";
     if (await confirmed(question, "Reset world")) await ask("POST", "world/reset").then(showWorlds);
   }));
 }

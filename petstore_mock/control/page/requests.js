@@ -1,19 +1,19 @@
-// The list of requests, drawn twice a second at most however many there are, and the way through it by keyboard.
+// Draws the list of requests, at most twice a second, and moves through it by keyboard.
 import { ask } from "./door.js";
 import { $, attempt, count, make, visible } from "./dom.js";
 import { copyCurl, showEntry } from "./entry.js";
 import { entries, filterBy, find, follow as followJournal, isPending, isRefused, isTrouble, journal, kindOf, reason, reload, result,
   shown, SIGNS, textOf } from "./journal.js";
-const LONG = 50; // milliseconds that are worth a word
+const LONG = 50; // milliseconds; the list shows only longer durations
 const KINDS = { all: () => true, trouble: isTrouble, refused: isRefused, fault: (entry) => entry.fault !== null };
 
-const rows = new Map(); // what is drawn, by number
+const rows = new Map(); // the drawn rows by number
 let chosen = null;
 let current = null; // the row that Tab leads to
-let aim = null; // the row that shall come into sight and have the focus, once it is there
+let aim = null; // the row to scroll to and to focus, once it is drawn
 let filtered = false;
 let dirty = true;
-let pressed = false; // a button, on a row: it must not move away, or the release makes no click
+let pressed = false; // whether the pointer is down on a row; if the row moved now, the browser would send no click
 
 function fill(link, entry) {
   const kind = kindOf(entry);
@@ -39,7 +39,7 @@ function row(entry) {
     known = { element: make("li", { id: `request-${entry.number}` }, link), link, entry: null };
     rows.set(entry.number, known);
   }
-  if (known.entry !== entry || isPending(entry)) fill(known.link, entry); // seconds pass
+  if (known.entry !== entry || isPending(entry)) fill(known.link, entry); // a pending row shows its seconds
   known.entry = entry;
   return known.element;
 }
@@ -62,7 +62,7 @@ function draw() {
     else list.insertBefore(element, at);
     if (entry.number === chosen && isPending(entry)) $("entry-result").textContent = `${SIGNS.pending} ${result(entry)}`;
   }
-  tell(asked.length);
+  showCounts(asked.length);
   if (loses) walkTo(asked.at(-1)?.number, true, true);
   else if (!rows.has(current)) walkTo(numbers.has(chosen) ? chosen : asked[0]?.number);
   if (rows.has(aim)) {
@@ -72,20 +72,20 @@ function draw() {
   }
 }
 
-const isListed = () => $("request-list").parentElement.offsetParent !== null; // not on a phone, beside an open one
+const isListed = () => $("request-list").parentElement.offsetParent !== null; // a phone hides the list while a request is open
 
-function tell(number) {
+function showCounts(number) {
   const { total, searching, evicted, loaded } = journal;
   $("count-requests").textContent = total ? count(total) : "";
   $("requests-empty").hidden = total > 0 || !loaded;
   $("request-list").hidden = $("requests-legend").hidden = total === 0;
   const left = filtered ? 0 : total - entries.size;
   const parts = [filtered ? `${count(number)} of ${count(total)} match` : `${count(number)} requests`];
-  parts.push(searching && "looking further back", left > 0 && `${count(left)} earlier left out`, evicted > 0 && `${count(evicted)} no longer kept`);
-  $("requests-told").textContent = total ? `${parts.filter(Boolean).join(", ")}.` : "";
+  parts.push(searching && "searching older ones", left > 0 && `${count(left)} older not shown`, evicted > 0 && `${count(evicted)} no longer kept`);
+  $("requests-summary").textContent = total ? `${parts.filter(Boolean).join(", ")}.` : "";
 }
 
-/** Make a row the one that Tab leads to. */
+/** Make Tab lead to a row. */
 function walkTo(number, focus = false, preventScroll = false) {
   const link = rows.get(number)?.link;
   if (!link) return;
@@ -95,9 +95,9 @@ function walkTo(number, focus = false, preventScroll = false) {
   if (focus) link.focus({ preventScroll });
 }
 
-/** Show a request, or none; with `jump`, scroll to its row and focus it. */
+/** Show a request; null closes it. With `jump`, scroll to its row and focus it. */
 export function show(number, jump = false) {
-  const left = rows.get(chosen)?.link; // which the focus goes back to
+  const left = rows.get(chosen)?.link; // gets the focus back
   left?.removeAttribute("aria-current");
   chosen = number;
   $("requests").classList.toggle("chosen", number !== null);
@@ -112,12 +112,12 @@ export function show(number, jump = false) {
   dirty = true;
   if (entries.has(number)) showEntry(entries.get(number));
   else void attempt(() => find(number).then((found) => { if (chosen === number) showEntry(found, number); }));
-  return !isListed() && $("entry").focus(); // it stands in the list's place
+  return !isListed() && $("entry").focus(); // the request replaces the list
 }
 
 export const latest = () => reload().then(() => journal.total || null);
 
-/** Move the focus through the list; an open request follows it. */
+/** Move the focus through the list. If a request is open, open the focused one. */
 function step(by) {
   const numbers = [...$("request-list").children].map((element) => Number(element.id.slice("request-".length)));
   if (numbers.length === 0) return;
@@ -126,7 +126,7 @@ function step(by) {
   walkTo(numbers[Math.min(Math.max(next, 0), numbers.length - 1)], true);
   if (chosen === null) return;
   location.hash = `#/requests/${current}`;
-  show(current); // now: the event for it may come after the next key
+  show(current); // at once, because hashchange may come after the next key
 }
 
 function onKey(event) {
@@ -137,7 +137,7 @@ function onKey(event) {
   const inList = event.target === document.body || event.target.closest("#request-list");
   const moves = { j: 1, k: -1, ...(inList && { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }) };
   if (event.key === "Escape") {
-    if (event.target.value) return; // the browser empties the search
+    if (event.target.value) return; // the browser clears the search field
     location.hash = "#/requests";
     show(null);
   } else if (isTyping) return;
@@ -176,9 +176,9 @@ export function start() {
   list.addEventListener("focusin", (event) => walkTo(Number(event.target.closest("li")?.id.slice("request-".length))));
   list.addEventListener("pointerdown", () => { pressed = true; });
   list.addEventListener("click", (event) => {
-    if (!event.target.closest("a")) event.target.closest("li")?.firstElementChild.click(); // a row too new to be laid out
+    if (!event.target.closest("a")) event.target.closest("li")?.firstElementChild.click(); // a new row may not be laid out yet
   });
-  const release = () => setTimeout(() => { pressed = false; }); // once the click is through
+  const release = () => setTimeout(() => { pressed = false; }); // after the click event
   for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, release);
   setInterval(draw, 500); // milliseconds
 }

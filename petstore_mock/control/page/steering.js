@@ -1,10 +1,10 @@
-// What changes the world: animals, faults, gaps, the clock.
+// Changes the world: animals, faults, gaps and the clock.
 import { ask, json, parse, shapes } from "./door.js";
 import { $, attempt, button, confirmed, count, counted, fillTable, make, visible } from "./dom.js";
 import { changes, fieldsOf } from "./form.js";
 const MOST = 500; // rows of a table
-let animals = null; // the form: its fields, and the animal that it changes
-let plan = null; // the form: fields of the rule, and of the kind that is chosen
+let animals = null; // the form of an animal: its fields, and the animal that it changes
+let plan = null; // the form of a fault: the fields of the rule, and those of the chosen kind
 const emptyHead = (name) => make("span", { class: "hidden" }, name);
 const quiet = (name, label, work) => button(name, work, { class: "quiet", "aria-label": label });
 
@@ -29,7 +29,7 @@ export async function showAnimals() {
   const found = pets.filter((pet) => Object.values(pet).join(" ").toLowerCase().includes(wanted));
   $("count-animals").textContent = pets.length ? count(pets.length) : "";
   $("animals-empty").hidden = pets.length > 0;
-  $("animals-told").textContent = `${counted(Math.min(found.length, MOST), pets.length, "animal")}.`;
+  $("animals-summary").textContent = `${counted(Math.min(found.length, MOST), pets.length, "animal")}.`;
   const remove = (pet) => attempt(() => ask("DELETE", `pets/${pet.id}`).then(showAnimals), `Removed animal ${pet.id}.`);
   fillTable($("animals-table"), [...animals.columns.map(({ name }) => name), emptyHead("change")], found.slice(0, MOST).map((pet) => ({
     id: `animal-${pet.id}`,
@@ -73,7 +73,7 @@ function chooseKind() {
   $("fault-says").textContent = `${rules.description}.`;
 }
 
-/** Fill the form with a common fault, and with more of a rule. */
+/** Fill the form with a common fault and further parts of the rule. */
 function fillPlan(common = document.querySelector("[data-plan]"), more = {}) {
   const { fault, ...rule } = parse(common.dataset.plan);
   $("fault-kind").value = fault.kind;
@@ -83,7 +83,7 @@ function fillPlan(common = document.querySelector("[data-plan]"), more = {}) {
   return $("fault-plan");
 }
 
-/** Fill the form so that it breaks the next request like this one. */
+/** Fill the form with a fault for the next request like this one. */
 export async function breakLike(entry) {
   await knowFaults();
   const known = plan.schema("Criteria").properties;
@@ -91,17 +91,17 @@ export async function breakLike(entry) {
   const sent = [...query, ...Object.entries(typeof entry.body === "object" && entry.body !== null ? entry.body : {})];
   const where = Object.fromEntries(sent.filter(([name, value]) => Object.hasOwn(known, name) && typeof value !== "object"));
   const more = { on: entry.operation, where: Object.keys(where).length ? where : { path: entry.path } };
-  addEventListener("hashchange", () => fillPlan(undefined, more).focus(), { once: true }); // when the pane is there
+  addEventListener("hashchange", () => fillPlan(undefined, more).focus(), { once: true }); // when the pane is visible
   location.hash = "#/faults";
 }
 
-/** The conditions of a plan that are not what they are by default. */
+/** Return a cell with the conditions of a plan that differ from their defaults. */
 function conditions(one) {
-  const told = Object.entries(plan.rules.properties).filter(([name]) => !["fault", "on", "times"].includes(name)).map(([name, given]) => {
+  const parts = Object.entries(plan.rules.properties).filter(([name]) => !["fault", "on", "times"].includes(name)).map(([name, given]) => {
     const { maximum, enum: choices } = plan.whole(given);
     return [null, undefined, false, 0, maximum, choices?.[0]].includes(one[name]) ? "" : `${name}: ${json(one[name])}`;
   });
-  return make("td", {}, told.filter(Boolean).map((part) => make("code", { class: "condition" }, visible(part))));
+  return make("td", {}, parts.filter(Boolean).map((part) => make("code", { class: "condition" }, visible(part))));
 }
 
 export async function showFaults() {

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from petstore_mock import PetStoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.mutants import MUTANTS
-from petstore_mock.interface.openapi import openapi_document
+from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
-from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
+from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation, source
 
 
 def test_routes_follow_the_operations() -> None:
@@ -41,11 +41,25 @@ def test_unknown_operation_is_refused_with_the_nearest() -> None:
         require_operation("get_pet")
 
 
+@pytest.mark.parametrize(
+    ("section", "words", "told"),
+    [
+        ("5", SENTENCES["key"].text, "§5"),
+        ("4.1", "listPets: List animals", "§4.1"),
+        ("4.2", "every createPet adds an animal", "by the meaning of §4.2"),
+        ("RFC 9110 §15.4", "a redirection", "RFC 9110 §15.4"),
+        ("", "a client ends its threads", ""),
+    ],
+)
+def test_a_rule_is_quoted_only_where_its_section_says_it(section: str, words: str, told: str) -> None:
+    assert source(section, words) == told
+
+
 def test_conditions_have_their_sentence_and_make_errors() -> None:
     assert {condition.subject for condition in CONDITIONS.values()} <= SENTENCES.keys()
     for status in range(400, 600):
         condition = condition_of_status(status)
-        assert condition.status == status
+        assert (condition.status, bool(re.fullmatch(r"[a-z]+(_[a-z]+)*", condition.code))) == (status, True)
         document: Any = error_document(condition.code, condition.message, status)
         assert is_valid("Error")(document)
     assert SENTENCES[OPERATIONS["listPets"].query_subject].section == "4.1"
@@ -58,8 +72,55 @@ def test_openapi_document_is_valid_and_whole() -> None:
     assert found.keys() == OPERATIONS.keys()
     assert [one["name"] for one in found["listPets"]["parameters"]] == ["limit", "status"]
     for name, operation in OPERATIONS.items():
-        assert {str(status) for status in operation.statuses} <= found[name]["responses"].keys()
+        assert found[name]["responses"].keys() == {*map(str, operation.statuses), "default"}
     assert openapi_document()["servers"] == document["servers"][1:]
+
+
+def test_examples_are_the_first_animal_of_a_seeded_world() -> None:
+    (first,) = PetStoreMock(seed=1).pets
+    paths: Any = openapi_document()["paths"]
+    lists, creates, gets = paths["/pets"]["get"], paths["/pets"]["post"], paths["/pets/{petId}"]["get"]
+    assert gets["parameters"][0]["examples"]["first"]["value"] == first["id"]
+    responses = [(lists, "200", [first]), (creates, "201", first), (gets, "200", first)]
+    for operation, status, value in responses:
+        assert operation["responses"][status]["content"]["application/json"]["examples"]["first"]["value"] == value
+    sent = creates["requestBody"]["content"]["application/json"]["examples"]["first"]["value"]
+    assert {"id": first["id"], **sent} == first
+
+
+OLDER: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+    (
+        {"type": ["string", "integer"], "minLength": 1},
+        {"anyOf": [{"type": "string"}, {"type": "integer"}], "minLength": 1},
+    ),
+    (
+        {"exclusiveMinimum": 0, "exclusiveMaximum": 9},
+        {"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": True},
+    ),
+    ({"const": "sold"}, {"enum": ["sold"]}),
+    ({"examples": [1, 2]}, {"example": 1}),
+    ({"examples": {"first": {"value": [None]}}}, {"example": [None]}),
+    ({"$ref": "#/a", "description": "b"}, {"allOf": [{"$ref": "#/a"}], "description": "b"}),
+    ({"items": {"$ref": "#/a"}}, {"items": {"$ref": "#/a"}}),
+    ({"properties": {"type": {"const": 1}, "const": {}}}, {"properties": {"type": {"enum": [1]}, "const": {}}}),
+    ({"default": {"const": 1}, "enum": [{"examples": [1]}]}, {"default": {"const": 1}, "enum": [{"examples": [1]}]}),
+)
+
+
+@pytest.mark.parametrize(("newer", "older"), OLDER)
+def test_openapi_3_0_says_the_same_in_its_own_words(newer: dict[str, Any], older: dict[str, Any]) -> None:
+    document = openapi_document()
+    document["components"]["schemas"] |= {"Newer": newer}
+    as_older: Any = as_openapi_3_0(document)
+    assert as_older["components"]["schemas"]["Newer"] == older
+
+
+def test_openapi_3_0_document_is_valid() -> None:
+    document: Any = as_openapi_3_0(openapi_document())
+    validate(document)
+    assert document["openapi"] == "3.0.3"
+    assert document["paths"]["/pets/{petId}"]["get"]["parameters"][0]["example"] == 1
 
 
 # Mutants

@@ -40,7 +40,7 @@ def exchange(
 
 @pytest.fixture
 def exchanges() -> list[Exchange]:
-    """Return a list, a creation, a refusal, a lost response and a corrupted one."""
+    """Return exchanges of a list, a creation, a refusal, a lost response and a corrupted response."""
     json_type = [(b"Content-Type", b"application/json")]
     broken = (Violation("body.name", "type", "must be a string", 5), Violation("body.x", "required", "is missing"))
     found = [

@@ -1,4 +1,4 @@
-"""The journal keeps the newest requests, answers questions about all of them exactly, or refuses to."""
+"""The journal keeps the newest requests. It gives exact results, or raises EvictedError."""
 
 from __future__ import annotations
 
@@ -45,8 +45,11 @@ def test_evicted_requests_are_never_guessed() -> None:
     for number in range(5):
         journal.add(exchange("POST", body=b'{"name": "%d"}' % number))
     assert (journal.total, journal.evicted, journal.counts["createPet"]) == (5, 3, 5)
-    assert journal.judge(Criteria({}, "createPet"), 5)[:2] == (True, "expected createPet 5 times; it arrived 5 times")
-    with pytest.raises(VerificationError, match=r"it arrived 5 times, among 5 requests\nthe journal still keeps:"):
+    assert journal.judge(Criteria({}, "createPet"), 5)[:2] == (
+        True,
+        "expected createPet 5 times; matching requests: 5 of 5",
+    )
+    with pytest.raises(VerificationError, match=r"matching requests: 5 of 5\nthe journal keeps these:"):
         journal.assert_not_called()
     questions: dict[str, Callable[[], object]] = {
         "iteration": lambda: list(journal),
@@ -57,7 +60,7 @@ def test_evicted_requests_are_never_guessed() -> None:
         "har": lambda: journal.to_har("never-written.har"),
     }
     for question in questions.values():
-        with pytest.raises(EvictedError, match="3 of 5 are gone"):
+        with pytest.raises(EvictedError, match="dropped 3 of 5"):
             question()
 
 
@@ -86,7 +89,7 @@ def test_wait_for_a_status_ends_when_the_response_goes_out() -> None:
     assert journal.wait_for("createPet", timeout=30, status=201) == [made]
 
 
-def test_listeners_hear_of_beginning_and_end() -> None:
+def test_listeners_are_called_at_the_beginning_and_the_end() -> None:
     journal, heard = Journal(limit=1), list[tuple[int, str]]()
 
     def listener(one: Exchange) -> None:

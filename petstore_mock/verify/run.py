@@ -1,4 +1,4 @@
-"""A run of the probes, by the manners of a guest: slow, polite, and knowing when to go."""
+"""A run of the probes. It keeps the user's limits, waits after 429, and ends early if the service fails."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     Limits = Mapping[str, float]
     Texts = Mapping[str, str]
 
-_LONGEST_WAIT: Final = 60.0  # seconds that Retry-After may ask for
-_FIRST_TIMEOUT: Final = 7.0  # seconds; four requests tell within half a minute that nothing readable comes
-_FEW: Final = 3  # timeouts of an operation, requests with a 5xx, redirects, tries to read a created animal
-_FAR: Final = 2**52  # below which nobody has taken a random id, and numbers are exact everywhere
-_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # names in another order than their ids
+_LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
+# Seconds. Four such timeouts end the run of a silent service within half a minute.
+_FIRST_TIMEOUT: Final = 7.0
+# The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
+_FEW: Final = 3
+_FAR: Final = 2**52  # a random id below it is probably unused, and every JSON parser reads it exactly
+_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # first letters that put names in another order than ids
 _PLAIN_FIELDS: Final = {
     "User-Agent": "petstore-mock-verify",
     "Accept": "application/json",
@@ -38,49 +40,51 @@ _PLAIN_FIELDS: Final = {
 OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
-_KEY_LOST: Final = "the last key is refused by now, and no further one was given"
-_KEY_REFUSED: Final = "the key is refused from the first request on: check it, and that it is of this environment"
+_KEY_LOST: Final = "the service no longer accepts the last key"
+_KEY_REFUSED: Final = "the service refused the key from the first request on: check the key and its environment"
 
 
 class SkippedError(Exception):
-    """A request is not sent: why nothing can be seen of it."""
+    """A probe is not sent. The message is the reason."""
 
 
-class Guest:
-    """Sends the probes one at a time, within the user's limits."""
+class Run:
+    """Sends the probes, one at a time and within the user's limits."""
 
     def __init__(
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
         self.seen: list[Seen] = []  # every exchange, in order
-        self.checked: list[Seen] = []  # those that are held against the clauses
-        self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, and why
-        self.left: list[tuple[int | None, str]] = []  # animals that may stay: id (None if it was lost) and name
-        self.stopped = ""  # why it ended early
-        self.secrets = (*keys, *headers.values())  # what no report may show
+        self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
+        self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, with the reason
+        # The id (None if the response was lost) and the name of each created animal.
+        self.left: list[tuple[int | None, str]] = []
+        self.stopped = ""  # why the run ended early
+        self.secrets = (*keys, *headers.values())  # masked in every report
         self._name = f"Verify{secrets.token_hex(3)}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
         self._connection = Connection(url)
         self._headers = headers
         self._keys, self._limits, self._progress = keys, limits, progress
-        self._key = 0  # the one in use
-        self._refusing: set[str] = set()  # operations that refuse a key which others accept
-        self._next = monotonic()  # when the next request may be sent
+        self._key = 0  # the index of the key in use
+        # Operations that refuse a key, although other operations accept it.
+        self._refusing: set[str] = set()
+        self._next = monotonic()  # the earliest time of the next request
         self._end_at = self._next + limits["deadline"]
         self._receipt: TextIO | None = None
         try:
             if receipt is not None:
                 self._receipt = as_path(receipt, "receipt").open("a", buffering=1, encoding="utf-8")
         except OSError as error:
-            refuse(f"expected a file to write receipts to; got receipt={receipt!r}: {error}")
+            refuse(f"expected a writable file for receipts; got receipt={receipt!r}: {error}")
 
     @property
     def never_served(self) -> bool:
-        """Whether it ended before the service responded to any request as the interface says."""
+        """Whether the run ended early and without a single 2xx or 404."""
         return bool(self.stopped) and not any(200 <= one.status < 300 or one.status == 404 for one in self.seen)
 
-    def go(self) -> None:
-        """Send every probe, as far as the user's limits and the service let it."""
+    def send_all(self) -> None:
+        """Send every probe that the user's limits and the service allow."""
         with self._receipt or nullcontext(), closing(self._connection):
             try:
                 for probe in PROBES:
@@ -90,25 +94,25 @@ class Guest:
                         if seen is not None and seen.effect == "creates" and seen.pets:
                             self._read_back(seen.pets[0]["id"])
             except KeyboardInterrupt:
-                self.stopped = "it was interrupted"
+                self.stopped = "interrupted by Ctrl-C"
 
     def _read_back(self, pet_id: int) -> None:
         removed = {view.operation.name for view in self.seen if view.is_removed}
         reading = next(probe for probe in READ_BACK if probe.operation.name not in removed)
         views = [view for view in self.checked if view.probe.expected == "made"]
         is_hopeless = len(views) >= 2 * _FEW and not any(view.pets for view in views)
-        for _ in range(1 if is_hopeless else _FEW):  # gap visibility
+        for _ in range(1 if is_hopeless else _FEW):  # the animal may appear late (gap visibility)
             view = self._show(reading)
             if view is None or any(pet["id"] == pet_id for pet in view.pets):
                 return
 
     def _show(self, probe: Probe) -> Seen | None:
-        """Send a probe, and keep what came for the clauses."""
+        """Send a probe and keep the exchange for the clauses. Return None for a skipped probe."""
         before = len(self.seen)
         try:
             seen = self._ask(self._filled(probe))
         except SkippedError as error:
-            # What failed while the service was there breaks a clause; what stopped the run does not.
+            # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             self.checked += [one for one in self.seen[before:] if one.confirmed]
             self.skipped.append((probe, str(error)))
             return None
@@ -116,11 +120,12 @@ class Guest:
         return seen
 
     def _filled(self, probe: Probe) -> Probe:
-        """Return a probe with values in the place of what stands in braces."""
+        """Return a probe with values for its placeholders."""
         history, number = History(self.seen), len(self.checked)
         listed = history.listed
         categories = [one for pet in listed if is_integer(one := pet.get("categoryId")) and one > 0]
-        ids = [pet["id"] for pet in listed] or [*history.views] or [1]  # where no list shows an animal: a guess
+        # 1 is a guess: no response showed an animal.
+        ids = [pet["id"] for pet in listed] or [*history.views] or [1]
         name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
         odd = dict.fromkeys(pet["id"] for pet in sorted(listed, key=_oddness, reverse=True))
         values = {
@@ -140,10 +145,10 @@ class Guest:
             raise SkippedError("no animal was created" if "{made}" in target else "no list showed enough animals")
         return replace(probe, target=target, body=body)
 
-    # Manners
+    # Retries
 
     def _ask(self, probe: Probe) -> Seen:
-        """Send a request, again where that is polite, and return what came of it in the end."""
+        """Send a request with its retries, and return the last exchange."""
         if probe.has_key and self._key >= len(self._keys):
             raise SkippedError(_KEY_LOST)
         seen = self._send_patiently(probe)
@@ -153,12 +158,12 @@ class Guest:
             seen = self._send(probe)
         if seen.has_failed:
             controls = self._control()
-            # Else the service is not there, which says nothing of the contract.
+            # The failure breaks a clause only if the service responds to other requests. Otherwise it is an outage.
             seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
             if not seen.confirmed:
                 is_gone = any(one.status for one in self.seen)
-                never = f"nothing readable came: {seen.came} ({self._connection.hint})"
-                self._end(f"the service is no longer there: {controls[-1].came}" if is_gone else never)
+                never = f"no readable response arrived: {seen.came} ({self._connection.hint})"
+                self._end(f"the service stopped responding: {controls[-1].came}" if is_gone else never)
         return seen
 
     def _end(self, why: str) -> NoReturn:
@@ -166,7 +171,7 @@ class Guest:
         raise SkippedError(why)
 
     def _send_patiently(self, probe: Probe) -> Seen:
-        """Send a request; after a 429, wait as long as it asks, and send it again."""
+        """Send a request. After a 429, wait as long as Retry-After says and send the request again."""
         seen = self._send(probe)
         if seen.status != 429:
             return seen
@@ -174,22 +179,23 @@ class Guest:
         until, now = seconds_of(asked), seconds_of(seen.header("Date")) or time()
         wait = float(asked) if asked.isdecimal() else 1.0 if until is None else max(until - now, 0.0)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            self._end(f"429 to {seen.line}, with 'Retry-After: {asked}'")
+            self._end(f"{seen.line} got 429 with 'Retry-After: {asked}', which is too long")
         sleep(wait)
         again = self._send(probe)
         if again.status == 429:
-            self._end(f"429 again after {wait:g} s to {seen.line}")
+            self._end(f"{seen.line} got 429 again after a wait of {wait:g} s")
         return again
 
     def _control(self) -> list[Seen]:
-        """Ask for what else the service may respond to."""
+        """Send the requests that show whether the service still responds and accepts the key."""
         return [self._send_patiently(probe) for probe in CONTROLS]
 
     def _renew_key(self, seen: Seen, probe: Probe) -> Seen:
-        """Go on with the next key, if this one is refused everywhere."""
+        """Continue with the next key if every operation refuses this one."""
         while seen.status == 401 and probe.operation.name not in self._refusing:
             if any(one.status not in {0, 401} for one in self._control()):
-                self._refusing.add(probe.operation.name)  # it alone refuses the key, which breaks a clause
+                # Only this operation refuses the key, which breaks a clause.
+                self._refusing.add(probe.operation.name)
                 return seen
             self._key += 1
             if self._key >= len(self._keys):
@@ -211,7 +217,7 @@ class Guest:
             exchange.response = self._connection.send(exchange.request, timeout=timeout)
         except FailedError as error:
             failure, exchange.response = error, error.response
-        finally:  # Ctrl-C may have lost the response
+        finally:  # the service may execute a create although Ctrl-C loses its response
             seen = Seen(exchange, probe, failure)
             self.seen.append(seen)
             if seen.effect == "creates":
@@ -222,17 +228,18 @@ class Guest:
         return seen
 
     def _require_leave(self, probe: Probe) -> None:
-        """Wait for the request's turn; raise where the user's limits forbid the request."""
+        """Wait until the rate allows the request. Raise SkippedError if a limit forbids it."""
         limits, operation = self._limits, probe.operation
         silences = [one for one in self.seen if one.is_silent and one.operation is operation]
-        room, is_open = limits["allow_create"] - len(self.left), probe.expected == "open"
+        is_full = operation.effect == "creates" and len(self.left) >= limits["allow_create"]
+        is_open = probe.expected == "open"
         reasons = {
             self.stopped: self.stopped,
-            f"--max-requests {limits['max_requests']} were sent": len(self.seen) >= limits["max_requests"],
-            "it would take writing (--allow-create)": operation.commits and not limits["allow_create"],
-            f"--allow-create {limits['allow_create']} animals are there": operation.effect == "creates" and room <= 0,
-            f"{operation.name} did not respond in time {_FEW} times, and was not tried again": len(silences) >= _FEW,
-            f"{_FEW} odd requests met a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
+            f"the limit --max-requests {limits['max_requests']} is reached": len(self.seen) >= limits["max_requests"],
+            "writing needs --allow-create": operation.commits and not limits["allow_create"],
+            f"the limit --allow-create {limits['allow_create']} is reached": is_full,
+            f"{operation.name} timed out {_FEW} times": len(silences) >= _FEW,
+            f"{_FEW} odd requests got a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
             self._late: self._end_at <= max(self._next, monotonic()),
         }
         for why, is_so in reasons.items():
@@ -243,7 +250,7 @@ class Guest:
 
     @property
     def _late(self) -> str:
-        return f"--deadline {self._limits['deadline']:g} seconds have passed"
+        return f"the limit --deadline {self._limits['deadline']:g} s is reached"
 
     def _exchange(self, probe: Probe) -> Exchange:
         key, body = self._keys[min(self._key, len(self._keys) - 1)], probe.body.encode()
@@ -258,7 +265,7 @@ class Guest:
         return exchange
 
     def _account(self, seen: Seen) -> None:
-        """Note what a create may have left behind."""
+        """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
             return
         name, pet_id = str(seen.sent.get("name", "")), seen.pets[0]["id"] if seen.pets else None
@@ -268,22 +275,22 @@ class Guest:
             self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:
-        crashed = {one.probe for one in self.seen if one.status >= 500}  # sent again, it counts once
+        crashed = {one.probe for one in self.seen if one.status >= 500}  # a retry counts once
         return sum((probe.expected == "open") is is_open for probe in crashed)
 
     def _look_for_trouble(self, seen: Seen) -> None:
-        """End the run where going on is of no use."""
+        """End the run if more requests would show nothing new."""
         if self._crashes(is_open=False) >= _FEW:
-            self.stopped = f"{_FEW} requests met a 5xx, the last one {seen.line}: {seen.status}"
+            self.stopped = f"{_FEW} requests got a 5xx, the last one was {seen.line}: {seen.status}"
         if len(self.seen) >= _FEW and all(300 <= one.status < 400 for one in self.seen):
-            where = seen.header("Location") or "nowhere"
-            self.stopped = f"every response is a redirect, the last one {seen.status} to {where}, and none is followed"
+            where = seen.header("Location") or "no Location"
+            self.stopped = f"every response is a redirect, such as {seen.status} to {where}; verify follows none"
         is_json = "json" in seen.header("Content-Type")
         if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
             self._end(f"the first response is {seen.came} ({self._connection.hint})")
 
 
 def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return how likely a service is to lose something of an animal."""
+    """Return a sort key, which is higher for an animal whose values some services change by mistake."""
     name = str(pet.get("name"))
     return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)
