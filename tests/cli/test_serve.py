@@ -10,6 +10,7 @@ import signal
 import socket
 import socketserver
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -219,6 +220,15 @@ def test_a_full_pipe_delays_no_client_and_lost_lines_are_counted() -> None:
         assert running.process.wait(PATIENCE) == 0
         assert running.process.stderr is not None
         assert re.search(r"the log lost \d+ lines: no process read it", running.process.stderr.read())
+
+
+def test_a_pipe_that_another_program_made_non_blocking_loses_no_line() -> None:
+    code = "import os, runpy; os.set_blocking(1, False); runpy.run_module('petstore_mock', run_name='__main__')"
+    with stub("--api-key", KEY, "--log-format", "json", lines=1, command=(sys.executable, "-c", code)) as running:
+        for _ in range(300):  # more than the pipe holds, before anybody reads it
+            ask(f"{running.url}/pets?limit=0&{'x' * 150}")
+        lines = [json.loads(running.stdout.readline()) for _ in range(300)]
+        assert [line["number"] for line in lines] == [*range(1, 301)]
 
 
 def test_a_door_with_a_token_refuses_requests_without_it() -> None:
