@@ -201,7 +201,7 @@ def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for 
         yield from islice(validators["items"](judge, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
     def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
-        kind = value.get(forms["propertyName"]) if isinstance(value, dict) else None
+        kind = value.get(forms["propertyName"]) if is_object(value) else None
         if isinstance(kind, str) and kind in forms["mapping"]:  # as OpenAPI has it; an "if" for each kind takes long
             yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
 
