@@ -35,7 +35,7 @@ def static_types() -> str:
             f"OperationName = {_literal(OPERATIONS)}",
             f"PetStatus = {_literal(schema('PetStatus')['enum'])}",
             *_class("PetFields(TypedDict, total=False)", "Fields of an animal (§2).", _field_types()),
-            *_class("PetChanges(TypedDict, total=False)", "What another actor may change of an animal.", changes),
+            *_class("PetChanges(TypedDict, total=False)", "Fields that another actor may change.", changes),
             *_class("GapChoices(TypedDict, total=False)", "The alternatives of each gap, as keywords.", gaps),
             "",
         ]

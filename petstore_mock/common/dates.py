@@ -1,4 +1,4 @@
-"""Moments, as people write them and as HTTP does."""
+"""Conversions of moments: seconds since 1970, HTTP dates, ISO 8601, days in words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 
 from petstore_mock.common.refusing import refuse, require, shown
 
-# The years that an HTTP date can say (RFC 9110 §5.6.7); the clock runs on, hence a year of leeway before 10000.
+# The range of HTTP dates (RFC 9110 §5.6.7). The clock runs on, so the last year before 10000 stays free.
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
-# In English whatever the locale. email.utils has them too, but its import takes a tenth of the start of the stub.
+# English in every locale. email.utils has them too, but its import takes 10 % of the time that the stub starts in.
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
@@ -28,17 +28,17 @@ def http_date(seconds: float) -> str:
 
 
 def seconds_of(text: str) -> float | None:
-    """Return an HTTP date in seconds since 1970; None where ``text`` is no date."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415  # the stub reads none, and starts sooner
+    """Return an HTTP date in seconds since 1970, or None if ``text`` is not a date."""
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415  # the stub reads no dates, and starts faster
 
     try:
         return parsedate_to_datetime(text).timestamp()
-    except (ValueError, OverflowError):  # the latter for a zone that is years away
+    except (ValueError, OverflowError):  # OverflowError: the zone moves the date out of range
         return None
 
 
 def moment_of(when: str | date | datetime, name: str = "when") -> float:
-    """Return a moment in seconds since 1970; a date means its midnight, and no zone means UTC."""
+    """Return a moment in seconds since 1970. A date means its midnight; without a zone, UTC applies."""
     try:
         moment = datetime.fromisoformat(when.isoformat() if isinstance(when, date) else when)
     except (TypeError, ValueError):

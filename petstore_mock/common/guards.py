@@ -1,4 +1,4 @@
-"""Type guards for values of any type: ``isinstance`` alone leaves the types of members unknown to a type checker."""
+"""Type guards for values of any type. After ``isinstance`` alone, type checkers do not know the types of members."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Real functions and classes, bound at import, for the fake's own threads: tests replace the public names.
+"""The real functions of time and threads, bound at import for the fake's own threads. Tests may patch public names.
 
-Each function is a ``partial``: freezegun looks in every module for the functions of ``time`` themselves, and replaces
-them. If this module is imported while the time is frozen, freezegun still knows the real functions.
+freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of them, so each function here is
+one. If the time is frozen during the import of this module, the real functions come from freezegun.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Refusals of what a test author passes: what was expected, what arrived, and the nearest right name."""
+"""Errors for wrong arguments: what was expected, what arrived, and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST_SLIP: Final = 100  # characters; comparing longer names takes time
+_LONGEST_SLIP: Final = 100  # characters; longer names take too long to compare
 _SHOWN: Final = 200  # characters of a value
 
 
 def refuse(message: str) -> NoReturn:
-    """Raise PetStoreMockError. Use it where a type must be narrowed."""
-    raise PetStoreMockError(message) from None  # the message says what its context would
+    """Raise PetStoreMockError; unlike ``require``, it lets a type checker narrow a type."""
+    raise PetStoreMockError(message) from None  # the message already contains the cause
 
 
 class Stays:
-    """Refuses to be copied or pickled."""
+    """A base class of objects that refuse to be copied or pickled."""
 
     __slots__ = ()
 
     def __reduce__(self) -> NoReturn:
-        come = f"got a {type(self).__name__}, whose state and threads stay here"
-        refuse(f"expected text, such as petstore.url and petstore.api_key, for a copy or another process; {come}")
+        got = f"got a {type(self).__name__}, whose state and threads stay in this process"
+        refuse(f"expected text for a copy or another process, such as petstore.url and petstore.api_key; {got}")
 
 
 def require(holds: object, expected: str, **got: object) -> None:
@@ -44,13 +44,13 @@ def one_of(name: object, known: Iterable[str], kind: str) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return " (did you mean 'x'?)", or nothing where no name is near."""
+    """Return " (did you mean 'x'?)", or "" if no name is near."""
     meant = nearest(name, known)
     return "" if meant is None else f" (did you mean {meant!r}?)"
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the name that is most like ``name``, whatever its letter case, hyphens and underscores."""
+    """Return the known name most like ``name``, or None; case, hyphens and underscores do not count."""
     text = str(name)
     if len(text) > _LONGEST_SLIP:
         return None
@@ -62,10 +62,10 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def shown(value: object) -> str:
-    """Return the representation of a value, shortened."""
+    """Return the shortened ``repr`` of a value."""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no integer of more than 4,300 digits
+    except ValueError:  # Python converts no integer of more than 4,300 digits to text
         return "an integer of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

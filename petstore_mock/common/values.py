@@ -16,22 +16,22 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer; to Python alone, ``True`` is one."""
+    """Whether a value is an integer; ``True`` is an integer to Python, but not here."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is an integer or a float; to Python alone, ``True`` is one."""
+    """Whether a value is an integer or a float; ``True`` is a number to Python, but not here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things in words: ``1 request``, ``2 requests``."""
+    """Return a count with its noun: ``1 request``, ``2 requests``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def as_path(path: object, name: str) -> Path:
-    """Return the ``Path`` that a test author passes as argument ``name``."""
+    """Return ``path`` as a ``Path``; ``name`` is the argument of the test author."""
     found: object = path
     if not isinstance(path, (str, os.PathLike)) or "\0" in str(found):
         refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(found)}")
@@ -39,7 +39,7 @@ def as_path(path: object, name: str) -> Path:
 
 
 def write_text(path: object, text: str) -> None:
-    """Write a file of a test author's; characters that UTF-8 can't carry become question marks."""
+    """Write ``text`` to a file; characters that UTF-8 can't encode become question marks."""
     file = as_path(path, "path")
     try:
         file.write_text(text, encoding="utf-8", errors="replace")
@@ -48,7 +48,7 @@ def write_text(path: object, text: str) -> None:
 
 
 class Bounded(OrderedDict[K, V]):
-    """A dict of at most ``limit`` entries: a further one drops the oldest."""
+    """A dict of at most ``limit`` entries: a new entry drops the oldest."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -61,15 +61,13 @@ class Bounded(OrderedDict[K, V]):
 
 
 def variable_of(option: str) -> str:
-    """Return the environment variable of an option: ``PETSTORE_MOCK_PORT`` for ``port``.
-
-    Names that begin with a plain ``PETSTORE_`` are left to the clients: ``PETSTORE_API_KEY`` may be what theirs read.
-    """
+    """Return the environment variable of an option: ``PETSTORE_MOCK_PORT`` for ``port``."""
+    # A client may read PETSTORE_API_KEY itself, so the prefix is not a plain PETSTORE_.
     return f"PETSTORE_MOCK_{option.upper()}"
 
 
 def text_of(option: str) -> str:
-    """Return the value of the variable of an option; empty when it is not set."""
+    """Return the value of the environment variable of an option; empty if it is not set."""
     text = os.environ.get(variable_of(option), "")
-    # In each pod, Kubernetes sets PETSTORE_MOCK_PORT=tcp://10.0.0.1:8080 for a service called petstore-mock.
+    # For a service called petstore-mock, Kubernetes sets PETSTORE_MOCK_PORT=tcp://10.0.0.1:8080 in each pod.
     return "" if text.startswith("tcp://") else text

@@ -1,12 +1,12 @@
 """Faults: misbehaviour of the service, as values. :meth:`PetStoreMock.inject` plans when a request meets one.
 
 A fault *responds* instead of the operation, *corrupts* the operation's response, or *slows* it. Faults of the
-connection need a socket. Every fault that responds can be late as well: ``server_error(503, delay=0.2)``.
+connection need a socket. Every fault that responds can also be late: ``server_error(503, delay=0.2)``.
 """
 
 # mypy: disable-error-code="empty-body"
 # pyright: reportReturnType=false
-# The decorators make the faults: a function says which arguments its kind has.
+# The decorators make the faults. The functions only declare the arguments of their kinds.
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
     "unauthorized",
     "wrong_content_type",
 ]
-__dir__ = __all__.copy  # what editors and consoles complete
+__dir__ = __all__.copy  # the names that editors and consoles complete
 
 Seconds = float | tuple[float, float]
 
@@ -63,19 +63,19 @@ def respond(
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
             interface's Error (§2) with this status.
-        headers: further header fields; they win over the usual ones. An empty value leaves the field out. A list sends
-            the field for each of its values: ``{"Set-Cookie": ["a=1", "b=2"]}``.
+        headers: header fields to add, or to send instead of the usual ones. An empty value removes the field. A list
+            sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
 
     Raises:
-        PetStoreMockError: the status is not final, both ``json`` and ``body`` are given, or HTTP can't carry one of
-            the values.
+        PetStoreMockError: the status is not from 200 to 599, you pass both ``json`` and ``body``, or HTTP can't carry
+            a value.
     """
 
 
 @responds("the service refused the key (§5)", status=401)
 def unauthorized(*, delay: Seconds | None = None) -> Fault:
-    """Respond 401 as to an invalid key (§5), with its challenge; ``delay`` as in :func:`respond`."""
+    """Respond 401 as for an invalid key (§5), with ``WWW-Authenticate``; ``delay`` as in :func:`respond`."""
 
 
 @responds("the service responded as for an absent animal (§7)", status=404)
@@ -85,12 +85,20 @@ def not_found(*, delay: Seconds | None = None) -> Fault:
 
 @responds("the service responded as for an invalid body (§7)", status=400)
 def bad_request(*, delay: Seconds | None = None) -> Fault:
-    """Respond 400 as to an invalid body (§7); ``delay`` as in :func:`respond`."""
+    """Respond 400 as for an invalid body (§7); ``delay`` as in :func:`respond`."""
 
 
 @responds("the service failed", arguments={"status": status_from(500)})
 def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
-    """Respond with a ``status`` from 500 to 599 and the interface's Error; ``delay`` as in :func:`respond`."""
+    """Respond with a server error and the interface's Error (§2).
+
+    Args:
+        status: an HTTP status from 500 to 599.
+        delay: as in :func:`respond`.
+
+    Raises:
+        PetStoreMockError: the status is not from 500 to 599.
+    """
 
 
 @responds("the service refused one request too many (RFC 6585 §4)", status=429)
@@ -108,18 +116,21 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
 
 @slows("the service responded late")
 def delay(seconds: Seconds) -> Fault:
-    """Send the operation's response ``seconds`` later, or later by a time between the two of a ``(low, high)`` pair.
+    """Send the operation's response late.
 
-    Before the commit, the operation waits too: if the client leaves meanwhile, nothing is committed.
+    With ``at="before_commit"``, the operation waits too. If the client leaves meanwhile, nothing commits.
+
+    Args:
+        seconds: the delay from 0 to 3600, or a ``(low, high)`` pair to draw from.
 
     Raises:
-        PetStoreMockError: a time is negative or above an hour, or the pair is the wrong way round.
+        PetStoreMockError: a time is negative or longer than an hour, or ``low`` is above ``high``.
     """
 
 
 @loses("the service never responded", is_delivery=True, waits=True)
 def hang() -> Fault:
-    """Never respond. Ends when the client closes the connection, or with the test."""
+    """Never respond. The fault ends when the client closes the connection, or when the test ends."""
 
 
 @loses("the service reset the connection instead of responding", is_delivery=True)
@@ -134,12 +145,26 @@ def empty_reply() -> Fault:
 
 @kind("the connection ended within the response's body (RFC 9112 §8)", is_delivery=True)
 def truncate(fraction: float = 0.5) -> Fault:
-    """Announce the whole body and close the connection after ``fraction`` of it: at least 0 and below 1."""
+    """Announce the whole body, send a part of it, and close the connection.
+
+    Args:
+        fraction: the fraction of the body to send, at least 0 and below 1.
+
+    Raises:
+        PetStoreMockError: ``fraction`` is out of its range.
+    """
 
 
 @slows("the service responded slowly", is_delivery=True)
 def dribble(bytes_per_second: float) -> Fault:
-    """Send the body in small pieces. It arrives whole, so the operation is always executed."""
+    """Send the body slowly, in small pieces. It arrives whole, so the service always executes the operation.
+
+    Args:
+        bytes_per_second: the speed in bytes per second, above 0.
+
+    Raises:
+        PetStoreMockError: ``bytes_per_second`` is not positive.
+    """
 
 
 def _cut_json(head: Head, body: bytes) -> tuple[Head, bytes]:
@@ -157,7 +182,7 @@ def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
 
 @kind("the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html)
 def wrong_content_type() -> Fault:
-    """Send the operation's response as ``text/html``. Before the commit, the store does not keep its animal."""
+    """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no animal."""
 
 
 @kind("a chunk of the response had no valid size (RFC 9112 §7.1)", is_delivery=True)
@@ -165,13 +190,16 @@ def malformed_chunk() -> Fault:
     """Send the response in chunks, one of which has no valid size (RFC 9112 §7.1)."""
 
 
-from petstore_mock.faults import tls  # noqa: E402  # its kinds stand here in the table
+from petstore_mock.faults import tls  # noqa: E402  # the import adds its kinds to the table here
 
 
 @kind("the service misbehaved in another way for each request")
 def sequence(*faults: int | Fault) -> Fault:
-    """Use the ``faults`` one after the other, one for each request; then the sequence is spent.
+    """Use the ``faults`` in order, one for each request. After the last fault, the sequence has no further effect.
+
+    Args:
+        faults: one or more faults, or statuses such as 503.
 
     Raises:
-        PetStoreMockError: there is none, one is a sequence itself, or faults of requests and of ``tls`` are mixed.
+        PetStoreMockError: there are no faults, a fault is a sequence, or faults of requests and of ``tls`` are mixed.
     """

@@ -26,11 +26,11 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fault:
-    """One misbehaviour of the service; immutable and compared by value. Functions of ``petstore_mock.faults`` make it.
+    """One misbehaviour of the service, immutable and compared by value. Functions of ``petstore_mock.faults`` make it.
 
     Attributes:
-        kind: the name of the function that makes it, such as ``reset`` or ``tls.expired``.
-        arguments: the arguments of that function, without those that are None by default.
+        kind: the name of the function that makes the fault, such as ``reset`` or ``tls.expired``.
+        arguments: the arguments of that function, without defaults of None.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Fault:
         printer.text(repr(self))
 
     def __str__(self) -> str:
-        """Return the call on one line; bodies and header values are left out, since a key may stand in them."""
+        """Return the call on one line, without bodies and header values, because they may contain a key."""
         told = {name: repr(value) for name, value in self.arguments.items()}
         if self.body is not None:
             told["json" if "json" in told else "body"] = f"<{len(self.body)} bytes>"
@@ -63,23 +63,23 @@ class Fault:
 
     @property
     def row(self) -> Kind:
-        """Its row in the table of kinds; for a sequence, ask its parts."""
+        """The row of its kind. For a sequence, use the rows of its parts."""
         return KINDS[self.kind]
 
     @property
     def parts(self) -> tuple[Fault, ...]:
-        """The faults that requests meet: itself, or those of a sequence."""
+        """The faults that requests meet: the fault itself, or the faults of a sequence."""
         parts: tuple[Fault, ...] = self.arguments["faults"] if self.kind == "sequence" else (self,)
         return parts
 
     @property
     def status(self) -> int | None:
-        """The status of its own response; None if it makes none."""
+        """The status of the fault's own response; None if the fault makes no response."""
         return self.arguments.get("status", self.row.status) or None
 
     @property
     def body(self) -> bytes | None:
-        """The body of its own response; None for the interface's Error (§2)."""
+        """The body of the fault's own response; None for the interface's Error (§2)."""
         if "json" in self.arguments:
             return json_bytes(self.arguments["json"])
         body = self.arguments.get("body")
@@ -87,7 +87,7 @@ class Fault:
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The header fields of its own response beside the usual ones; they win over those."""
+        """Header fields that the fault's own response adds, or sends instead of the usual ones."""
         after, body = self.arguments.get("retry_after"), self.body
         if after is not None:
             return (("Retry-After", http_date(moment_of(after)) if isinstance(after, str) else str(after)),)
@@ -100,18 +100,18 @@ class Fault:
 
     @property
     def delay(self) -> tuple[float, float] | None:
-        """The seconds that it holds a response back: from and to; None for none."""
+        """The lower and upper bound of the delay in seconds, or None."""
         given = self.arguments.get("seconds", self.arguments.get("delay"))
         return None if given is None else (given[0], given[1]) if is_array(given) else (given, given)
 
     @property
     def delivery(self) -> Delivery | None:
-        """How the connection sends the response; None for whole and at once."""
+        """The way to send the response over the connection; None for whole and at once."""
         return Delivery(self.kind, *self.arguments.values()) if self.row.is_delivery else None
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether the client gets, on purpose, no response that the interface allows."""
+        """Whether the fault keeps the client from a response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
         if self.row.responds:  # by the meaning of §7, an Error tells of no success
@@ -120,7 +120,7 @@ class Fault:
 
     @property
     def takes_time(self) -> bool:
-        """Whether a request takes real time, if only until the client gives up."""
+        """Whether a request takes real time, such as the time until the client gives up."""
         return any(part.row.only_slows or part.row.waits or part.delay is not None for part in self.parts)
 
     @property
@@ -130,11 +130,11 @@ class Fault:
         return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fields)
 
     def corrupt(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """Return the operation's response as the fault changes it."""
+        """Return the operation's response with the changes of the fault."""
         return (head, body) if self.row.corrupts is None else self.row.corrupts(head, body)
 
     def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
-        """Return the shortest JSON value that :func:`coerce` reads: the status, where that says it all."""
+        """Return the shortest JSON value that :func:`coerce` reads: only the status, if that is enough."""
         if self.row.responds and self == _of_status(self.status or 0):
             return self.status
         data: dict[str, Any] = {"kind": self.kind, **self.arguments}
@@ -149,7 +149,7 @@ class Fault:
 
 
 def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:  # noqa: ANN401
-    """Make a function without a body one that returns a fault of its kind, with checked arguments."""
+    """Return a decorator for a function without a body: the result checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
         meets_handshakes = function.__module__.endswith(".tls")
@@ -202,7 +202,7 @@ def _parts(name: str, value: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # check
     parts = tuple(map(coerce, value))
     for part in parts:
         if part.kind == "sequence":
-            refuse(f"expected faults that are no sequences themselves; got {part}: pass its faults one by one")
+            refuse(f"expected faults that are not sequences; got {part}: pass its faults one by one")
     if len({part.row.meets_handshakes for part in parts}) > 1:
         refuse(f"expected faults of requests, or faults of TLS handshakes; got {', '.join(map(str, parts))}")
     return parts
@@ -220,7 +220,11 @@ def _of_status(status: int) -> Fault:
 
 
 def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passes
-    """Return a fault; a status and the JSON form (``{"kind": "delay", "seconds": 0.2}``) stand for one."""
+    """Return ``fault`` as a fault; it may be a status or the JSON form (``{"kind": "delay", "seconds": 0.2}``).
+
+    Raises:
+        PetStoreMockError: ``fault`` is none of these; the message suggests the nearest name.
+    """
     if isinstance(fault, Fault):
         return fault
     if is_integer(fault):
@@ -249,7 +253,7 @@ def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind's JSON form, for the door."""
     row = KINDS[kind]
     members = {name: argument.schema for name, argument in row.arguments.items()}
-    if "body" in members:  # of bytes that are no text
+    if "body" in members:  # for a body of bytes that are not text
         members["body_base64"] = {"type": "string", "contentEncoding": "base64"}
     return {
         "type": "object",

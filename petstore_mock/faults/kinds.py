@@ -1,4 +1,4 @@
-"""The table of kinds of faults, and what their arguments may be. The public functions are the rows of the table."""
+"""The table of kinds of faults, and the checks of their arguments. The public functions add the rows."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from petstore_mock.http.response import Head, is_field
 Schema = Mapping[str, Any]
 
 _LARGEST_NUMBER: Final = 2**63
-# The adapters set these. A wrong one is a fault or a gap of its own.
+# The adapters set these fields. Other faults and gaps make them wrong or leave them out.
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
 
 
 class Argument(NamedTuple):
     """An argument of a kind."""
 
-    schema: Schema  # of its JSON form; the description says what is expected
-    parse: Callable[[str, Any], Any]  # returns the value as a fault keeps it, or refuses it
+    schema: Schema  # of the JSON form; its description says what is expected
+    parse: Callable[[str, Any], Any]  # returns the value in the form that a fault keeps, or refuses it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of fault: all that JSON, ``repr``, documents, core and connection ask about it."""
+    """The facts about one kind of fault, for JSON, ``repr``, documents, core and connections."""
 
-    sentence: str  # its effect on the client
-    arguments: Mapping[str, Argument]  # of its function, by name
-    defaults: Mapping[str, Any]  # of the arguments that have one
-    status: int = 0  # of the response that it makes; 0 where it makes none, or an argument says it
-    responds: bool = False  # instead of the operation
+    sentence: str  # the effect on the client, in words
+    arguments: Mapping[str, Argument]  # the arguments of its function, by name
+    defaults: Mapping[str, Any]  # the defaults of arguments, by name
+    status: int = 0  # the fixed status of its response; 0 if it has none
+    responds: bool = False  # it responds instead of the operation
     loses_response: bool = False  # the client does not get the operation's response
-    readable: bool = False  # a patient client can read the operation's response
-    only_slows: bool = False  # the operation's response arrives whole and true
+    readable: bool = False  # a client with a long timeout can read the operation's response
+    only_slows: bool = False  # the operation's response arrives whole and unchanged
     waits: bool = False  # the client waits until it gives up
-    is_delivery: bool = False  # the connection sends the response in this way, not whole and at once
-    corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # the operation's response
-    meets_handshakes: bool = False  # connections in their TLS handshake, not requests
+    is_delivery: bool = False  # it changes the way in which the connection sends the response
+    corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
+    meets_handshakes: bool = False  # TLS handshakes meet it, and not requests
 
     @property
     def needs_socket(self) -> bool:
-        """Whether only a real connection can show it."""
+        """Whether the fault needs a real connection."""
         return self.is_delivery or self.meets_handshakes
 
 
 KINDS: Final[dict[str, Kind]] = {}
-REQUEST_KINDS: Final[list[str]] = []  # without those of handshakes, and sequences
+REQUEST_KINDS: Final[list[str]] = []  # without sequences and faults of handshakes
 
 
-# Arguments. Parsers take whatever a test passes.
+# Arguments. A test may pass any value to a parser.
 
 
 def status_from(least: int) -> Argument:
@@ -109,7 +109,7 @@ def json_bytes(value: object) -> bytes:
 
 def _json(name: str, value: Any) -> Any:  # noqa: ANN401
     try:
-        return loads(json_bytes(value))  # a copy: a fault never changes
+        return loads(json_bytes(value))  # a copy, because a fault never changes
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 

@@ -1,12 +1,12 @@
-"""Faults of the TLS handshake, after the cases of https://badssl.com: connections meet them, not requests.
+"""Faults of the TLS handshake, modelled on https://badssl.com. Connections meet them, not requests.
 
-They need ``PetStoreMock(tls=True)``. The fake closes kept connections when one is planned and sends no session tickets,
-so that every client meets it. A client that checks the certificate sends no request over such a connection.
+They need ``PetStoreMock(tls=True)``. When you plan one, the fake closes kept connections. It also sends no session
+tickets, so every client meets the fault. A client that checks the certificate sends no request over such a connection.
 """
 
 # mypy: disable-error-code="empty-body"
 # pyright: reportReturnType=false
-# The decorators make the faults: a function says which arguments its kind has.
+# The decorators make the faults. The functions only declare the arguments of their kinds.
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def expired() -> Fault:
 
 @loses("the service's certificate was for another host (RFC 9110 §4.3.4)")
 def wrong_host() -> Fault:
-    """Show a sound certificate of another host."""
+    """Show a valid certificate of another host."""
 
 
 @loses("the service's certificate led to an unknown root (RFC 5280 §6.1)")
 def untrusted_root() -> Fault:
-    """Show a certificate for this host by an unknown authority, and that authority's own."""
+    """Show a certificate for this host from an unknown authority, with the certificate of that authority."""
 
 
 @loses("the service reset the connection in the TLS handshake")
 def handshake_reset() -> Fault:
-    """Reset the connection (ECONNRESET) when the client says hello."""
+    """Reset the connection (ECONNRESET) after the ClientHello."""
 
 
 @loses("the service never responded in the TLS handshake", waits=True)
 def handshake_hang() -> Fault:
-    """Never respond to the client's hello. Ends when the client closes the connection, or with the test."""
+    """Never respond to the ClientHello. The fault ends when the client closes the connection, or when the test ends."""

@@ -1,4 +1,4 @@
-"""What the transport asks of the core and the door, and responses that do not go out whole and at once."""
+"""The protocol between the transport and its handlers (the core, the door), and responses that are late or damaged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How a connection sends a response other than whole and at once. Every kind needs a socket."""
+    """The way in which a fault sends a response. Every kind needs a socket."""
 
     kind: str
     value: Any = None  # the first argument of the fault, such as the fraction of ``truncate``
 
 
 class Completion(Protocol):
-    """Learns how a deferred response ended; the journal's exchange is one."""
+    """Records how a deferred response ended. The exchange of the journal implements it."""
 
     in_flight: bool
 
@@ -31,7 +31,7 @@ class Completion(Protocol):
 
 
 class Pending:
-    """The deferred responses of one world that have not ended, until all are released at once."""
+    """The deferred responses of one world that have not ended. A reset releases all of them."""
 
     def __init__(self) -> None:
         self._releases: set[Callable[[], None]] = set()
@@ -39,12 +39,12 @@ class Pending:
         self._released = False
 
     def add(self, release: Callable[[], None]) -> None:
-        """Call ``release`` (from any thread) when the waiting must end; at once if all were released already."""
+        """Register ``release``, which ends the waiting from any thread. After a reset, call it at once."""
         with self._lock:
             if not self._released:
                 self._releases.add(release)
                 return
-        release()  # the core decided before the reset, and the adapter began to wait after it
+        release()  # the reset came between the core's decision and the adapter's waiting
 
     def discard(self, release: Callable[[], None]) -> None:
         with self._lock:
@@ -60,15 +60,15 @@ class Pending:
 
 @dataclass(slots=True)
 class Deferred:
-    """A response that is late, or that a fault of the connection delivers."""
+    """A response that is late, or that a fault of the connection sends."""
 
-    # Makes the response once ``delay`` is over. It is not called when the client has gone by then: nothing commits.
+    # Makes the response after ``delay``. The adapter does not call it if the client has left, so nothing commits.
     resume: Callable[[], Response | Deferred]
-    exchange: Completion  # learns how it ended
-    pending: Pending  # where an adapter registers its waiting, so that a reset can end it
+    exchange: Completion  # records how the response ended
+    pending: Pending  # the adapter registers its waiting here, so that a reset can end it
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait
-    delivery: Delivery | None = None  # how the response goes out; None for whole
+    delivery: Delivery | None = None  # the way to send the response; None for whole and at once
 
     def __post_init__(self) -> None:
         self.exchange.in_flight = True
@@ -76,10 +76,10 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A response that a thread must make, because it waits or runs code of the test."""
+    """A response that needs a thread of its own, because it waits or runs code of the test."""
 
     run: Callable[[], Response | Stream]
-    streams: bool = False  # until the client leaves
+    streams: bool = False  # whether the response goes on until the client leaves
 
 
 TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", "handshake_hang"]
@@ -96,21 +96,21 @@ class TlsPlan:
 class Handler(Protocol):
     """Responds to requests. Every method may be called from any thread."""
 
-    # Never raises for anything that a client can send.
+    # Never raises, whatever a client sends.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Say from the head whether the body is worth reading (RFC 9110 §10.1.1); ``length`` is None when chunked.
+    # Return whether to read the body. Only the head decides (RFC 9110 §10.1.1). ``length`` is None if chunked.
     def admits(self, request: ApiRequest, length: int | None) -> bool: ...
 
-    # Return the longest body in bytes that this request may have, None for no limit.
+    # Return the size limit of the request's body in bytes, or None.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token of the present state, which changes with each test. ``refuse`` gets that of the first byte.
+    # Return a token that changes with each test. ``refuse`` receives the token at the first byte of the request.
     def generation(self) -> object: ...
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
-    # Respond to a request whose handling raised an exception, which fails the test.
+    # Return the response after an exception inside the fake, which fails the test.
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.

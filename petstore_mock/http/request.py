@@ -1,4 +1,4 @@
-"""A request as the core sees it. Adapters of the transport build it from a socket or an environ."""
+"""The request that the core receives. Adapters of the transport build it from a socket or a WSGI environ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before 
 
 
 class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
-    """Header fields as (name, value), in the order and the letter case of the request; requests may share them."""
+    """Header fields as (name, value), in the order and the case of the request; requests may share them."""
 
     by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
 
@@ -47,19 +47,19 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
 
     @cached_property
     def is_json(self) -> bool:
-        """Whether they declare a body of JSON; parameters and letter case do not count (RFC 9110 §8.3.1)."""
+        """Whether Content-Type declares JSON; parameters and case do not count (RFC 9110 §8.3.1)."""
         types = self.by_name.get(b"content-type", ())
         return len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
 
     @cached_property
     def coding(self) -> str:
-        """The content coding of the body (RFC 9110 §8.4), empty for none."""
+        """The content coding of the body (RFC 9110 §8.4); empty if it has none."""
         named = b", ".join(self.by_name.get(b"content-encoding", ())).decode("latin-1").strip()
         return "" if named.lower() == "identity" else named
 
     @cached_property
     def credentials(self) -> tuple[str, ...]:
-        """The last word of each Authorization field, a key in most cases; without texts such as ``None``."""
+        """The last word of each Authorization field, usually a key; texts such as ``None`` are left out."""
         values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]
         last = [words[-1] for value in values if (words := value.split())]
         return tuple(word for word in last if word.lower() not in NO_KEYS)
@@ -70,7 +70,7 @@ NO_FIELDS: Final = Fields()
 
 @dataclass(eq=False, repr=False)
 class ApiRequest:
-    """A whole request, as the core sees it. ``when=`` functions of :meth:`PetStoreMock.inject` receive it."""
+    """A complete request. ``when=`` functions of :meth:`PetStoreMock.inject` receive it."""
 
     method: str  #: the method token as sent
     target: str  #: the target as sent, still percent-encoded, such as ``/v1/pets?limit=2``
@@ -80,12 +80,11 @@ class ApiRequest:
     exchange: int = 0  #: the number of the request on that connection, from 1
     started: float = 0.0  #: ``perf_counter()`` when the first byte arrived
     version: str = "HTTP/1.1"  #: the version of HTTP
-    root_path: str = (
-        ""  #: the path under which the application is mounted, encoded, such as ``/api`` of ``/api/v1/pets``
-    )
+    #: the encoded path at which the application is mounted, such as ``/api`` of ``/api/v1/pets``
+    root_path: str = ""
     mount: str = ""  #: the prefix of a named world's address, as sent, such as ``/w/NAME``; empty for other worlds
-    oversized: bool = False  #: whether the body passed the limit and is not whole
-    operation: str | None = None  #: the operation that the route found, or None
+    oversized: bool = False  #: whether the body exceeded the limit and is incomplete
+    operation: str | None = None  #: the name of the operation, or None if no operation matches
 
     def __repr__(self) -> str:
         keys = self.credentials
@@ -93,7 +92,7 @@ class ApiRequest:
 
     @property
     def base_path(self) -> str:
-        """The part of the client's base address before the target; addresses for this client begin with it."""
+        """The path in the client's base address before the target. Addresses in responses begin with it."""
         return self.root_path + self.mount
 
     @property
@@ -108,7 +107,7 @@ class ApiRequest:
 
     @property
     def credentials(self) -> list[str]:
-        """The keys in its Authorization fields, right or wrong. Never show them."""
+        """The keys in the Authorization fields, valid or not. Never show them."""
         return list(self.fields.credentials)
 
     def values(self, name: str) -> list[str]:
@@ -122,12 +121,12 @@ class ApiRequest:
         return ", ".join(values) if values else default
 
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
-        """Decode the body with ``json.loads``, which is less strict than the fake.
+        """Return the body, decoded with ``json.loads``, which is less strict than the fake.
 
         Raises:
-            ValueError: the body is not JSON, or it nests too deep.
+            ValueError: the body is not JSON, or its values are nested too deep.
         """
         try:
             return loads(self.body)
         except RecursionError as error:
-            raise ValueError("the body nests too deep to be decoded") from error
+            raise ValueError("the values of the body are nested too deep") from error

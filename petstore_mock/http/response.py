@@ -24,17 +24,17 @@ _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 
 
 def reason_phrase(status: int) -> str:
-    """Return the reason phrase of ``status``, empty for a status that no RFC names."""
+    """Return the reason phrase of ``status``; empty if no RFC defines the status."""
     return _PHRASES.get(status, "")
 
 
 def is_field(name: str, value: str) -> bool:
-    """Say whether HTTP allows a header field (RFC 9110 §5); values are sent as Latin-1."""
+    """Return whether HTTP allows a header field (RFC 9110 §5); values are sent as Latin-1."""
     return _FIELD_NAME.fullmatch(name) is not None and _FIELD_VALUE.fullmatch(value) is not None
 
 
 class Head:
-    """The status and the fixed header fields of a response; immutable. Adapters add those of the framing, and Date."""
+    """The status and the header fields of a response, immutable. Adapters add Date and the fields of the framing."""
 
     __slots__ = ("fields", "status", "wire")
 
@@ -46,7 +46,7 @@ class Head:
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
         if any(name.lower() == "upgrade" for name, _ in fields):
-            lines.append("Connection: Upgrade")  # RFC 9110 §7.8; WSGI allows no such field
+            lines.append("Connection: Upgrade")  # RFC 9110 §7.8; not in ``fields``, because WSGI forbids it
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
     def get(self, name: str) -> str | None:
@@ -63,7 +63,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How a behaviour writes its responses to a socket. WSGI has no say in it."""
+    """The form in which a behaviour sends responses over a socket. Under WSGI, the server decides it."""
 
     chunked: bool = False  # gap answer_framing
     close: bool = False  # gap connection: the connection ends after the response
@@ -81,7 +81,7 @@ class Response:
     body: bytes
     date: bytes  # by the fake's clock (RFC 9110 §6.6.1)
     wire_format: WireFormat = PLAIN
-    wire: bytes = b""  # head and body as one write, which a connection keeps for the next time
+    wire: bytes = b""  # head and body in one piece, which a connection caches for the next request
 
     @property
     def status(self) -> int:
@@ -91,7 +91,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A response whose body is made while it is sent, such as the door's stream of events."""
+    """A response whose body is made while it is sent, such as the events of the control door."""
 
     head: Head
     date: bytes
@@ -101,7 +101,7 @@ class Stream:
 def frame(
     response: Response, *, modern: bool, bodiless: bool, closing: bool, chunked: bool | None = None
 ) -> tuple[bytes, bytes]:
-    """Return the head and the body of ``response`` as they go out."""
+    """Return the head and the body of ``response`` as bytes to send."""
     body = response.body
     lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
     if response.status in UNSIZED_STATUSES:

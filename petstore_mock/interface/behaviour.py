@@ -1,4 +1,4 @@
-"""What the fake does where the interface shows nothing: one alternative for each gap, as a frozen value."""
+"""Behaviours: one alternative for each gap of the interface, as a frozen value."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 
 class Behaviour(Mapping[str, str]):
-    """The choice for each gap, the strict default unless given: ``Behaviour(list_order="by_name")``.
+    """One alternative for each gap of the interface: ``Behaviour(list_order="by_name")``.
 
-    It is a frozen, hashable value. Each gap is an attribute (``behaviour.list_order``); as a mapping it holds all gaps
-    by name. ``petstore-mock gaps`` prints what each gap is about.
+    A behaviour is frozen and hashable. Each gap is an attribute (``behaviour.list_order``), and the behaviour is a
+    mapping of all gaps by name. ``petstore-mock gaps`` explains each gap.
+
+    Args:
+        gaps: alternatives, each by the name of its gap. The default of every gap is its strict alternative.
 
     Raises:
-        PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
+        PetStoreMockError: a gap or an alternative does not exist; the message suggests the nearest name.
     """
 
     def __init__(self, **gaps: Unpack[GapChoices]) -> None:
@@ -53,7 +56,7 @@ class Behaviour(Mapping[str, str]):
         raise AttributeError(f"a behaviour has no {name!r}{did_you_mean(name, GAPS)}")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a behaviour does not change: replace({name}={value!r}) returns another")
+        raise AttributeError(f"a behaviour is frozen: replace({name}={value!r}) returns a changed copy")
 
     def __eq__(self, other: object) -> bool:
         return self.__dict__ == other.__dict__ if isinstance(other, Behaviour) else NotImplemented
@@ -69,41 +72,44 @@ class Behaviour(Mapping[str, str]):
         return {name: value for name, value in self.items() if value != GAPS[name].default}
 
     def replace(self, gaps: Mapping[str, object] | None = None, /, **named: Unpack[GapChoices]) -> Behaviour:
-        """Return this behaviour with other alternatives for some gaps: ``replace(list_order="by_name")``.
+        """Return a copy with other alternatives for some gaps: ``replace(list_order="by_name")``.
 
         Args:
-            gaps: alternatives by name, for names that are known only at run time.
+            gaps: alternatives by the name of the gap, for names that are known only at run time.
             named: alternatives by keyword; they win over ``gaps``.
 
         Raises:
-            PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
+            PetStoreMockError: a gap or an alternative does not exist; the message suggests the nearest name.
         """
         return _behaviour({**self, **(gaps or {}), **named})
 
     @classmethod
     def preset(cls, name: str) -> Behaviour:
-        """Return the behaviour called ``strict``, ``lenient``, ``helpful`` or ``hostile``.
+        """Return the preset ``strict``, ``lenient``, ``helpful`` or ``hostile``.
 
         Raises:
-            PetStoreMockError: there is no such preset; the message suggests the nearest.
+            PetStoreMockError: the preset does not exist; the message suggests the nearest name.
         """
         return _behaviour(PRESETS[one_of(name, PRESETS, "preset")])
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
-        """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
+        """Return the behaviour in a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
+
+        Args:
+            path: the file, as text or a path object. The other lines win over its preset.
 
         Raises:
-            PetStoreMockError: the file can't be read, or it names no gap or alternative; the message suggests the
-                nearest.
+            PetStoreMockError: the file can't be read, or a gap, an alternative or the preset in it does not exist; the
+                message suggests the nearest name.
         """
-        import tomllib  # noqa: PLC0415  # most runs have no file, and the stub starts sooner
+        import tomllib  # noqa: PLC0415  # few runs read a file, and the stub starts faster without it
 
         file = as_path(path, "path")
         try:
-            table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows write a mark before it
-        except (OSError, ValueError) as error:  # no UTF-8 and no TOML are a ValueError
-            refuse(f"expected a readable TOML file of gaps in {file}; {error}")
+            table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows add a byte-order mark
+        except (OSError, ValueError) as error:  # ValueError: the text is not UTF-8 or not TOML
+            refuse(f"expected a readable TOML file of gaps; got {file}: {error}")
         try:
             return as_behaviour(table)
         except PetStoreMockError as error:
@@ -119,22 +125,22 @@ def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
 
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour that a caller passes; ``folder`` is the one of a relative file."""
+    """Return the behaviour for an argument; the path of a relative file starts at ``folder``."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):
         gaps = dict(cast("Mapping[str, Any]", given))
-        return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)  # the preset first: gaps win over it
+        return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)  # gaps win over the preset
     if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
-        return Behaviour.preset(given)  # a file is told from a preset by its ending or its folder
+        return Behaviour.preset(given)  # a file has the ending .toml or a folder; a preset has neither
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
 @lru_cache(maxsize=64)
-def policies(behaviour: Behaviour) -> Any:  # noqa: ANN401  # each attribute has the type that its row says
-    """Return an object with an attribute for each gap: the chosen value or, where it depends on a request, function."""
+def policies(behaviour: Behaviour) -> Any:  # noqa: ANN401  # each gap has its own type
+    """Return an object with one attribute for each gap: the chosen value or function."""
     return SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
 
 

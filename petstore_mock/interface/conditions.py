@@ -1,4 +1,4 @@
-"""Why a request is refused, and how the refusal reads: one table, and the one function that makes an error body."""
+"""The table of conditions: each reason to refuse a request, with the status, code and message of the refusal."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _CHALLENGE: Final = f'Bearer realm="{REALM}"'
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Why a request is refused, and how the refusal reads."""
+    """A reason to refuse a request, with the form of the refusal."""
 
-    name: str  # in the journal
+    name: str  # as the journal shows it
     status: int
-    message: str  # the first sentence of the error body's message
-    section: str = ""  # of the interface, or the RFC, that demands the refusal
-    subject: str = "http"  # the key of ``SENTENCES`` that a report quotes
+    message: str  # the first sentence of ``message`` in the error body
+    section: str = ""  # the section of the interface, or the RFC, that reports cite
+    subject: str = "http"  # the key in ``SENTENCES`` of the sentence that reports quote
     _: KW_ONLY
-    code: str = ""  # of the error body under the default behaviour (§7 shows no values)
-    violation: bool = True  # whether the client broke the contract; an absent animal is no mistake of the client
+    code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
+    violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The header fields that HTTP demands with it and that do not depend on the request."""
-        if self.name == "missing_key":  # RFC 6750 §3.1: no error code where no credentials were sent
+        """The header fields that HTTP requires for the refusal, except those that depend on the request."""
+        if self.name == "missing_key":  # RFC 6750 §3.1: no error code if the request has no credentials
             return (("WWW-Authenticate", _CHALLENGE),)
-        if self.name == "content_coding":  # RFC 9110 §12.5.3: it says that the coding is what is wrong
+        if self.name == "content_coding":  # RFC 9110 §12.5.3: the field shows that the coding caused the 415
             return (("Accept-Encoding", "identity"),)
         return _FIELDS.get(self.status, ())
 
@@ -64,7 +64,7 @@ _NO_SUCH_ID: Final = "No animal can have this identifier: petId is a decimal int
 _NOT_JSON: Final = "The request body must be application/json"
 
 _ROWS: Final = (
-    # A missing key and an invalid key are one thing to the client (§5), and several to the journal.
+    # §5 has one response for a missing or invalid key. The journal distinguishes the reasons.
     _row("missing_key", 401, "The API key is missing: send 'Authorization: Bearer <API_KEY>'", "5", "key"),
     _row("malformed_credentials", 401, _WRONG_KEY, "5", "key"),
     _row("unknown_key", 401, _INVALID_KEY, "5", "key"),
@@ -83,36 +83,36 @@ _ROWS: Final = (
     _row("operation_removed_404", 404, "The operation was removed", "4.3", "removed"),
     _row("rate_limited", 429, "Too many requests: wait", "8", "limits", code="rate_limited", violation=False),
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
-    # A browser asks for its files unasked: that is no mistake of the client.
+    # Browsers request files such as a favicon by default. That is no mistake of the client.
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
-    _row("unknown_path_501", 501, "The interface names no such operation, or names it only", "4.4", "paths"),
+    _row("unknown_path_501", 501, "The interface does not describe an operation at this path", "4.4", "paths"),
     _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
-    _row("content_coding", 415, "The request body must come without a content coding", "RFC 9110 §15.5.16", "json"),
+    _row("content_coding", 415, "The request body must not have a content coding", "RFC 9110 §15.5.16", "json"),
     _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),
-    # What HTTP demands around the interface (RFC 9110, RFC 9112).
+    # Refusals that HTTP demands and the interface does not mention (RFC 9110, RFC 9112).
     _row("method_not_allowed", 405, "The method is not allowed here", "RFC 9110 §15.5.6", "paths"),
     _row("unknown_method", 501, "The method is not known", "RFC 9110 §9.1", "paths"),
     _row("body_too_large", 413, "The request body is too large", "RFC 9110 §15.5.14", "limits", code="body_too_large"),
     _row("malformed_target", 400, "The request target is malformed", "RFC 9112 §3.2", code="malformed_request"),
     _row("malformed_request", 400, "The request is not valid HTTP/1.1", "RFC 9112", code="malformed_request"),
     _row("bad_host", 400, "A request needs exactly one valid Host field", "RFC 9112 §3.2", code="malformed_request"),
-    _row("misdirected_request", 421, "An https:// target must come over TLS", "RFC 9110 §7.4"),
+    _row("misdirected_request", 421, "A request with an https:// target needs TLS", "RFC 9110 §7.4"),
     _row("request_timeout", 408, "The request did not arrive in time", "RFC 9110 §15.5.9"),
     _row("uri_too_long", 414, "The request target is too long", "RFC 9110 §15.5.15", code="uri_too_long"),
-    _row("expectation_failed", 417, "The expectation is not known", "RFC 9110 §15.5.18"),
+    _row("expectation_failed", 417, "The expectation is unknown", "RFC 9110 §15.5.18"),
     _row("header_too_large", 431, "The header section is too large", "RFC 6585 §5", code="header_too_large"),
-    _row("unknown_transfer_coding", 501, "Send Content-Length or Transfer-Encoding: chunked", "RFC 9112 §6.1"),
-    _row("unknown_http_version", 505, "Send HTTP/1.1 or HTTP/1.0", "RFC 9110 §15.6.6"),
-    # The fake's own: the interface has no sentence about them.
+    _row("unknown_transfer_coding", 501, "Only the transfer coding chunked is supported", "RFC 9112 §6.1"),
+    _row("unknown_http_version", 505, "Only HTTP/1.1 and HTTP/1.0 are supported", "RFC 9110 §15.6.6"),
+    # Refusals of the fake itself, which the interface does not mention.
     _row("unknown_world", 404, "No world has this address", violation=False),
     _row("ended_world", 404, "The world of this address has ended", violation=False),
     _row("released", 503, "The fake was reset while it held this response", code="reset", violation=False),
-    _row("internal_error", 500, "The fake itself failed: this is a bug in it", code="internal_error", violation=False),
+    _row("internal_error", 500, "The fake failed: this is a bug in the fake", code="internal_error", violation=False),
 )
 
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
-# Statuses with several conditions or a message of ours, and statuses that Python's versions name differently.
+# Statuses with several conditions or a message of ours, and statuses whose phrase depends on Python's version.
 _ALONE: Final = ("invalid_body", "unknown_key", "absent_pet", "rate_limited")
 _RENAMED: Final = ("body_too_large", "uri_too_long", "header_too_large")
 _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_ALONE, *_RENAMED)}
@@ -120,10 +120,10 @@ _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_AL
 
 @cache
 def condition_of_status(status: int) -> Condition:
-    """Return the condition that a status alone stands for; its phrase where the table has none."""
+    """Return the condition of a bare status. If the table has none, its message is the reason phrase."""
     return _BY_STATUS.get(status) or _row(_code(status), status, _phrase(status), violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, object]:
-    """Return an Error (§2). Every error body is made here; ``status`` is the HTTP status (§7)."""
+    """Return an Error (§2), the body of every refusal; ``status`` is the HTTP status (§7)."""
     return {"code": code, "message": message, "status": status}

@@ -1,13 +1,13 @@
-"""The gap register: each thing that the interface does not show, as a named choice of ours.
+"""The gap register. A gap is something that the interface does not show; it has a name and several alternatives.
 
-An alternative is a value or, where it depends on the request, a small pure function. ``policies`` hands the pipeline
-the chosen ones, and no other code compares a behaviour's value. The default stands first: strict, and the least that a
-client could lean on.
+An alternative is a value, or a small pure function if it depends on the request. ``policies`` passes the chosen
+alternatives to the pipeline, and no other code compares a behaviour's value. The first alternative is the default. It
+is strict, so that a client can assume as little as possible.
 """
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
-# The functions of one row have the same parameters; each row has others.
+# The functions within a row share their parameters. Rows differ, so one type cannot describe all functions.
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One thing that the interface does not show."""
+    """Something that the interface does not show, with its alternatives."""
 
-    step: Step  # the step of the pipeline that asks
+    step: Step  # the step of the pipeline that uses the choice
     name: str
-    quoted: str  # the section that leaves it open, and what the interface says or does not say
-    lesson: str  # what a client must not assume, in words that follow "Do not assume"
-    alternatives: Mapping[str, Alternative]  # the default first; each with the value or function that the pipeline gets
-    field: str = ""  # the field whose values it is about, if it is about one field
+    quoted: str  # the section, then what the interface says or does not say
+    lesson: str  # what a client must not assume; completes "Do not assume ..."
+    alternatives: Mapping[str, Alternative]  # the values or functions for the pipeline, the default first
+    field: str = ""  # the field that the gap sets or restricts; empty for other gaps
 
     @property
     def section(self) -> str:
@@ -59,12 +59,12 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-# The rows of a step by name: the fields of a gap from ``quoted`` on.
+# The rows of one step, by the name of the gap. A row is (quoted, lesson, alternatives) or (..., field) of ``Gap``.
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
-# What is accepted. A parameter's gap gets the invalid text and the parameter's schema. It returns a value to use
-# instead, "" to go on as if the parameter had not come, or None to refuse.
+# Gaps of accepted requests. A function for a parameter receives the invalid text and the schema of the parameter. It
+# returns a replacement, "" to ignore the parameter, or None to refuse the request.
 
 
 def _refuse(*_: object) -> None:
@@ -85,84 +85,85 @@ _IS_REFUSED: Final = {"reject": True, "ignore": False}
 _ACCEPTED: Final[_Rows] = {
     "invalid_limit": (
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
-        "that a limit out of range is refused, or that it is accepted",
+        "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
         {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
     ),
     "invalid_status_filter": (
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
-        "that an unknown status is refused, or that it gives an empty list",
+        "that the service refuses an unknown status, or that it returns an empty list",
         {"reject": _refuse, "empty": lambda text, _: text or "no-such-status", "ignore": _ignored},
     ),
     "unknown_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
-        "that a query parameter of another name has an effect, or that it has none",
+        "that the service ignores unknown query parameters, or that it refuses them",
         _IS_REFUSED,
     ),
     "repeated_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
-        "which of two values of one parameter counts",
+        "which value of a repeated query parameter the service uses",
         {"reject": _refuse, "first": lambda texts: texts[0], "last": lambda texts: texts[-1]},
     ),
     "unknown_body_field": (
-        "§4.2: 400: the request body contains invalid values; it is not shown whether a further field is one.",
-        "that a further field is accepted, or that it is kept",
+        "§4.2: 400: the request body contains invalid values; it is not shown whether an unknown field is invalid.",
+        "that the service accepts an unknown field, or that it stores the field",
         _IS_REFUSED,
     ),
     "null_status": (
-        "§2: status is PetStatus and not required; the interface does not say whether null means leaving it out.",
-        "that null is as good as leaving status out",
+        "§2: status is PetStatus and not required; the interface does not say whether null equals leaving it out.",
+        "that the service treats null like a missing status",
         {"reject": True, "as_omitted": False},
     ),
     "integral_float": (
-        "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is one.",
-        "that a number with a fraction or an exponent passes for an integer",
+        "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is an integer.",
+        "that the service accepts a number like 1.0 or 1e2 as an integer",
         {"reject": True, "accept": False},
     ),
     "duplicate_member": (
         "§1: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
-        "which of two members of one name counts",
+        "which of two members with the same name the service uses",
         {"reject": True, "last": False},
     ),
     "name_rule": (
         "§2: Length or character limits on name: not shown.",
-        "that an empty or a very long name is accepted",
+        "that the service accepts an empty or a very long name",
         {"any": None, "non_empty": {"minLength": 1}, "max_255": {"maxLength": 255}},  # keywords of JSON Schema
         "name",
     ),
     "category_rule": (
-        "§2: Fields of the category record: not shown; nor are the identifiers that exist.",
-        "that any category id is accepted",
+        "§2: Fields of the category record: not shown; the interface does not say which identifiers exist.",
+        "that the service accepts every category id",
         {"any": None, "positive": {"exclusiveMinimum": 0}},
         "categoryId",
     ),
     "malformed_pet_id": (
-        "§4.3: petId is an int64; the response to other text in its place is not shown.",
-        "whether the response to an identifier that is no int64 is 404 or 400",
+        "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
+        "a certain status (404 or 400) for an identifier that is not an int64",
         {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
     ),
     "media_type": (
         "§4.2: Request body (required, application/json); the response to another media type is not shown.",
-        "that a wrong or missing Content-Type is overlooked",
+        "that the service accepts a wrong or missing Content-Type",
         {"unsupported_415": "unsupported_media_type", "bad_request": "wrong_media_type", "accept": None},
     ),
     "body_limit": (
         "§8: Size limits of request bodies: not shown.",
-        "that a body of any size is read",
+        "that the service reads a body of any size",
         {"one_mebibyte": 1024 * 1024, "none": None},
     ),
     "unknown_route": (
         "§4.4: A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
-        "the response to a path that the interface does not show",
+        "a certain response to a path that the interface does not show",
         {"not_found": "unknown_path", "not_implemented": "unknown_path_501"},
     ),
 }
 
 
-# What a response says. An order gets the ids of a list in ascending order, how many to return, the animals, and draws.
+# Gaps of the content of responses. A function of ``list_order`` receives the ids in ascending order, the number of
+# animals to return, the animals of the store, and a source of random numbers.
 
 
 def _by_checksum(value: object) -> int:
-    """Return 32 bits that look random: an order by them is stable and meaningless."""
+    """Return a 32-bit checksum; an order by it is stable and looks random."""
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass"))
 
 
@@ -187,13 +188,13 @@ def _with_more_fields(body: bytes) -> bytes:
 _SAID: Final[_Rows] = {
     "status_when_omitted": (
         "§3: The status given to a new animal when status is omitted: not shown.",
-        "that an animal has a status, or which one, when the client sent none",
+        "that an animal has a status, or a certain status, if the client sent none",
         {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
         "status",
     ),
     "list_order": (
-        "§4.1: Pagination controls beyond limit: not shown; nor is the order of the list.",
-        "that a list has an order, or that the same animals come first each time",
+        "§4.1: Pagination controls beyond limit: not shown; the order of the list is not shown either.",
+        "that a list has an order, or that every list begins with the same animals",
         {
             "id_ascending": lambda ids, most, *_: ids[:most],
             "id_descending": lambda ids, most, *_: ids[: -most - 1 : -1] if most else (),
@@ -204,12 +205,12 @@ _SAID: Final[_Rows] = {
     ),
     "page_fill": (
         "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
-        "that a list shorter than limit holds every animal that matches",
-        {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one if any matches
+        "that a list shorter than limit contains every matching animal",
+        {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one animal if any matches
     ),
     "id_assignment": (
-        "§2: id is an int64, unique, assigned by the service on creation; how is not shown.",
-        "that ids grow, follow one another, or fit into a double",
+        "§2: id is a unique int64 that the service assigns on creation; the interface does not show how.",
+        "that ids grow, are consecutive, or fit into a double",
         {
             "sequential": lambda last, _draws: last + 1,
             "sparse": lambda last, draws: last + draws().randint(2, 1000),
@@ -219,27 +220,27 @@ _SAID: Final[_Rows] = {
     ),
     "error_codes": (
         "§7: The set of possible values of code: not shown.",
-        "any value of code: the interface promises only the HTTP status",
+        "a certain value of code: the interface shows only the HTTP status",
         {
             "standard": lambda standard, _status: standard,
             "terse": lambda _standard, status: _TERSE.get(status, "ERR"),
-            "numeric_strings": lambda _standard, status: f"{status}01",  # as many services number them
+            "numeric_strings": lambda _standard, status: f"{status}01",  # many services number their errors in this way
         },
     ),
     "extra_response_fields": (
-        "§2: Pet and Error list their fields; the interface does not say that no further ones will come.",
-        "that a response has no further fields",
+        "§2: Pet and Error list their fields; the interface does not say that responses have no other fields.",
+        "that a response has no other fields",
         {"none": _unchanged, "present": _with_more_fields},
     ),
     "after_removal": (
-        "§4.3: getPet's scheduled removal date is 5 December 2030; the response from then on is not shown.",
-        "how getPet responds after its removal date, or that it does",
+        "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
+        "that getPet responds after its removal date, or how it responds",
         {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
     ),
 }
 
 
-# How a response looks.
+# Gaps of the form of responses.
 
 
 def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # options of json.dumps
@@ -247,7 +248,7 @@ def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opti
 
 
 def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a value with the members of its objects in a meaningless order; the objects of one list differ."""
+    """Return a value with the members of its objects shuffled; the order differs between the objects of a list."""
     if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]
     if is_object(value):
@@ -257,13 +258,13 @@ def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
 
 
 class ListPage(NamedTuple):
-    """What a paging field may say of a list."""
+    """The facts about a list that paging header fields use."""
 
-    base_path: str  # the part of the client's base address before the paths of the interface; mostly empty
-    limit: int  # how many animals the client asked for
-    filters: tuple[tuple[str, Any], ...]  # the fields that it filters by, and their values
-    most: int  # how many the page holds at most: fewer than ``limit`` where pages come short
-    total: int  # how many animals match
+    base_path: str  # the path before ``/v1`` in the client's base address; usually empty
+    limit: int  # the limit of the request, or the default limit
+    filters: tuple[tuple[str, Any], ...]  # the fields that the request filters by, with their values
+    most: int  # the largest size of the page; below ``limit`` if ``page_fill`` is short
+    total: int  # the number of matching animals
 
 
 _LISTS: Final = next(operation for operation in OPERATIONS.values() if operation.effect == "lists")
@@ -277,8 +278,8 @@ def _link(page: ListPage, limit: int, relation: str) -> str:
 
 
 def _links(page: ListPage, *, following: bool) -> ResponseFields:
-    # The interface shows no control for another page (§4.1). It lets a client ask for a longer one only, in which the
-    # animals of this page come again.
+    # The interface shows no control for another page (§4.1). A client can only request a longer page, which repeats the
+    # animals of this page.
     largest: int = parameters(_LISTS)["limit"]["maximum"]
     links = [_link(page, page.limit, "first")]
     if following and page.total > page.most and page.limit != largest:
@@ -303,8 +304,8 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
 
 _LOOKS: Final[_Rows] = {
     "json_style": (
-        "§1: Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
-        "how JSON is written",
+        "§1: Bodies are JSON; JSON leaves white space, escapes and the order of members open (RFC 8259).",
+        "a certain layout of JSON: white space, escapes, order of members",
         {
             "compact": _unchanged,
             "pretty": _styled(indent=2, ensure_ascii=False),
@@ -314,7 +315,7 @@ _LOOKS: Final[_Rows] = {
     ),
     "paging_headers": (
         "§4.1: Any paging metadata in the response: not shown.",
-        "that a list says how many more animals there are",
+        "that the response to a list shows how many more animals there are",
         {
             "none": None,
             "link": partial(_links, following=False),
@@ -323,17 +324,17 @@ _LOOKS: Final[_Rows] = {
         },
     ),
     "location_header": (
-        "§4.2: 201: body is the created Pet; headers are not shown.",
-        "that the response has a created animal's address (it would lead to the removed getPet)",
+        "§4.2: 201: body is the created Pet; the interface shows no headers.",
+        "that the response has a Location header (it would lead to getPet, which will be removed)",
         {"absent": None, "present": _location},
     ),
     "deprecation_headers": (
-        "§9: Deprecation is signalled per operation; how is not shown.",
-        "that headers signal the deprecation",
+        "§9: Deprecation is signalled per operation; the interface does not show how.",
+        "that response headers signal the deprecation",
         {"present": _deprecation_fields, "absent": lambda _: ()},
     ),
     "content_type": (
-        "§1: Bodies are application/json; the interface does not say whether a charset stands behind it.",
+        "§1: Bodies are application/json; the interface does not say whether a charset follows.",
         "the exact text of Content-Type",
         {"plain": "application/json", "with_charset": "application/json; charset=utf-8"},
     ),
@@ -341,12 +342,12 @@ _LOOKS: Final[_Rows] = {
 _ON_THE_WIRE: Final[_Rows] = {
     "answer_framing": (
         "§1: The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
-        "that Content-Length is there",
+        "that a response has a Content-Length header",
         {"content_length": False, "chunked": True},
     ),
     "header_names": (
-        "§1: The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
-        "the case of header names",
+        "§1: The service is an HTTP API: the case of header names has no meaning (RFC 9110 §5.1).",
+        "a certain case of header names",
         {"canonical": False, "lower_case": True},
     ),
     "connection": (
@@ -357,7 +358,7 @@ _ON_THE_WIRE: Final[_Rows] = {
 }
 
 
-# What happens without the client's doing.
+# Events: the service changes or refuses something although the client made no mistake.
 
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
@@ -365,7 +366,7 @@ _REQUESTS_BEFORE_ROTATION: Final = 10
 _EVENTS: Final[_Rows] = {
     "rate_limit": (
         "§8: Rate limits: not shown.",
-        "that the service never refuses requests for their number",
+        "that the service has no rate limit",
         {
             "none": None,
             "retry_after_seconds": lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
@@ -374,11 +375,11 @@ _EVENTS: Final[_Rows] = {
     ),
     "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
-        "that a key that worked will work again",
+        "that a valid key stays valid",
         {"never": None, "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION},
     ),
     "visibility": (
-        "§4: The interface does not say whether a created animal is in lists and gets at once.",
+        "§4: The interface does not say whether lists and getPet return a created animal at once.",
         "that a client can read a created animal at once",
         {"immediate": 0, "delayed": 1},
     ),
@@ -400,9 +401,9 @@ def _gaps() -> Iterator[Gap]:
 
 
 GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _gaps()})
-# The gaps that restrict the values of a field: they would refuse what a test means to send.
+# Gaps that restrict the values of a field. They could refuse values that a test sends on purpose.
 RULES: Final = tuple(gap for gap in GAPS.values() if gap.step == "validate" and gap.field)
-# The gaps that exploration and strategies vary unasked. Events need handling of their own.
+# Gaps that exploration and strategies vary by default. Events are left out, because clients need code to handle them.
 VARIED: Final = tuple(name for name, gap in GAPS.items() if gap.step != "event" and gap not in RULES)
 
 

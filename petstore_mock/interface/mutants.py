@@ -1,11 +1,11 @@
-"""Services that break one clause of the interface each: templates of mistakes, applied to the rows of the table.
+"""Mutants: services that break one clause of the interface each. Templates of mistakes are applied to the table.
 
-The reports say which of them a team's tests notice. A mutant that no client could ever observe is none:
-``petstore-mock verify`` detects each of them.
+The reports show which mutants a team's tests notice. A client can observe every mutant: ``petstore-mock verify``
+detects each of them.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownMemberType=false
-# JSON values have any type, and so have the words of a subject.
+# JSON values can have any type, and so can the members of a subject.
 
 from __future__ import annotations
 
@@ -26,47 +26,48 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Operation
 
-    # What can go wrong: an operation, or a field, a parameter or a value of it. It has the words for the texts of the
-    # templates, and tags by which they choose it.
+    # The part of the interface that a mutant breaks: an operation, or one of its fields, parameters or values. It has
+    # the words for the texts of the templates, and the tags by which templates choose subjects.
     Subject = Mapping[str, Any]
     Change = Callable[["Turn", Subject], object]
 
-NO_JSON: Final = object()  # in the place of a body that is not JSON
+NO_JSON: Final = object()  # stands for a body that is not JSON
 NO_BODY: Final = object()
 
 
 @dataclass(slots=True)
 class Turn:
-    """A request and its response. A mutant changes the first before the service reads it, or the second after."""
+    """A request and its response. A mutant changes either the request, before the service reads it, or the response."""
 
     operation: Operation
-    query: dict[str, str]  # the parameters by name
-    pet_id: int  # 0 where the path has none
+    query: dict[str, str]  # the query parameters by name
+    pet_id: int  # 0 if the path has none
     sent: Any  # the JSON value of the request's body, ``NO_JSON`` or ``NO_BODY``
-    refused_key: str  # the condition that refuses the key; empty where the key is valid
-    animals: Any  # of the service: ``add``, ``update``, ``remove`` and ``other``, the first but the one with an id
+    refused_key: str  # the condition that refuses the key; empty if the key is valid
+    animals: Any  # the animals of the store; ``other(id)`` returns the first with another id
     status: int = 0
     document: Any = None  # the JSON value of the response's body
     media_type: str | None = "application/json"
-    has_updated: bool = False  # whether the mutant changed an animal that is kept
-    body: bytes | None = None  # the bytes of the response's body, if they are not those of ``document``
+    has_updated: bool = False  # whether the mutant changed a stored animal
+    body: bytes | None = None  # the bytes to send instead of ``document``
 
     @property
     def pets(self) -> list[dict[str, Any]]:
-        """The animals of the response."""
+        """The animals in the response."""
         return [pet for pet in (self.document if is_array(self.document) else [self.document]) if isinstance(pet, dict)]
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The members of the request's body, if it is an object."""
+        """The members of the request's body; empty if it is not an object."""
         return self.sent if is_object(self.sent) else {}
 
     def refuse(self, status: int) -> None:
-        """Respond with an Error; an animal that the request created is removed again."""
+        """Respond with an Error, and remove the animal if the request created one."""
         if self.operation.effect == "creates" and self.status == self.operation.success:
             self.animals.remove(self.document["id"])
         condition = condition_of_status(status)
         self.status, self.document = status, error_document(condition.code, condition.message, status)
+        self.media_type = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ class Mutant:
 
     name: str
     clause: str  # the id of the clause of ``petstore-mock verify``
-    words: str  # what the service does
-    operations: tuple[str, ...]  # the names of the operations that do it
-    statuses: tuple[int, ...]  # of the responses that it changes; none where it changes requests
+    words: str  # the mistake of the service
+    operations: tuple[str, ...]  # the names of the operations with the mistake
+    statuses: tuple[int, ...]  # the statuses of responses to change; empty if the mutant changes requests
     template: Change
     subject: Subject
 
     def change(self, turn: Turn) -> None:
-        """Change the turn, if the mutant changes such requests or responses."""
+        """Apply the mutant to the request, or to a response with one of its statuses."""
         if not self.statuses or turn.status in self.statuses:
             self.template(turn, self.subject)
 
@@ -91,7 +92,7 @@ class Mutant:
 
 _STATUS_NAMES: Final[list[str]] = schema("PetStatus")["enum"]
 _WRONG: Final[Mapping[str, Mapping[str, tuple[str, Callable[[Any], bool]]]]] = {
-    # By the type of a field: the wrong values that a service may overlook, and the end of the clause that says so.
+    # The kinds of wrong values of each type of field. A kind has the end of its clause's id, and a test of the value.
     "string": {"number": ("type", is_number), "null": ("null", lambda value: value is None)},
     "integer": {
         "text": ("type", lambda value: isinstance(value, str)),
@@ -135,20 +136,20 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
     }
     yield {**one, "tags": {"any", effect, "shows" if row.response else ""}}
     for name, rules in properties("Pet").items() if row.response else ():
-        # The client knows the other ones: it has sent them, or has seen them in a list.
+        # A client can compare the other fields: it has sent them, or a list has shown them.
         known = "" if FIELDS[name].assigned else {"creates": "echoed", "reads": "seen"}.get(effect, "")
         yield from _named(one, {"field", known}, name, rules)
     for name, rules in properties(row.body).items() if row.body else ():
         yield from _named(one, {"sent", "required" if name in one["required"] else "optional"}, name, rules)
     filters = [parameter.name for parameter in row.parameters if parameter.filters]
     for name, rules in parameters(row).items() if effect == "lists" else ():
-        # The first one is "the filter": names of mutants are public, and older than a second one.
+        # The first filter has the plain word ``filter``, because names of mutants are public.
         word = "filter" if filters[:1] == [name] else f"{name}-filter"
         yield from _named({**one, "word": word}, {"filter" if name in filters else "limit"}, name, rules)
 
 
 def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) -> Iterator[Subject]:
-    """Yield a field or a parameter of an operation, then its values, right and wrong."""
+    """Yield a field or a parameter of an operation, then its valid and invalid values."""
     kind = "enum" if "enum" in rules else str(rules.get("type"))
     one = {**words, "name": name, "short": name.removesuffix("Id"), "value": None, **rules}
     yield {**one, "tags": {*tags, kind}}
@@ -165,7 +166,7 @@ def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) 
 
 
 def _becomes(**attributes: object) -> Change:
-    """Return a change of attributes of the turn."""
+    """Return a change that sets attributes of the turn."""
 
     def change(turn: Turn, _: object) -> None:
         for name, value in attributes.items():
@@ -213,11 +214,11 @@ def _take_other_id(turn: Turn, _: object) -> None:
     turn.document["id"] = (turn.animals.other(turn.document["id"]) or turn.document)["id"]
 
 
-# Of a parameter
+# Changes of a parameter
 
 
-def _is_asked(turn: Turn, one: Subject) -> bool:
-    """Whether the request has the parameter, with the value of the subject if it has one."""
+def _has_value(turn: Turn, one: Subject) -> bool:
+    """Whether the request has the parameter, and the value of the subject if the subject has one."""
     return one["name"] in turn.query and one["value"] in {None, turn.query[one["name"]]}
 
 
@@ -225,17 +226,17 @@ def _is_between(turn: Turn, one: Subject) -> bool:
     return read_integer(turn.query.get(one["name"], "")) in range(one["minimum"] + 1, one["maximum"])
 
 
-def _ask_one_more(turn: Turn, one: Subject) -> None:
+def _one_more(turn: Turn, one: Subject) -> None:
     number = read_integer(turn.query.get(one["name"], ""))
     if isinstance(number, int) and number in range(one["minimum"], one["maximum"]):
         turn.query[one["name"]] = str(number + 1)
 
 
-# Of a field
+# Changes of a field
 
 
 def _in_pets(change: Callable[[dict[str, Any], str], object]) -> Change:
-    """Return a change of the animals of a response that have the field of the subject."""
+    """Return a change of each animal in the response that has the field of the subject."""
 
     def after(turn: Turn, one: Subject) -> None:
         for pet in turn.pets:
@@ -250,7 +251,7 @@ def _set(change: Callable[..., Any]) -> Change:
 
 
 def _keep(change: Callable[..., Any]) -> Change:
-    """Return a change of what is kept; the response of the create stays as it is."""
+    """Return a change of the stored animal; the response to its creation stays correct."""
 
     def after(turn: Turn, one: Subject) -> None:
         name, pet = one["name"], turn.document
@@ -284,16 +285,17 @@ def _other(value: Any) -> Any:  # noqa: ANN401  # a JSON value
     return value - 1 if isinstance(value, int) else []
 
 
-# Of a body. A mutant that lets a wrong one pass shows the service a right one.
+# Changes of a body. A mutant that accepts a wrong body replaces it by a valid one before the service validates it. So
+# the journal has no violation for the wrong body.
 
 
 def _plain(one: Subject) -> dict[str, Any]:
-    """Return the members that a body must have, with values that are right."""
+    """Return the required members of a body, with valid values."""
     return {name: FIELDS[name].samples[0] for name in one["required"]}
 
 
 def _passes(holds: Callable[[Any, Subject], object]) -> Change:
-    """Return a change of a body for which ``holds`` is true: what it lacks is completed."""
+    """Return a change that adds the missing members to a body for which ``holds`` is true."""
     completed: Change = lambda turn, one: setattr(turn, "sent", {**_plain(one), **turn.fields})  # noqa: E731
     return _when(lambda turn, one: holds(turn.sent, one), completed)
 
@@ -322,13 +324,13 @@ _OTHER_STATUS: Final = _document(lambda error, _: {**error, "status": 500})
 _DROP: Final = _in_pets(lambda pet, name: pet.pop(name))
 _RENAME: Final = _in_pets(lambda pet, name: pet.update({f"pet_{name}": pet.pop(name)}))
 _ANY_KEY: Final = _let_in("unknown_key", "revoked_key", "rotated_key", "expired_key")
-_FIND_NONE: Final = _when(_is_asked, _EMPTY)
-_REFUSE_ASKED: Final = _when(_is_asked, _refuse())
+_FIND_NONE: Final = _when(_has_value, _EMPTY)
+_REFUSE_VALUE: Final = _when(_has_value, _refuse())
 _REFUSE_BETWEEN: Final = _when(_is_between, _refuse())
 _REFUSE_LARGE: Final = _when(lambda turn, _: turn.pet_id > 2**53, _refuse())
 _REFUSE_SENT: Final = _when(lambda turn, one: turn.fields.get(one["name"]) == one["value"], _refuse())
-_IGNORE: Final = _when(_is_asked, lambda turn, one: turn.query.pop(one["name"]))
-_ASK_MOST: Final[Change] = lambda turn, one: turn.query.setdefault(one["name"], one["value"])  # noqa: E731
+_IGNORE: Final = _when(_has_value, lambda turn, one: turn.query.pop(one["name"]))
+_USE_MOST: Final[Change] = lambda turn, one: turn.query.setdefault(one["name"], one["value"])  # noqa: E731
 _NO_FIELD: Final = _passes(lambda sent, one: is_object(sent) and {*one["required"]} - sent.keys() == {one["name"]})
 _NO_FIELDS: Final = _passes(lambda sent, one: is_object(sent) and sent.keys().isdisjoint(one["required"]))
 _ARRAY: Final = _passes(lambda sent, _: is_array(sent))
@@ -340,11 +342,8 @@ _SUCCESSES: Final = (200, 201, 204)
 
 
 def _mutants(tags: str, text: str, change: Change, statuses: tuple[int, ...] = _SUCCESSES) -> Iterator[Mutant]:
-    """Yield the mutants of a template: ``text`` has name, clause and words; braces stand for words of a subject.
-
-    A subject has each of the tags; ``a|b`` stands for either. The template changes responses with one of ``statuses``,
-    or requests where there are none.
-    """
+    """Yield the mutants of a template, one for each subject that has all ``tags``; ``a|b`` means either tag."""
+    # ``text`` has the name, the clause and the words; braces stand for words of the subject.
     for one in _SUBJECTS:
         if all(not one["tags"].isdisjoint(tag.split("|")) for tag in tags.split()):
             name, clause, words = text.format_map(one).split(" ", 2)
@@ -354,73 +353,106 @@ def _mutants(tags: str, text: str, change: Change, statuses: tuple[int, ...] = _
 
 _T: Final = _mutants
 _TEMPLATES: Final = (
-    _T("shows", "{verb}-is-cut 1-json-body {operation} returns JSON that lacks its end", _cut_short),
-    _T("shows", "{verb}-as-html 1-media-type {operation} responds as text/html", _HTML),
-    _T("lists", "{verb}-not-there 1-base-address {operation} is not there: 404", _refuse(404)),
-    _T("lists", "{verb}-wrapped 2-pets-array {operation} wraps the array", _WRAPPED),
-    _T("creates|reads", "{verb}-in-array 2-pet-object {operation} returns an array", _IN_ARRAY),
+    _T("shows", "{verb}-is-cut 1-json-body {operation} returns truncated JSON", _cut_short),
+    _T("shows", "{verb}-as-html 1-media-type {operation} returns JSON as text/html", _HTML),
+    _T("lists", "{verb}-not-there 1-base-address {operation} returns 404 for every request", _refuse(404)),
+    _T("lists", "{verb}-wrapped 2-pets-array {operation} returns the array in an object", _WRAPPED),
+    _T("creates|reads", "{verb}-in-array 2-pet-object {operation} returns the animal in an array", _IN_ARRAY),
     # Fields of animals
     _T("field integer|string", "{verb}-{short}-missing 2-pet-{short} {operation} returns no {name}", _DROP),
     _T("field integer|string", "{verb}-{short}-renamed 2-pet-{short} {operation} renames {name}", _RENAME),
-    _T("field integer|array", "{verb}-{short}-text 2-pet-{short} {operation} has {name} as text", _set(str)),
-    _T("field string", "{verb}-{short}-null 2-pet-{short} {operation} returns {name} null", _set(lambda _: None)),
+    _T("field integer|array", "{verb}-{short}-text 2-pet-{short} {operation} returns {name} as text", _set(str)),
+    _T("field string", "{verb}-{short}-null 2-pet-{short} {operation} returns null as {name}", _set(lambda _: None)),
     _T("field enum", "{verb}-{short}-upper 2-pet-{short} {operation} returns {name} in capitals", _set(str.upper)),
-    _T("lists", "{verb}-one-id 2-id-unique {operation} returns the first id for each animal", _take_first_id),
+    _T("lists", "{verb}-one-id 2-id-unique {operation} returns one id for all animals", _take_first_id),
     _T("creates", "{verb}-id-taken 2-id-assigned {operation} returns the id of another animal", _take_other_id),
     # Fields that the client has sent, and fields that it has seen in a list
-    _T("echoed enum|array", "{verb}-{short}-dropped 2-{short}-echoed {operation} loses {name}", _DROP),
+    _T("echoed enum|array", "{verb}-{short}-dropped 2-{short}-echoed {operation} drops the sent {name}", _DROP),
     _T("echoed", "{verb}-{short}-changed 2-{short}-echoed {operation} returns another {name}", _set(_other)),
-    _T("echoed integer", "{verb}-{short}-rounded 2-{short}-int64 {name} is rounded beyond 2^53", _set(_rounded)),
-    _T("echoed string", "{verb}-{short}-ascii 2-{short}-text {name} loses letters beyond ASCII", _set(_ascii)),
-    _T("echoed string", "{verb}-{short}-emoji 2-{short}-text {name} has ? for each emoji", _set(_basic)),
-    _T("echoed string", "{verb}-{short}-trimmed 2-{short}-echoed {name} loses blanks at its ends", _set(str.strip)),
-    _T("echoed string", "keeps-{short}-basic {section}-same-animal {name} is kept with ? for emoji", _keep(_basic)),
-    _T("echoed string", "keeps-{short}-trimmed {section}-same-animal {name} is kept without blanks", _keep(str.strip)),
-    _T("echoed string", "keeps-{short}-cut {section}-same-animal {name} is kept cut", _keep(_cut)),
-    _T("echoed integer", "keeps-{short}-rounded {section}-same-animal {name} is kept rounded", _keep(_rounded)),
-    _T("echoed enum", "keeps-{short}-other {section}-same-animal another {name} is kept", _keep(_other)),
-    _T("seen", "{verb}-{short}-stale {section}-same-animal {name} is another than in the list", _set(_other)),
+    _T("echoed integer", "{verb}-{short}-rounded 2-{short}-int64 {operation} rounds a large {name}", _set(_rounded)),
+    _T("echoed string", "{verb}-{short}-ascii 2-{short}-text {operation} keeps only ASCII in {name}", _set(_ascii)),
+    _T("echoed string", "{verb}-{short}-emoji 2-{short}-text {operation} returns ? for emoji in {name}", _set(_basic)),
+    _T("echoed string", "{verb}-{short}-trimmed 2-{short}-echoed {operation} trims {name}", _set(str.strip)),
+    _T("echoed string", "keeps-{short}-basic {section}-same-animal the store replaces emoji in {name}", _keep(_basic)),
+    _T("echoed string", "keeps-{short}-trimmed {section}-same-animal the store trims {name}", _keep(str.strip)),
+    _T("echoed string", "keeps-{short}-cut {section}-same-animal the store cuts a long {name}", _keep(_cut)),
+    _T("echoed integer", "keeps-{short}-rounded {section}-same-animal the store rounds {name}", _keep(_rounded)),
+    _T("echoed enum", "keeps-{short}-other {section}-same-animal the store keeps another {name}", _keep(_other)),
+    _T("seen", "{verb}-{short}-stale {section}-same-animal {operation} and the list differ in {name}", _set(_other)),
     # Errors
-    _T("error", "error-{name}-missing 2-error-{name} errors have no {name}", _WITHOUT),
-    _T("every", "error-status-other 7-status the status of errors is 500", _OTHER_STATUS),
-    _T("status", "{status}-as-html 7-{status}-error {status} comes as a page of HTML", _ERROR_PAGE),
+    _T("error", "error-{name}-missing 2-error-{name} error bodies have no {name}", _WITHOUT),
+    _T("every", "error-status-other 7-status error bodies have the status 500", _OTHER_STATUS),
+    _T("status", "{status}-as-html 7-{status}-error responses with {status} have a page of HTML", _ERROR_PAGE),
     # Parameters
-    _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {name}={value} is refused", _REFUSE_ASKED),
-    _T("limit", "{verb}-{name}-refused {section}-{name}-within every {name} between is refused", _REFUSE_BETWEEN),
-    _T("limit", "{verb}-{name}-ignored {section}-{name}-counts {name} is ignored", _IGNORE, ()),
-    _T("limit", "{verb}-{name}-and-one {section}-{name}-counts one animal more than {name} comes", _ask_one_more, ()),
-    _T("maximum", "{verb}-default-{value} {section}-{name}-default {name} is {value} by default", _ASK_MOST, ()),
-    _T("filter|value", "{verb}-{word}-ignored {section}-{name}-filter {name} ({word}) is ignored", _IGNORE, ()),
-    _T("filter|value", "{verb}-{word}-finds-nothing {section}-{name}-finds {name} ({word}) finds nothing", _FIND_NONE),
-    _T("value", "{verb}-{word}-refused {section}-{name}-{word} {name}={value} is refused", _REFUSE_ASKED),
+    _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),
+    _T(
+        "limit",
+        "{verb}-{name}-refused {section}-{name}-within {operation} refuses each {name} between the bounds",
+        _REFUSE_BETWEEN,
+    ),
+    _T("limit", "{verb}-{name}-ignored {section}-{name}-counts {operation} ignores {name}", _IGNORE, ()),
+    _T("limit", "{verb}-{name}-and-one {section}-{name}-counts {operation} returns one animal too many", _one_more, ()),
+    _T("maximum", "{verb}-default-{value} {section}-{name}-default the default {name} is {value}", _USE_MOST, ()),
+    _T("filter|value", "{verb}-{word}-ignored {section}-{name}-filter {operation} ignores {name} {word}", _IGNORE, ()),
+    _T(
+        "filter|value",
+        "{verb}-{word}-finds-nothing {section}-{name}-finds {operation} finds nothing for {name} {word}",
+        _FIND_NONE,
+    ),
+    _T("value", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),
     # Operations as a whole
-    _T("lists", "{verb}-always-empty {section}-list-finds {operation} finds nothing", _EMPTY),
-    _T("creates|removes", "{verb}-answers-200 {success} {operation} responds 200", _becomes(status=200)),
-    _T("shows", "{verb}-answers-204 {success} {operation} responds 204 without a body", _NO_CONTENT),
-    _T("creates", "{verb}-forgotten {section}-kept {operation} keeps no animal", _forget),
-    _T("reads", "{verb}-finds-nothing {success} {operation} finds no animal: 404", _refuse(404)),
+    _T("lists", "{verb}-always-empty {section}-list-finds {operation} returns an empty list", _EMPTY),
+    _T("creates|removes", "{verb}-answers-200 {success} {operation} returns 200", _becomes(status=200)),
+    _T("shows", "{verb}-answers-204 {success} {operation} returns 204 without a body", _NO_CONTENT),
+    _T("creates", "{verb}-forgotten {section}-kept {operation} does not store the animal", _forget),
+    _T("reads", "{verb}-finds-nothing {success} {operation} returns 404 for a stored animal", _refuse(404)),
     _T("reads", "{verb}-another {section}-asked-for {operation} returns another animal", _respond_another),
-    _T("reads", "absent-is-null {section}-absent an absent animal is null", _NULL, (404,)),
-    _T("reads", "absent-is-400 {section}-absent an absent animal is refused: 400", _refuse(), (404,)),
-    _T("reads", "absent-is-another {section}-absent an absent animal is another", _respond_another, (404,)),
-    _T("reads", "large-id-refused {section}-int64 an id beyond 2^53 is refused: 400", _REFUSE_LARGE, (200, 404)),
+    _T("reads", "absent-is-null {section}-absent {operation} returns null for an absent animal", _NULL, (404,)),
+    _T("reads", "absent-is-400 {section}-absent {operation} returns 400 for an absent animal", _refuse(), (404,)),
+    _T(
+        "reads",
+        "absent-is-another {section}-absent {operation} returns another animal for an absent one",
+        _respond_another,
+        (404,),
+    ),
+    _T("reads", "large-id-refused {section}-int64 {operation} refuses ids beyond 2^53", _REFUSE_LARGE, (200, 404)),
     _T("any", "{verb}-refuses-key 5-key {operation} refuses a valid key", _refuse(401), (*_SUCCESSES, 404)),
     _T("any", "{verb}-without-key 5-missing-key{suffix} {operation} accepts a missing key", _let_in("missing_key"), ()),
     _T("any", "{verb}-any-key 5-unknown-key{suffix} {operation} accepts any key", _ANY_KEY, ()),
-    _T("every", "any-scheme 5-scheme a key without Bearer is accepted", _let_in("malformed_credentials"), ()),
+    _T("every", "any-scheme 5-scheme the service accepts a key without Bearer", _let_in("malformed_credentials"), ()),
     # Bodies
-    _T("optional", "{verb}-needs-{short} 2-{short}-optional a body without {name} is refused", _REFUSE_SENT),
-    _T("choice", "{verb}-{value}-refused 2-{short}-{value} the {name} {value} is refused", _REFUSE_SENT),
-    _T("required", "{short}-not-required {section}-{short}-required no {name} passes", _NO_FIELD, ()),
-    _T("creates", "nothing-required {section}-both-required a body without required fields passes", _NO_FIELDS, ()),
-    _T("wrong", "{short}-{wrong}-passes {section}-{short}-{clause} a wrong {name} ({wrong}) passes", _mend, ()),
-    _T("creates", "array-passes {section}-body-object an array of animals passes", _ARRAY, ()),
-    _T("creates", "no-json-passes {section}-body-json a body that is not JSON passes", _NOT_JSON, ()),
-    _T("creates", "no-body-passes {section}-body-required an empty body passes", _NOTHING, ()),
-    _T("creates", "refused-is-kept {section}-refused-not-kept a refused animal is kept: 400", _keep_refused, (400,)),
+    _T("optional", "{verb}-needs-{short} 2-{short}-optional {operation} requires {name}", _REFUSE_SENT),
+    _T("choice", "{verb}-{value}-refused 2-{short}-{value} {operation} refuses the {name} {value}", _REFUSE_SENT),
+    _T(
+        "required",
+        "{short}-not-required {section}-{short}-required {operation} accepts a body without {name}",
+        _NO_FIELD,
+        (),
+    ),
     _T(
         "creates",
-        "unauthorized-is-kept {section}-refused-not-kept a refused animal is kept: 401",
+        "nothing-required {section}-both-required {operation} accepts a body without required fields",
+        _NO_FIELDS,
+        (),
+    ),
+    _T(
+        "wrong",
+        "{short}-{wrong}-passes {section}-{short}-{clause} {operation} accepts a wrong {name} ({wrong})",
+        _mend,
+        (),
+    ),
+    _T("creates", "array-passes {section}-body-object {operation} accepts an array of animals", _ARRAY, ()),
+    _T("creates", "no-json-passes {section}-body-json {operation} accepts a body that is not JSON", _NOT_JSON, ()),
+    _T("creates", "no-body-passes {section}-body-required {operation} accepts an empty body", _NOTHING, ()),
+    _T(
+        "creates",
+        "refused-is-kept {section}-refused-not-kept the store keeps the animal although the response is 400",
+        _keep_refused,
+        (400,),
+    ),
+    _T(
+        "creates",
+        "unauthorized-is-kept {section}-refused-not-kept the store keeps the animal although the response is 401",
         _keep_refused,
         (401,),
     ),

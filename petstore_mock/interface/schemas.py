@@ -1,11 +1,11 @@
-"""``schemas/*.json``: the only source of the rules for bodies and parameters, and jsonschema as their judge.
+"""Reads ``schemas/*.json``, the only source of the rules for bodies and parameters, and validates with jsonschema.
 
-JSON Schema leaves two things open that are decided here. ``1.0`` is no integer: the gap ``integral_float`` decides
-before the judge is asked. The schemas write the bounds of ``int64`` out, since ``format`` asserts nothing.
+JSON Schema leaves two rules open, and this module decides them. ``1.0`` is not an integer: the gap ``integral_float``
+decides about it before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
-# JSON values have any type, and jsonschema's own types are Any for the most part.
+# JSON values can have any type, and most of jsonschema's own types are Any.
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
-# The first is the wheel's, the second a checkout's, the third that of a package in a folder of the checkout.
+# In this order: an installed wheel, a checkout, and a package in a folder of a checkout.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 
@@ -45,14 +45,14 @@ def names() -> list[str]:
 
 @cache
 def document(name: str) -> Schema:
-    """Return a schema as its file has it."""
+    """Return a schema as its file contains it, with references."""
     found: Schema = loads((_DIRECTORY / f"{name}.json").read_bytes())
     return found
 
 
 @cache
 def schema(name: str) -> Schema:
-    """Return a schema with the referred schemas in place of every ``$ref``."""
+    """Return a schema in which the referenced schemas replace every ``$ref``."""
     found: Schema = _resolved(document(name), name)
     return found
 
@@ -62,7 +62,7 @@ def _resolved(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
         return [_resolved(item, file) for item in node]
     if not is_object(node):
         return node
-    # With `$id`, jsonschema opens a new resource at each descent.
+    # If a schema has `$id`, jsonschema opens a new resource at each level.
     kept = {key: _resolved(value, file) for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
     if "$ref" not in node:
         return kept
@@ -91,21 +91,21 @@ def arguments(operation: Operation) -> Mapping[str, Schema]:
 
 
 def required_arguments(operation: Operation) -> list[str]:
-    """Return the names of the arguments that every call has."""
+    """Return the names of the required arguments of a call."""
     parts = [schema(part).get("required", ()) for part in (operation.parameters_schema, operation.body) if part]
     return [name for name in arguments(operation) if any(name in part for part in parts)]
 
 
-# The judge
+# The validator
 
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
-    """Hold ``value`` against the schema ``rules``; return every rule that it breaks, in path order."""
-    errors = [one for error in judge_class()(rules).iter_errors(value) for one in _told(error)]
-    # A value of the wrong type breaks the type alone: its other violations follow from it.
+    """Return every rule of the schema ``rules`` that ``value`` breaks, in the order of the paths."""
+    errors = [one for error in validator_class()(rules).iter_errors(value) for one in _relevant(error)]
+    # A wrong type causes further errors of the same value, so only the type is reported.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
-    # A client can add unknown members without end: they take the room that the others leave.
+    # Unknown members come last: a client can send any number of them, and the list has a limit.
     for error in sorted(errors, key=lambda error: error.validator == "additionalProperties"):
         path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
         if rule == "required":
@@ -127,19 +127,20 @@ def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: 
     found.fill([name for name in value if name not in known], violation)
 
 
-def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
-    """Yield an error, or those of the form that was meant: its type and most rules fit, and it knows the names."""
+def _relevant(error: Any) -> Iterator[Any]:  # noqa: ANN401  # jsonschema's ValidationError
+    """Yield an error; for ``anyOf`` and ``oneOf``, yield the errors of the form that fits the value best."""
     forms = [list(form) for _, form in groupby(error.context, key=lambda one: one.schema_path[0])]
     if not forms:
         yield error
         return
 
+    # The best form has the right type, the fewest broken rules, and no unknown names.
     def distance(form: list[Any]) -> tuple[bool, int, bool]:
         own = {one.validator for one in form if not one.path}
         return "type" in own, len(form), "additionalProperties" in own
 
     for one in min(forms, key=distance):
-        yield from _told(one)
+        yield from _relevant(one)
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -156,7 +157,7 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
-    """Return what a keyword demands of a value, in words that follow its path."""
+    """Return the demand of a keyword, in words that follow the path of the value."""
     wanted, values = error.validator_value, error.schema.get("enum", ())
     allowed = ", ".join(one if isinstance(one, str) else dumps(one) for one in values)
     if rule == "enum":
@@ -173,32 +174,32 @@ def _with_article(kind: str) -> str:
 
 
 _loading: Final = RLock()
-if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
+if hasattr(os, "register_at_fork"):  # a child forked during the import would wait for the lock for ever
     os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 @cache
-def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for the most part
-    """Return jsonschema's validator, with our notion of an integer and with bounds on what it finds."""
+def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types are Any
+    """Return jsonschema's validator class, with a strict integer type and with limits on the number of errors."""
     with _loading:
-        import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
+        import jsonschema  # noqa: PLC0415  # takes 80 ms, and only a refusal needs it
 
     library: Any = jsonschema
     theirs = library.Draft202012Validator
     validators = theirs.VALIDATORS
 
-    def required(_judge: Any, names: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+    def required(_validator: Any, names: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if isinstance(value, dict) and not value.keys() >= set(names):
-            yield library.ValidationError("")  # theirs has an error for each name
+            yield library.ValidationError("")  # jsonschema's own keyword yields an error for each name
 
-    def closed(judge: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+    def closed(validator: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if allowed is not False:
-            yield from validators["additionalProperties"](judge, allowed, value, rules)
+            yield from validators["additionalProperties"](validator, allowed, value, rules)
         elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
-            yield library.ValidationError("")  # theirs writes out all the names: 17 s for 100,000 of them
+            yield library.ValidationError("")  # jsonschema's own message lists all names: 17 s for 100,000
 
-    def items(judge: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
-        yield from islice(validators["items"](judge, rules, value, outer) or (), MOST_VIOLATIONS + 1)
+    def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
+        yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
     def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         kind = value.get(forms["propertyName"]) if is_object(value) else None
@@ -210,10 +211,10 @@ def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for 
     return library.validators.extend(theirs, extended, type_checker=checker)
 
 
-def preload_judge() -> None:
-    """Import jsonschema; for a daemon thread, so that the first refusal need not."""
-    with contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
-        judge_class()
+def preload_validator() -> None:
+    """Import jsonschema early, in a daemon thread, so that the first refusal is fast."""
+    with contextlib.suppress(Exception):  # the first refusal imports it again, and fails visibly
+        validator_class()
 
 
 # The quick check
@@ -223,7 +224,7 @@ _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "defa
 
 @cache
 def is_valid(name: str) -> Check:
-    """Return a function that is true only for values that the schema allows; of others, ask the judge."""
+    """Return a quick check: True means valid, and False means that ``violations`` must decide."""
     return quick(schema(name))
 
 
@@ -247,7 +248,7 @@ def quick(rules: Schema) -> Check:
 def _is_object(required: frozenset[str], members: Mapping[str, Check], value: Any) -> bool:  # noqa: ANN401
     if type(value) is not dict or not value.keys() >= required:
         return False
-    for name, member in value.items():  # noqa: SIM110  # all() of a generator takes half as long again
+    for name, member in value.items():  # noqa: SIM110  # all() of a generator takes 50 % longer
         if name not in members or not members[name](member):
             return False
     return True

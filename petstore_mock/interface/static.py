@@ -18,7 +18,7 @@ class PetFields(TypedDict, total=False):
 
 
 class PetChanges(TypedDict, total=False):
-    """What another actor may change of an animal."""
+    """Fields that another actor may change."""
 
     name: str
     categoryId: int

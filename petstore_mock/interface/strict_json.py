@@ -1,7 +1,7 @@
-"""Strict decoding of what clients send: JSON bodies, integers in parameters, percent-encoded text.
+"""Strict decoders for the input of clients: JSON bodies, integers in parameters, percent-encoded text.
 
-``json.loads`` accepts NaN, repeated members and lone surrogates, and fails in other ways on deep nesting and on long
-integers. Each of these is a violation here, so that a client gets a clear 400.
+``json.loads`` accepts NaN, repeated members and lone surrogates. Deep nesting and long integers make it raise other
+exceptions. Here each of these is a violation, so that the client receives a clear 400.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from petstore_mock.interface.violations import Violation, Violations, path_of
 if TYPE_CHECKING:
     from petstore_mock.common.values import JsonValue
 
-# RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface nest once; 100 leaves room for members that
-# a behaviour ignores. int() is quadratic in the digits.
+# RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface have one level; 100 levels leave room for
+# unknown members that a behaviour ignores. The time of int() is quadratic in the number of digits.
 _DEEPEST: Final = 100
 _MOST_DIGITS: Final = 400
 _SHOWN: Final = 60  # characters of a text that is not JSON
@@ -31,7 +31,7 @@ _BROKEN_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class MalformedJsonError(Exception):
-    """The body is not a JSON text; carries the violation."""
+    """The body is not JSON; ``violation`` says why."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(str(violation))
@@ -39,7 +39,7 @@ class MalformedJsonError(Exception):
 
 
 class RepeatedMembers(dict[str, Any]):
-    """An object in which names stand more than once: it keeps the last member of each name, and the names."""
+    """An object with repeated names: it keeps the last member of each name, and the repeated ``names``."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -52,7 +52,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    return int(text[:_MOST_DIGITS])  # what is left of a longer one is beyond every bound as well
+    return int(text[:_MOST_DIGITS])  # the first digits of a longer integer exceed every bound as well
 
 
 def _refuse(expected: str) -> NoReturn:
@@ -60,7 +60,7 @@ def _refuse(expected: str) -> NoReturn:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    _refuse(f"must not hold {text}, which is no JSON value (RFC 8259 §6)")
+    _refuse(f"must not contain {text}, which is not a JSON value (RFC 8259 §6)")
 
 
 _decoder: Final = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=_refuse_constant)
@@ -77,7 +77,7 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
         value: JsonValue = _decoder.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         early = _ENDS_EARLY if error.reason == "unexpected end of data" else ""
-        _refuse(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1){early}")
+        _refuse(f"must be UTF-8; byte {error.start} is not valid (RFC 8259 §8.1){early}")
     except json.JSONDecodeError as error:
         _refuse_syntax(error)
     except RecursionError:
@@ -95,17 +95,17 @@ def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:
 
 
 def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Violations) -> None:
-    """Add the repeated members of a value; refuse lone surrogates and deep nesting. ``steps`` lead to the value."""
+    """Add repeated members to ``repeated``; refuse lone surrogates and deep nesting. ``steps`` is the value's path."""
     if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-        words = "must not hold a lone surrogate (RFC 7493 §2.1)"
+        words = "must not contain a lone surrogate (RFC 7493 §2.1)"
         raise MalformedJsonError(Violation(path_of(steps), "unicode", words, value))
     if not isinstance(value, (list, dict)):
         return
     if len(steps) >= _DEEPEST:
         _refuse(_TOO_DEEP)
     if isinstance(value, RepeatedMembers):
-        words = "must stand only once in its object"
-        known = value  # a name that the type checker can follow into the function
+        words = "must appear only once in its object"
+        known = value  # inside the function, the type checker forgets the type of ``value``
         repeated.fill(value.names, lambda name: Violation(path_of([*steps, name]), "uniqueMembers", words, known[name]))
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(step, str):
@@ -119,12 +119,12 @@ def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any val
 
 
 def read_integer(text: str) -> int | str:
-    """Return the integer that the text of a parameter writes as JSON does; other text as it is."""
+    """Return the text of a parameter as an integer if it is written as in JSON; otherwise return the text."""
     return _integer(text) if text != "-0" and _INTEGER.fullmatch(text) else text
 
 
 def percent_decode(text: str) -> str | None:
-    """Decode percent-encoded UTF-8 (RFC 3986 §2.1); return None where the encoding or the UTF-8 is invalid."""
+    """Decode percent-encoded UTF-8 (RFC 3986 §2.1); return None if the encoding or the UTF-8 is invalid."""
     if not text.isascii() or _BROKEN_PERCENT.search(text):
         return None
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BASE_PATH: Final = "/v1"  # §1, §9
 INTERFACE_VERSION: Final = "1.0.0"  # §9
-# §9 says that deprecation is signalled, but not since when, and RFC 9745 needs a date. This one is our choice: it lies
+# §9 says that deprecation is signalled, but not since when. RFC 9745 requires a date, so this date is our choice. It is
 # before the removal, as RFC 9745 §4 demands.
 DEPRECATED_SINCE: Final = datetime(2025, 12, 5, tzinfo=UTC)
 
@@ -35,14 +35,14 @@ class Sentence(NamedTuple):
 class Field:
     """A field of an animal (§2)."""
 
-    name: str  # in JSON: a property of the schemas
+    name: str  # the name of the property in JSON and in the schemas
     sentence: Sentence
-    assigned: bool = False  # by the service on creation: in Pet, not in NewPet
-    samples: tuple[Any, ...] = ()  # values that plausible animals have in turn
+    assigned: bool = False  # whether the service assigns it on creation: Pet has it, NewPet does not
+    samples: tuple[Any, ...] = ()  # values that generated animals take in turn
 
     @property
     def python(self) -> str:
-        """Its name as a Python argument: ``pet_id``, ``category_id``."""
+        """The name as a Python argument: ``pet_id``, ``category_id``."""
         return f"pet_{self.name}" if self.assigned else snake_case(self.name)
 
 
@@ -50,15 +50,15 @@ class Field:
 class Parameter:
     """A query or path parameter of an operation."""
 
-    name: str  # in the request: a property of the operation's schema of parameters
+    name: str  # the name in the request and in the operation's schema of parameters
     sentence: Sentence
     where: Literal["query", "path"] = "query"
-    filters: str | None = None  # the field by which it selects animals
+    filters: str | None = None  # the field of the animals that it filters by
     gap: str | None = None  # the gap that decides about an invalid value
 
     @property
     def python(self) -> str:
-        """Its name as an argument of a Python client's method."""
+        """The name as an argument of a method of a Python client."""
         return snake_case(self.name)
 
 
@@ -72,18 +72,18 @@ class Operation:
     section: str
     summary: str
     effect: Literal["lists", "reads", "creates", "changes", "removes"]
-    success: int  # the status of its success
-    errors: tuple[int, ...]  # the statuses that the interface declares for failures
+    success: int  # the status of a success
+    errors: tuple[int, ...]  # the statuses of failures that the interface declares
     parameters: tuple[Parameter, ...] = ()
-    body: str | None = None  # the schema of its request body
-    response: str | None = None  # the schema of the body of its success ...
-    response_words: str = ""  # ... and what that body is
-    removed_at: datetime | None = None  # when it is removed, if it is deprecated ...
-    replacement: str = ""  # ... and what to use instead
+    body: str | None = None  # the schema of the request body
+    response: str | None = None  # the schema of the body of a success
+    response_words: str = ""  # the content of that body
+    removed_at: datetime | None = None  # the removal date of a deprecated operation
+    replacement: str = ""  # the replacement of a deprecated operation
 
     @property
     def client_method(self) -> str:
-        """The name of the method that a Python client has for it."""
+        """The name of the operation's method in a Python client."""
         return snake_case(self.name)
 
     @property
@@ -92,7 +92,7 @@ class Operation:
 
     @property
     def statuses(self) -> frozenset[int]:
-        """Every status that the interface declares for it (§4, §7)."""
+        """Every status that the interface declares for the operation (§4, §7)."""
         return frozenset({*self.errors, self.success})
 
     @property
@@ -109,17 +109,21 @@ class Operation:
 
     @property
     def query_subject(self) -> str:
-        """The key of the sentence that says which query parameters it has."""
+        """The key in ``SENTENCES`` of the sentence that lists the query parameters."""
         return f"{self.name}.query"
+
+    def subject(self, path: str) -> str:
+        """Return the key of the sentence about the parameter at a path: ``path.petId``."""
+        return ".".join([self.name, *path.split(".")[:2]])
 
     @property
     def removal_day(self) -> str:
-        """The day of its removal in words; empty where none is announced."""
+        """The removal date in words; empty if the interface announces none."""
         return "" if self.removed_at is None else day(self.removed_at.timestamp())
 
     @property
     def removal(self) -> str:
-        """What a client learns that calls it after its removal."""
+        """The message to a client that calls the operation after its removal."""
         return f"{self.name} was removed on {self.removal_day}: use {self.replacement}"
 
 
@@ -127,12 +131,12 @@ class Operation:
 class RouteRow:
     """A path of the interface."""
 
-    pattern: tuple[str, ...]  # its segments from the base path on; ``{petId}`` stands for any that is not empty
-    operations: Mapping[str, Operation]  # by method; HEAD leads to the operation of GET (RFC 9110 §9.3.2)
-    allow: str  # the methods for the field ``Allow``
+    pattern: tuple[str, ...]  # the segments from the base path on; ``{petId}`` matches a segment that is not empty
+    operations: Mapping[str, Operation]  # by method; HEAD has the operation of GET (RFC 9110 §9.3.2)
+    allow: str  # the value of the header field ``Allow``
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the path parameters of decoded segments; None where they make another path."""
+        """Return the path parameters in decoded segments, or None if the segments are another path."""
         if len(segments) != len(self.pattern):
             return None
         found: dict[str, str] = {}
@@ -167,7 +171,7 @@ _FIELDS: Final = (
     ),
     Field(
         name="status",
-        # Half of them available: 300 animals make more than one page of the available ones (§4.1).
+        # Half of the animals are available, so 300 animals have more available ones than a page holds (§4.1).
         samples=("available", "pending", "available", "sold"),
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),
     ),
@@ -197,7 +201,7 @@ _OPERATIONS: Final = (
             ),
         ),
         response="Pets",
-        response_words="At most `limit` animals, those of the status asked for",
+        response_words="At most `limit` animals, only those with the requested `status`",
     ),
     Operation(
         name="createPet",
@@ -241,7 +245,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: o
 
 
 def require_operation(name: object) -> Operation:
-    """Return the operation of that name; raise PetStoreMockError with the nearest name where there is none."""
+    """Return the operation ``name``; if there is none, raise PetStoreMockError with the nearest name."""
     return OPERATIONS[one_of(name, OPERATIONS, "operation")]
 
 
@@ -271,7 +275,7 @@ def _routes() -> tuple[RouteRow, ...]:
 def _query_sentence(operation: Operation) -> Sentence:
     names = [parameter.name for parameter in operation.query_parameters]
     if not names:
-        return Sentence("4", "The operation shows no query parameters")
+        return Sentence("4", "The interface shows no query parameters for this operation")
     return Sentence(operation.section, f"The query parameters of {operation.name} are {in_words(names)}, all optional")
 
 
@@ -281,10 +285,10 @@ def _sentences() -> dict[str, Sentence]:
     dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
         **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
-        **{f"{one.where}.{one.name}": one.sentence for operation in _OPERATIONS for one in operation.parameters},
+        **{row.subject(f"{one.where}.{one.name}"): one.sentence for row in _OPERATIONS for one in row.parameters},
         **{operation.query_subject: _query_sentence(operation) for operation in _OPERATIONS},
-        "query": Sentence("4", "Each operation shows its query parameters"),
-        "path": Sentence("4", "Each operation shows its path parameters"),
+        "query": Sentence("4", "The interface shows the query parameters of each operation"),
+        "path": Sentence("4", "The interface shows the path parameters of each operation"),
         "body": Sentence("4.2", "Request body (required, application/json): NewPet"),
         "key": Sentence("5", "The API key is sent in the form Authorization: Bearer <API_KEY>, on every operation"),
         "paths": Sentence("4", f"The operations are {paths}, relative to {BASE_PATH}"),
@@ -298,8 +302,9 @@ def _sentences() -> dict[str, Sentence]:
 
 ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
-# The sentences that a violation or a refusal quotes, by the place of a field or a parameter, or by a topic.
+# The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
+# The words that the interface itself says. Other words of a rule are an inference from its section.
 _QUOTED: Final = frozenset(
     {
         "Request body: none",
@@ -311,7 +316,7 @@ _QUOTED: Final = frozenset(
 
 
 def source(section: str, words: str) -> str:
-    """Return where a rule stands: ``§4.1``, "by the meaning of §4.1" for an inference, an RFC, or nothing."""
+    """Return the source of a rule: ``§4.1``, ``by the meaning of §4.1`` for an inference, an RFC, or an empty text."""
     if not section or section.startswith("RFC"):
         return section
     return f"{'' if words in _QUOTED else 'by the meaning of '}§{section}"

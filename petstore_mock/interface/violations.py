@@ -1,4 +1,4 @@
-"""What a client did wrong, as data first and words second."""
+"""Violations: the rules that a client's request breaks, as data and in words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Sentence
 
-MOST_VIOLATIONS: Final = 1000  # of one value; a body of a megabyte can break a hundred thousand rules
-_SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
+MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
+_SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
 _MISSING: Final = object()
 
 
 class Described(str):
-    """The description of a value that another process received."""
+    """A description of a value, made by the process that received the value."""
 
     __slots__ = ()
 
 
 _KINDS: Final[Mapping[type[object], str]] = {
-    bool: "boolean",  # before int: to Python, booleans are integers
+    bool: "boolean",  # before int, because bool is a subclass of int
     int: "integer",
     float: "number",
     str: "string",
@@ -44,7 +44,7 @@ def describe(value: object) -> str:
     kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
     try:
         text = dumps(value, default=repr, skipkeys=True)
-    except (RecursionError, ValueError):  # only Python values contain themselves, or nest so deeply
+    except (RecursionError, ValueError):  # a Python value can contain itself or nest too deep; decoded JSON cannot
         text = "..."
     if is_array(value) or is_object(value):
         kind = f"{kind} of {len(value)}"
@@ -54,7 +54,7 @@ def describe(value: object) -> str:
 
 
 def path_of(steps: Iterable[str | int], path: str = "body") -> str:
-    """Return the path of the value that ``steps`` lead to; names are shortened and printable."""
+    """Return ``path`` extended by ``steps``, with shortened and printable names."""
     for step in steps:
         name = cut(str(step), _SHOWN)
         path = f"{path}.{name if name.isprintable() else dumps(name)[1:-1]}"
@@ -62,7 +62,7 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
 
 
 def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
-    """Return the words for a name that is not known: the names that are, and the nearest that did not come itself."""
+    """Return the words for an unknown name: the known names, and the nearest of them that is not in ``given``."""
     names = list(known)
     offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
     meant = nearest(name, [other for other in names if other not in given])
@@ -74,11 +74,11 @@ class Violation:
     """One rule of the interface that a request breaks.
 
     Attributes:
-        path: where, such as ``body.categoryId``, ``query.limit`` or ``path.petId``.
-        rule: the JSON Schema keyword, or our word for a rule that no schema can say (``uniqueMembers``, ``json``).
-        expected: what is right, in words that follow the path.
-        value: what came instead; absent for a missing member.
-        subject: the key of ``SENTENCES`` of the broken sentence; empty where the path tells.
+        path: the location, such as ``body.categoryId``, ``query.limit`` or ``path.petId``.
+        rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
+        expected: the expectation, in words that follow the path.
+        value: the received value; absent for a missing member.
+        subject: the key in ``SENTENCES`` of the broken sentence; empty if the path determines it.
     """
 
     path: str
@@ -92,30 +92,30 @@ class Violation:
 
     @property
     def has_value(self) -> bool:
-        """Whether a wrong value came; else one is missing."""
+        """Whether the request has a wrong value; otherwise the value is missing."""
         return self.value is not _MISSING
 
     @property
     def came(self) -> str:
-        """What came instead, described; masked where the name is like that of a key."""
+        """The received value in words; masked if its name looks like that of a key."""
         value = self.value
         return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)
 
     @property
     def sentence(self) -> Sentence:
-        """The sentence of the interface that is broken."""
+        """The sentence of the interface that the request breaks."""
         location, *names = self.path.split(".")
         keys = (self.subject, ".".join([location, *names[:1]]), location)
         return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
 
 
 class Violations(list[Violation]):
-    """The rules that one value breaks: at most ``MOST_VIOLATIONS`` of them, and how many more there are."""
+    """The rules that one value breaks: at most ``MOST_VIOLATIONS``; ``omitted`` counts the others."""
 
     omitted: int = 0
 
     def fill(self, names: Sequence[str], violation: Callable[[str], Violation]) -> None:
-        """Add a violation for each name while there is room, and count the others."""
+        """Add a violation for each name until the list is full, and count the others."""
         room = max(0, MOST_VIOLATIONS - len(self))
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])

@@ -12,7 +12,7 @@ from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response
-from petstore_mock.interface.schemas import preload_judge
+from petstore_mock.interface.schemas import preload_validator
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
@@ -79,7 +79,7 @@ class Service:
         """Start to listen. Does nothing if the server listens already."""
         if not self.server.is_alive:
             self.server.start()
-            Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
+            Thread(target=preload_validator, name="petstore-mock-judge", daemon=True).start()
         no_proxy.exempt(self, self.server.host)
 
     def stop(self) -> None:

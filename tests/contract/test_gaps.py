@@ -1,6 +1,6 @@
-"""Each alternative of each gap: what it changes, and what it leaves as it is.
+"""Each alternative of each gap: its effects, and the responses that it must not change.
 
-The defaults are shown by the other modules of this folder.
+The other modules of this folder test the defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Gap = tuple[str, str]
 MANY = "9" * 5000
 
-# The response to a query of 120 animals and one without a status: how many animals, or the status of an error.
+# The expected response to a query, in a store of 121 animals, one of them without a status: the number of animals, or
+# the status of an error.
 QUERIES: dict[Gap, dict[str, int]] = {
     ("invalid_limit", "clamp"): {
         **dict.fromkeys(("limit=0", "limit=-5", "limit=-0", f"limit=-{MANY}"), 1),
@@ -60,7 +61,7 @@ def with_category(text: str) -> str:
     return f'{{"name":"a","categoryId":{text}}}'
 
 
-# What a body leads to: members of the created animal (all of them if the id is there), or the rules that it breaks.
+# The result of a body: members of the created animal (all members if the id is among them), or the broken rules.
 CREATED: dict[str, Any] = {}
 NAME, CATEGORY = "body.name", "body.categoryId"
 BODIES: dict[Gap, dict[str, Any]] = {
@@ -104,8 +105,8 @@ BODIES: dict[Gap, dict[str, Any]] = {
         for status in ("available", "pending", "sold")
     },
 }
-# The status of a request, and fields of its response; the first animal has the id 1, others are absent. A request may
-# name the type of its body, or none.
+# The expected status and header fields of the response to a request. The store has the animals 1 to 30. A request may
+# end with the media type of its body; "-" means no Content-Type.
 LIST, ABSENT, PET, POST = "GET /v1/pets?limit=2", "GET /v1/pets/99", "GET /v1/pets/1", "POST /v1/pets"
 GONE = {"Deprecation": "@1764892800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT"}
 RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
@@ -143,7 +144,7 @@ RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
     },
     ("location_header", "absent"): {POST: (201, {"Location": None})},
     ("location_header", "present"): {POST: (201, {"Location": "/v1/pets/31"}), LIST: (200, {"Location": None})},
-    ("deprecation_headers", "present"): {  # RFC 9745: a structured-field date, ours; RFC 8594
+    ("deprecation_headers", "present"): {  # RFC 9745 (a structured-field date of our choice) and RFC 8594
         **dict.fromkeys((PET, "HEAD /v1/pets/1"), (200, GONE)),
         ABSENT: (404, GONE),
         LIST: (200, dict.fromkeys(GONE)),
@@ -159,7 +160,7 @@ RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
     },
 }
 CHECKS: dict[Gap, Check] = {}
-# What only a connection shows.
+# Checks that need a connection.
 ON_THE_WIRE: dict[Gap, Check] = {}
 
 
@@ -174,7 +175,7 @@ def alternative(gap: str, name: str, checks: dict[Gap, Check] = CHECKS) -> Calla
     return register
 
 
-def test_every_alternative_but_the_default_is_checked() -> None:
+def test_every_alternative_except_the_default_is_checked() -> None:
     command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
     gaps = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["gaps"]
     others = {(gap["name"], name) for gap in gaps for name in gap["alternatives"] if name != gap["default"]}
@@ -283,7 +284,7 @@ def _(client: Client) -> None:
     client.petstore.reset()
     client.petstore.configure(list_order="arbitrary")
     client.petstore.seed_many(60)
-    assert listed(client) == first, "drawn by random_seed"
+    assert listed(client) == first, "random_seed determines the order"
 
 
 def new_ids(client: Client, count: int) -> list[int]:
@@ -401,16 +402,18 @@ def _(client: Client) -> None:
     assert len({tuple(pet) for pet in client.list("?status=available").json()}) > 1, "the order varies"
 
 
-def test_next_page_is_named_where_a_short_page_leaves_animals_out(client: Client) -> None:
+def test_short_page_links_to_the_next_page(client: Client) -> None:
     client.petstore.configure(paging_headers="next_link", page_fill="short")
     client.petstore.seed_many(2)
     response = client.list("?limit=2")
     assert len(response.json()) == 1
     assert str(response.header("Link")).endswith('</v1/pets?limit=100>; rel="next"')
-    assert client.list("?limit=3").header("Link") == '</v1/pets?limit=3>; rel="first"', "nothing is left out"
+    assert client.list("?limit=3").header("Link") == '</v1/pets?limit=3>; rel="first"', "the page has all animals"
     client.petstore.seed_many(110)
     client.petstore.configure(page_fill="full")
-    assert client.list("?limit=100").header("Link") == '</v1/pets?limit=100>; rel="first"', "it would lead to itself"
+    assert client.list("?limit=100").header("Link") == '</v1/pets?limit=100>; rel="first"', (
+        "the next page would be the same page"
+    )
 
 
 # The wire
@@ -447,7 +450,7 @@ alternative("connection", "closed_after_answer", ON_THE_WIRE)(closes)
 def _(client: Client) -> None:
     assert {client.list().status for _ in range(14)} == {200}
     client.petstore.configure(rate_limit="retry_after_seconds")
-    assert [client.list().status for _ in range(2)] == [429, 200], "those of before count"
+    assert [client.list().status for _ in range(2)] == [429, 200], "earlier requests count as well"
 
 
 @alternative("rate_limit", "retry_after_seconds")
@@ -455,7 +458,7 @@ def _(client: Client) -> None:
     responses = [client.list() for _ in range(10)]
     assert [response.status for response in responses] == [200, 200, 200, 200, 429] * 2
     assert responses[4].header("Retry-After") == "1"
-    assert [client.post(b"{}").status for _ in range(3)] == [400, 400, 400], "a wrong request is not counted"
+    assert [client.post(b"{}").status for _ in range(3)] == [400, 400, 400], "invalid requests do not count"
     assert [client.post(REX).status for _ in range(5)] == [201, 201, 201, 201, 429]
     assert len(client.petstore.pets) == 4
 
@@ -473,9 +476,9 @@ def _(client: Client) -> None:
     assert [client.list().status for _ in range(12)] == [200] * 10 + [401] * 2
     assert (client.refusal, client.petstore.journal.violations) == ("rotated_key", []), "the client can't know it"
     second = client.petstore.issue_key()
-    assert {client.status(key=second) for _ in range(15)} == {200}, "only the key that was used first rotates"
+    assert {client.status(key=second) for _ in range(15)} == {200}, "only the first used key rotates"
     client.petstore.configure(Behaviour())
-    assert (client.list().status, client.refusal) == (401, "rotated_key"), "it stays invalid"
+    assert (client.list().status, client.refusal) == (401, "rotated_key"), "the key stays invalid"
 
 
 @alternative("visibility", "delayed")
@@ -489,10 +492,10 @@ def _(client: Client) -> None:
         assert read() in (404, seeded)
         assert client.list("?limit=2").header("X-Total-Count") == "3"
         assert client.get(pet["id"]).json() == pet
-        assert len(client.petstore.pets) == 3, "the test's author sees it at once"
+        assert len(client.petstore.pets) == 3, "the test sees the new animal at once"
 
 
-def test_page_is_full_whatever_is_hidden_and_a_restore_hides_again(client: Client) -> None:
+def test_page_without_hidden_animals_is_full_and_a_restore_hides_them_again(client: Client) -> None:
     client.petstore.configure(visibility="delayed", list_order="id_descending")
     client.petstore.seed_many(5)
     client.created(name="a", categoryId=1)

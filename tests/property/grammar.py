@@ -1,4 +1,4 @@
-"""What clients send: requests that are right, nearly right or wrong, then bytes changed at random."""
+"""Strategies for the bytes of clients: valid, nearly valid and invalid requests, some with random changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTENSIONS: Final = (
 )
 SIZES: Final = (b"%x", b"%x", b"%x", b"%X", b"0%x", b"000000000000000000%x", b"0x%x", b"+%x", b"-%x", b" %x", b"%x ")
 LENGTHS: Final = ("", "+{}", "-{}", "0{}", "{} ", "\t{}", "{}, {}", "{},", "{}_0", "0x{}", "{}.0", "9" * 25)
-# Field lines: where a head has one of them more, it is mostly still a request.
+# Field lines. A head with one of them added is usually still a valid request.
 FIELDS: Final = (
     *(b"X-A: b\r\n", b"X-Empty:\r\n", b"x-obs: \xe9\xff\r\n", b"X-Tab:\t a\tb \r\n", b"Connection: keep-alive\r\n"),
     *(b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"Connection:\r\n", b"Upgrade: x\r\n", b"Expect: 100-continue\r\n"),
@@ -53,7 +53,7 @@ TRAILERS: Final = (b"", b"", b"", b"X-B : c\r\n", b"X: \x01\r\n", AUTH.encode() 
 
 @st.composite
 def chunked(draw: DrawFn) -> bytes:
-    """Draw a request in chunks, not always as it should be."""
+    """Draw a chunked request, valid or not."""
     parts = [
         draw(st.sampled_from(SIZES)) % len(piece) + draw(st.sampled_from(EXTENSIONS)) + b"\r\n" + piece + b"\r\n"
         for piece in pieces(REX, draw(st.lists(st.integers(0, 40), max_size=3)))
@@ -65,7 +65,7 @@ def chunked(draw: DrawFn) -> bytes:
 
 @st.composite
 def requests(draw: DrawFn) -> bytes:
-    """Draw a request, with a field more now and then, and with bytes changed at random."""
+    """Draw a request, sometimes with an additional field or with random changes."""
     data: bytes = draw(WHOLE | chunked())
     line, end, rest = data.partition(b"\r\n")
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
@@ -83,11 +83,11 @@ def requests(draw: DrawFn) -> bytes:
 
 
 def streams() -> st.SearchStrategy[bytes]:
-    """Draw all that one client sends on one connection: pipelined requests."""
+    """Draw the bytes that a client sends on one connection: pipelined requests."""
     return st.lists(requests(), min_size=1, max_size=5).map(b"".join)
 
 
 def pieces(data: bytes, cuts: Sequence[int]) -> list[bytes]:
-    """Cut ``data`` at the places that ``cuts`` name modulo its length, for several sends."""
+    """Return ``data`` in pieces for several sends, cut at ``cuts`` modulo its length."""
     bounds = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     return [data[start:end] for start, end in pairwise(bounds) if start < end]

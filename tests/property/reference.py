@@ -1,6 +1,6 @@
-"""What h11 thinks of a client's bytes, and a strict reader of the fake's responses.
+"""A reference: h11's verdicts about the bytes of a client, and a strict reader of the fake's responses.
 
-Where the fake refuses what h11 takes, ``REASONS`` has the sentence of HTTP that allows or demands it.
+If the fake refuses a request that h11 accepts, ``REASONS`` has the sentence of HTTP that allows or demands it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNBOUNDED: Final = 10**9
 
 @dataclass(frozen=True)
 class Verdict:
-    """What h11 makes of one request; ``rest`` has the bytes of its body as sent, chunk sizes and trailers included."""
+    """The verdict of h11 about one request; ``rest`` has the body as sent, with chunk sizes and trailers."""
 
     kind: Literal["whole", "rejected", "incomplete"]
     method: str = ""
@@ -41,9 +41,9 @@ class Verdict:
 
 
 def verdicts(data: bytes) -> Iterator[Verdict]:
-    """Have h11 read ``data`` request by request, each on a connection of its own, until it finds no further one.
+    """Yield h11's verdict about each request in ``data``, up to the first that is not whole.
 
-    So one is found behind ``Connection: close`` too: whoever asks knows where the connection ended.
+    Each request has its own connection of h11, so h11 also reads requests after ``Connection: close``.
     """
     while data:
         data = re.sub(rb"\A(\r\n)+", b"", data)  # RFC 9112 §2.2: empty lines before a request are ignored; h11 rejects
@@ -90,7 +90,7 @@ def _read_one(data: bytes) -> Verdict:
     )
 
 
-# Why the fake refuses what h11 takes
+# Why the fake may refuse requests that h11 accepts
 
 _METHODS: Final = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -103,7 +103,7 @@ _FRAMING: Final = {b"content-length", b"transfer-encoding"}
 
 
 def _is_strictly_chunked(data: bytes) -> bool:
-    """Say whether ``data`` is a chunked body to the letter of RFC 9112 §7.1, without framing fields as trailers."""
+    """Return whether ``data`` is exactly a chunked body of RFC 9112 §7.1, without framing fields as trailers."""
     at = 0
     while line := _CHUNK_LINE.match(data, at):
         at = line.end()
@@ -121,7 +121,7 @@ def _is_strictly_chunked(data: bytes) -> bool:
 
 
 def _has_odd_target(request: Verdict) -> bool:
-    """Say whether the target is in no form of RFC 9112 §3.2 that its method may have."""
+    """Return whether the target has no form of RFC 9112 §3.2 that its method allows."""
     target = request.target
     if "#" in target:
         return True
@@ -135,7 +135,7 @@ def _has_odd_target(request: Verdict) -> bool:
 
 
 def decode(text: str) -> str | None:
-    """Decode percent-encoded UTF-8 (RFC 3986 §2.1), or return None."""
+    """Return decoded percent-encoded UTF-8 (RFC 3986 §2.1), or None if it is invalid."""
     if not text.isascii() or re.search("%(?![0-9A-Fa-f]{2})", text):
         return None
     raw = re.sub("%(..)", lambda match: chr(int(match[1], 16)), text).encode("latin-1")
@@ -150,9 +150,9 @@ def _repeats_its_length(request: Verdict) -> bool:
     return len(lines) > 1 or b"," in b"".join(lines)
 
 
-# The sentence of HTTP, the statuses that it allows or demands, and the requests that it is about.
+# The sentence of HTTP, the statuses that it allows or demands, and the requests that it applies to.
 REASONS: Final[tuple[tuple[str, set[int], Callable[[Verdict], object]], ...]] = (
-    # Where h11 sees the end of the head we read on, and may find a coding in what follows.
+    # The fake does not end the head at a bare LF, so it may find a transfer coding in the following bytes.
     ("RFC 9112 §2.2: a bare LF may end a line", {400, 501}, lambda one: re.search(rb"(?<!\r)\n", one.head)),
     ("RFC 9112 §5.2: folded lines are rejected", {400}, lambda one: re.search(rb"\r\n[ \t]", one.head)),
     ("RFC 9110 §5.5: control characters in a value", {400}, lambda one: _CONTROL.search(one.head)),
@@ -168,13 +168,13 @@ REASONS: Final[tuple[tuple[str, set[int], Callable[[Verdict], object]], ...]] = 
         lambda one: one.version == "1.0" and one.values(b"transfer-encoding"),
     ),
     (
-        "RFC 9112 §7.1: chunks, their extensions and trailers are read to the letter, and frame nothing else",
+        "RFC 9112 §7.1: chunks, their extensions and trailers are read strictly, and trailers have no framing fields",
         {400},
         lambda one: one.values(b"transfer-encoding") and not _is_strictly_chunked(one.rest),
     ),
-    ("RFC 9112 §3.2: a form of target that the method has not", {400}, _has_odd_target),
-    ("RFC 9110 §7.4: https must have come over TLS", {421}, lambda one: one.target.lower().startswith("https://")),
-    ("RFC 3986 §2.1: no percent-encoded UTF-8", {400}, lambda one: decode(one.target.partition("?")[0]) is None),
+    ("RFC 9112 §3.2: the method does not allow this form of target", {400}, _has_odd_target),
+    ("RFC 9110 §7.4: an https target needs TLS", {421}, lambda one: one.target.lower().startswith("https://")),
+    ("RFC 3986 §2.1: invalid percent-encoded UTF-8", {400}, lambda one: decode(one.target.partition("?")[0]) is None),
     (
         "RFC 9112 §3.2: Host must be valid",
         {400},
@@ -186,12 +186,12 @@ REASONS: Final[tuple[tuple[str, set[int], Callable[[Verdict], object]], ...]] = 
 
 
 def reason_to_refuse(request: Verdict, status: int) -> str | None:
-    """Return why a request that h11 takes may be answered with ``status``, or None."""
+    """Return why the fake may refuse a request with ``status`` although h11 accepts it, or None."""
     return next((words for words, statuses, holds in REASONS if status in statuses and holds(request)), None)
 
 
 def reason_to_take(request: Verdict) -> str | None:
-    """Return why a request that h11 rejects may be carried out, or None."""
+    """Return why the fake may execute a request although h11 rejects it, or None."""
     if "Only Transfer-Encoding: chunked is supported" not in request.why:
         return None
     line = re.search(rb"(?im)^transfer-encoding:[ \t,]*chunked[ \t,]*\r$", request.head)
@@ -202,11 +202,11 @@ def reason_to_take(request: Verdict) -> str | None:
 
 
 def read_responses(data: bytes, methods: Sequence[str]) -> list[Received]:
-    """Read ``data`` strictly as final responses, the first of them to requests of ``methods``, and nothing else."""
+    """Return the final responses in ``data``, read strictly; ``methods`` are those of the first requests."""
     responses: list[Received] = []
     while data:
         head, mark, data = data.partition(b"\r\n\r\n")
-        assert mark, f"no whole head: {head!r}"
+        assert mark, f"the head is incomplete: {head!r}"
         received = parse_head(head)
         if received.status < 200:
             assert (received.status, received.fields) == (100, {})
@@ -219,8 +219,8 @@ def read_responses(data: bytes, methods: Sequence[str]) -> list[Received]:
         elif methods[len(responses) : len(responses) + 1] != ["HEAD"]:
             size = int(fields["content-length"])
             received, data = replace(received, body=data[:size]), data[size:]
-            assert len(received.body) == size, f"a body cut short: {received!r}"
+            assert len(received.body) == size, f"the body is incomplete: {received!r}"
         responses.append(received)
         assert fields.get("connection", "keep-alive") in {"close", "keep-alive"}
-        assert not data or fields.get("connection") != "close", f"more came after the close: {data[:80]!r}"
+        assert not data or fields.get("connection") != "close", f"bytes after Connection: close: {data[:80]!r}"
     return responses

@@ -1,4 +1,4 @@
-"""Each body is judged as the interface and the RFCs say, by a second and simple judge, and is kept exactly."""
+"""A second, simple validator agrees with the fake about each body, and the store keeps valid bodies exactly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-# Texts that are JSON, and texts that nearly are
+# Texts that are JSON, and texts that are nearly JSON
 NUMBERS: Final = (
     *words("0 -0 1 1.0 -0.0 1e2 1E+2 1e-2 1e400 -1e400 1e1000000000 0e0 0.10 9223372036854775807 9223372036854775808"),
     *words("-9223372036854775808 -9223372036854775809 9007199254740993 9223372036854775807.0"),
@@ -64,7 +64,7 @@ NAMES: Final = st.sampled_from(['"name"', '"na\\u006de"', '"categoryId"', '"stat
 
 @st.composite
 def bodies(draw: DrawFn) -> bytes:
-    """Draw the bytes of a NewPet of which each part is right more often than not, changed now and then."""
+    """Draw the bytes of a NewPet. Most of its parts are valid, and a few bytes may be changed."""
     often = st.sampled_from([True, True, True, False])
     members = [
         '"name":' + draw(STRINGS if draw(often) else VALUES | ODD),
@@ -82,7 +82,7 @@ def bodies(draw: DrawFn) -> bytes:
 
 
 class Repeated(dict[str, Any]):
-    """An object with a member that stands twice."""
+    """An object with a repeated member."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -90,19 +90,19 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _fail(constant: str) -> None:
-    raise ValueError(constant)  # RFC 8259 §6: NaN and Infinity are no JSON
+    raise ValueError(constant)  # RFC 8259 §6: NaN and Infinity are not JSON
 
 
 def parts_of(value: Any, depth: int = 0) -> list[Any]:  # noqa: ANN401  # a JSON value
-    """Return a value and all in it; raise ValueError where it nests too deep."""
+    """Return a value and all values inside; raise ValueError if they are nested too deep."""
     if depth > 100 or (depth == 100 and isinstance(value, (dict, list))):
         raise ValueError("too deep")
     inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
     return [value, *(part for one in inner for part in parts_of(one, depth + 1))]
 
 
-def judged(body: bytes) -> tuple[set[str], dict[str, Any]]:
-    """Judge a body of createPet (§4.2): return the conditions that may refuse it, or the animal."""
+def expected_of(body: bytes) -> tuple[set[str], dict[str, Any]]:
+    """Return the conditions that may refuse a body of createPet (§4.2), or the animal."""
     try:
         value = json.loads(
             body.decode(),
@@ -116,7 +116,7 @@ def judged(body: bytes) -> tuple[set[str], dict[str, Any]]:
     except (ValueError, RecursionError):
         return {"malformed_json"}, {}
     if any(isinstance(part, Repeated) for part in parts):
-        return {"invalid_body", "malformed_json"}, {}  # the member that does not count may hold a surrogate
+        return {"invalid_body", "malformed_json"}, {}  # the dropped member may contain a surrogate
     is_right = (
         isinstance(value, dict)
         and value.keys() <= {"name", "categoryId", "status"}
@@ -133,13 +133,13 @@ def client() -> Client:
     return Client(PetStoreMock(api_key="k"))
 
 
-@settings(max_examples=2 * settings().max_examples)  # each is quick
+@settings(max_examples=2 * settings().max_examples)  # each example is fast
 @given(body=bodies())
 @example(body=b"[" * 100_000)
 @example(body=b'{"name":"a","categoryId":1}')
-def test_body_is_judged_as_the_interface_says(client: Client, body: bytes) -> None:
+def test_body_is_accepted_or_refused_as_the_interface_says(client: Client, body: bytes) -> None:
     client.petstore.reset()
-    response, (conditions, expected) = client.post(body), judged(body)
+    response, (conditions, expected) = client.post(body), expected_of(body)
     if conditions:
         assert response.status == 400
         assert client.refusal in conditions

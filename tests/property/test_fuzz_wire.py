@@ -1,4 +1,4 @@
-"""Whatever bytes come: a clean response or a clean end. Nothing forbidden is executed, nothing valid refused."""
+"""For any bytes, the fake responds or closes cleanly. It executes no forbidden request and refuses no valid one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.untraced
 
-# What the wire refuses before there is a request. A path that is badly encoded is among them.
+# Conditions of requests that are refused before routing. A badly encoded path is one reason.
 HTTP_REFUSALS: Final = {
     *("malformed_request", "malformed_target", "bad_host", "unknown_method", "unknown_transfer_coding"),
     *("misdirected_request", "unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed"),
@@ -37,20 +37,20 @@ def petstore() -> Iterator[PetStoreMock]:
 
 
 def talk(petstore: PetStoreMock, sent: Sequence[bytes]) -> bytes:
-    """Send pieces, say that no more comes, and return all responses."""
+    """Send pieces, half-close the connection, and return the bytes of all responses."""
     with Raw(petstore) as client:
         for piece in sent:
             client.send(piece)
         return client.half_close().rest()
 
 
-@settings(max_examples=2 * settings().max_examples)  # a stream is quick, and only some of it is odd
+@settings(max_examples=2 * settings().max_examples)  # each example is fast, and only some have odd bytes
 @given(data=streams(), cuts=CUTS)
-@example(data=b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])  # it is 405, not 400 for a missing path
+@example(data=b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])  # 405, and not 400 for a missing path
 @example(data=b"GET https://x/v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])
 @example(data=b"HEAD / HTTP/1.0\r\nHost: x\r\n\r\nabc\0", cuts=[3])
-def test_bytes_mean_to_the_fake_what_they_mean_to_h11(petstore: PetStoreMock, data: bytes, cuts: list[int]) -> None:
-    """What h11 takes is not refused but for a written reason; what it rejects is not executed."""
+def test_the_fake_agrees_with_h11_about_bytes(petstore: PetStoreMock, data: bytes, cuts: list[int]) -> None:
+    """Only ``REASONS`` let the fake refuse a request that h11 accepts, or execute a request that h11 rejects."""
     petstore.reset()
     received = talk(petstore, pieces(data, cuts))
     entries = list(petstore.journal)
@@ -63,7 +63,7 @@ def test_bytes_mean_to_the_fake_what_they_mean_to_h11(petstore: PetStoreMock, da
 
 
 def judge(response: Received, entry: Entry) -> None:
-    """Hold a response to what is true of all."""
+    """Assert the rules that apply to every response."""
     assert response.status == entry.status
     assert response.status < 500 or response.status in {501, 505}
     if response.status >= 400 and entry.method != "HEAD":
@@ -77,7 +77,7 @@ def is_http_refusal(entry: Entry) -> bool:
 
 
 def compare(theirs: Sequence[Verdict], responses: Sequence[Received], entries: Sequence[Entry]) -> None:
-    """Go through the requests of one connection as h11 and the fake read them, up to where the fake closed it."""
+    """Compare the requests of one connection as h11 and the fake read them, until the fake closes it."""
     for verdict, response, entry in zip(theirs, responses, entries, strict=False):
         closed = response.fields.get("connection") == "close"
         if verdict.kind != "whole":
@@ -86,15 +86,15 @@ def compare(theirs: Sequence[Verdict], responses: Sequence[Received], entries: S
             return
         if is_http_refusal(entry):
             if response.status in {400, 421, 501, 505}:
-                assert reason_to_refuse(verdict, response.status), f"refused without a written reason: {entry!r}"
+                assert reason_to_refuse(verdict, response.status), f"refused without a reason in REASONS: {entry!r}"
         else:
             assert (entry.method, entry.target) == (verdict.method, reduced(verdict))
-            if not (closed and verdict.values(b"expect")):  # then it was refused from its head, and the body not read
+            if not (closed and verdict.values(b"expect")):  # then the fake refused it without reading the body
                 assert entry.body == verdict.body
             assert closed is not keeps_alive(verdict) or (closed and verdict.values(b"expect"))
         if closed:
             return
-    assert len(entries) <= len(theirs), f"requests that h11 does not see: {entries[len(theirs) :]!r}"
+    assert len(entries) <= len(theirs), f"h11 does not find these requests: {entries[len(theirs) :]!r}"
     assert len(theirs) - len(entries) <= 1
     assert all(verdict.kind == "incomplete" for verdict in theirs[len(entries) :])
 
@@ -112,7 +112,7 @@ def reduced(verdict: Verdict) -> str:
 
 
 def keeps_alive(verdict: Verdict) -> bool:
-    """Say whether the connection is kept after a valid request (RFC 9112 §9.3)."""
+    """Return whether a server keeps the connection after a valid request (RFC 9112 §9.3)."""
     options = {option.strip() for option in b",".join(verdict.values(b"connection")).lower().split(b",")}
     if verdict.method == "CONNECT" or b"close" in options:
         return False

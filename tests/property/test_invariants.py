@@ -1,4 +1,4 @@
-"""What holds for every behaviour and every request (design.md, "Never varied")."""
+"""The invariants of every behaviour and every request (design.md, "Never varied")."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STEPS = st.lists(
 
 
 class Model:
-    """What a client may rely on: nothing but the interface."""
+    """A model of the store. It assumes only the rules of the interface, as a client may."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -56,7 +56,7 @@ class Model:
         self.key = client.petstore.api_key
 
     def authed(self, method: str, target: str, body: bytes | None = None) -> Response | None:
-        """Send with the key; None where an event responded, as events may (§5, §8)."""
+        """Return the response to a request with the key, or None if an event refused it (gaps of §5 and §8)."""
         head = [("Authorization", f"Bearer {self.key}"), *([JSON] if body is not None else [])]
         response = self.client.send(method, target, head, body)
         if response.status == 429:
@@ -83,7 +83,7 @@ class Model:
             return
         assert response.status == 201
         pet = response.json()
-        assert {name: pet[name] for name in new_pet} == new_pet, "what was sent comes back"
+        assert {name: pet[name] for name in new_pet} == new_pet, "the response has the sent fields"
         assert pet["id"] not in self.created, "ids are unique"
         self.created[pet["id"]] = {name: pet[name] for name in ("id", "name", "categoryId", "status") if name in pet}
         assert self.petstore.pets == [self.created[pet_id] for pet_id in sorted(self.created)]
@@ -108,7 +108,7 @@ class Model:
             known = self.created[pet["id"]]
             assert {name: pet[name] for name in known} == known
             assert "status" in known or "status" not in pet
-            assert query.get("status") in (None, pet.get("status")), "the filter is right"
+            assert query.get("status") in (None, pet.get("status")), "the filter selects by status"
 
     def get(self, index: int) -> None:
         if not self.created:
@@ -133,7 +133,7 @@ class Model:
         assert response is None or response.status == 400
 
 
-# Each preset meets each action.
+# Examples send each action to each preset.
 ACTIONS: list[tuple[str, Any]] = [
     ("create", {"name": "\N{DOG FACE}\0", "categoryId": 2**63 - 1}),
     ("create", {"name": "a", "categoryId": -(2**63), "status": "sold"}),
@@ -148,7 +148,7 @@ ACTIONS: list[tuple[str, Any]] = [
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=200 if os.environ.get("CI") else 60)
 @given(behaviour=BEHAVIOURS, seed=st.integers(0, 3), steps=STEPS)
-@example(  # what is drawn is mostly too short to meet the events, and rarely refused by these rules
+@example(  # drawn steps are usually too few for events, and rarely refused by these rules
     behaviour=Behaviour(name_rule="non_empty", category_rule="positive"),
     seed=0,
     steps=[("create", {"name": "", "categoryId": 1}), ("create", {"name": "Rex", "categoryId": 0})],
@@ -162,9 +162,7 @@ ACTIONS: list[tuple[str, Any]] = [
 @example(behaviour=Behaviour.preset("lenient"), seed=25, steps=ACTIONS)
 @example(behaviour=Behaviour.preset("helpful"), seed=25, steps=ACTIONS)
 @example(behaviour=Behaviour.preset("hostile"), seed=25, steps=ACTIONS)
-def test_what_never_varies_holds_for_every_behaviour(
-    behaviour: Behaviour, seed: int, steps: list[tuple[str, Any]]
-) -> None:
+def test_invariants_hold_for_every_behaviour(behaviour: Behaviour, seed: int, steps: list[tuple[str, Any]]) -> None:
     Model(Client(PetStoreMock(behaviour=behaviour, seed=seed), "wsgi")).play(steps)
 
 
@@ -203,7 +201,7 @@ BODIES = st.one_of(st.none(), st.binary(max_size=30), NEW_PETS.map(lambda pet: j
 )
 @example(behaviour=Behaviour(), requests=[("POST", "/v1/pets", [], rb'{"x":{"\ud800":1,"\ud800":2},"x":1}', True)])
 def test_no_request_breaks_the_service(behaviour: Behaviour, requests: list[tuple[Any, ...]]) -> None:
-    """Each response has the right form, which ``Client.send`` holds; and the journal can show each request."""
+    """``Client.send`` checks the form of each response, and the journal can show each request."""
     petstore = PetStoreMock(behaviour=behaviour, seed=3)
     client = Client(petstore, "wsgi")
     for method, target, fields, body, right in requests:

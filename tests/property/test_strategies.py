@@ -1,4 +1,4 @@
-"""What the strategies promise: the service accepts valid values, and refuses the others for the rule that they name."""
+"""The strategies: the service accepts valid values, and refuses an invalid value for the rule that it names."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def client() -> Client:
 
 
 def missed(strategy: SearchStrategy[Any], wanted: Wanted) -> list[str]:
-    """Return what of ``wanted`` the strategy does not draw within a bounded search."""
+    """Return the names in ``wanted`` that a bounded search does not draw from the strategy."""
     left = dict(wanted)
 
     def is_last(value: object) -> bool:
-        for what in [what for what, holds in left.items() if holds(value)]:
-            del left[what]
+        for name in [name for name, holds in left.items() if holds(value)]:
+            del left[name]
         return not left
 
     checks = list(HealthCheck)
@@ -56,7 +56,7 @@ def missed(strategy: SearchStrategy[Any], wanted: Wanted) -> list[str]:
 
 
 @given(pet=strategies.new_pets())
-def test_new_pet_is_accepted_and_comes_back(client: Client, pet: dict[str, Any]) -> None:
+def test_new_pet_is_accepted_and_returned(client: Client, pet: dict[str, Any]) -> None:
     created = client.created(**pet)
     assert {name: value for name, value in created.items() if name != "id"} == pet
 
@@ -77,19 +77,19 @@ def test_list_query_is_accepted(client: Client, query: dict[str, Any]) -> None:
 
 
 @given(drawn=strategies.invalid_new_pets())
-def test_invalid_new_pet_is_refused_for_its_rule_alone(client: Client, drawn: InvalidNewPet) -> None:
+def test_invalid_new_pet_breaks_only_its_rule(client: Client, drawn: InvalidNewPet) -> None:
     assert client.post(json.dumps(drawn.body).encode()).status == 400
     assert [rule for _, rule in client.broken] == [drawn.rule]
 
 
 @given(drawn=strategies.invalid_list_queries())
-def test_invalid_list_query_is_refused_for_its_rule_alone(client: Client, drawn: InvalidListQuery) -> None:
+def test_invalid_list_query_breaks_only_its_rule(client: Client, drawn: InvalidListQuery) -> None:
     assert client.list(f"?{urlencode(drawn.query, doseq=True)}").status == 400
     assert [rule for _, rule in client.broken] == [drawn.rule]
 
 
 def each(values: Iterable[Any], holds: Callable[[Any, Any], bool]) -> Wanted:
-    """Return a condition for each value: that it ``holds`` for what is drawn."""
+    """Return a predicate for each value: ``holds(value, drawn)``."""
     return {str(value): partial(holds, value) for value in values}
 
 
@@ -115,9 +115,9 @@ AWKWARD: Wanted = {
     "emoji": lambda text: any(0x1F300 <= ord(character) <= 0x1FAFF for character in text),
     "combining marks": lambda text: any(unicodedata.combining(character) for character in text),
     "right-to-left": lambda text: any(unicodedata.bidirectional(character) == "R" for character in text),
-    "emptiness": lambda text: not text,
-    "great length": lambda text: len(text) > 1000,
-    "a script's end": lambda text: text == "</script>",
+    "empty": lambda text: not text,
+    "long": lambda text: len(text) > 1000,
+    "end of a script": lambda text: text == "</script>",
     "characters beyond 16 bits": lambda text: any(ord(character) > 0xFFFF for character in text),
     **each(("\0", '"', "'", "\u2028"), lambda one, text: one in text),
 }
@@ -147,7 +147,7 @@ def test_each_rule_edge_kind_and_alternative_is_drawn(
 
 
 @pytest.mark.parametrize(("vary", "words"), [("list_order", "vary='list_order'"), (["list_ordr"], "'list_order'")])
-def test_wrong_argument_is_reported_when_drawn(vary: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> None:  # noqa: ANN401
     strategy = strategies.behaviours(vary=vary)
     with pytest.raises(PetStoreMockError, match="expected") as caught:
         find(strategy, lambda _: True)
@@ -157,11 +157,11 @@ def test_wrong_argument_is_reported_when_drawn(vary: Any, words: str) -> None:  
 # Behaviours and faults
 
 
-def test_plans_and_behaviours_shrink_to_nothing_and_to_the_one_gap_that_matters() -> None:
+def test_plans_and_behaviours_shrink_to_nothing_or_to_the_relevant_gap() -> None:
     assert find(strategies.behaviours(), lambda _: True) == Behaviour()
     assert find(strategies.behaviours(vary=[]), lambda _: True) == Behaviour()
     assert find(strategies.fault_plans(), lambda _: True) == ()
-    for seed in range(30):  # where each begins decides what is hard to take away
+    for seed in range(30):  # the first example decides how hard shrinking is
         found = find(
             strategies.behaviours(),
             lambda behaviour: behaviour.list_order != "id_ascending",
@@ -172,7 +172,7 @@ def test_plans_and_behaviours_shrink_to_nothing_and_to_the_one_gap_that_matters(
 
 
 @given(behaviour=strategies.behaviours(vary=["list_order", "rate_limit"]))
-def test_behaviours_vary_what_they_are_told(behaviour: Behaviour) -> None:
+def test_behaviours_vary_only_the_given_gaps(behaviour: Behaviour) -> None:
     assert behaviour.differences().keys() <= {"list_order", "rate_limit"}
 
 

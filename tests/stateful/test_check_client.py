@@ -129,8 +129,9 @@ class ReadsOnly:
 
 def test_a_client_may_lack_methods() -> None:
     report = check_client(ReadsOnly, **FEW)
-    assert report.left_out == ["createPet"]
-    assert "left out, because the client has no method: createPet" in str(report)
+    assert "createPet" in report.left_out
+    assert {"listPets", "getPet"}.isdisjoint(report.left_out)
+    assert f"left out, because the client has no method: {', '.join(report.left_out)}" in str(report)
     assert not report.answers["createPet"]
 
 
@@ -214,8 +215,8 @@ def test_a_bug_has_a_sentence_a_test_the_wire_and_a_scenario() -> None:
 class ByName(HttpClientPets):
     """Assumes that lists are in the order of ids."""
 
-    def list_pets(self, **query: Json) -> Json:
-        pets = super().list_pets(**query)
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets = super().list_pets(limit=limit, status=status)
         if isinstance(pets, list) and pets != sorted(pets, key=lambda pet: pet["id"]):
             raise ValueError("animals in disorder")
         return pets

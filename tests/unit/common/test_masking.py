@@ -1,4 +1,4 @@
-"""No key and no control character may reach what people read."""
+"""Texts for people contain no keys and no control characters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_field_shows_no_credentials(field: str, shown: str) -> None:
         (f"/{KEY}?q={FIXED}", "/***0042?q=***ixed"),
         ("?q=a%2Fkey%2Bwith%3Dsigns", "?q=***igns"),
         (f"/%70{KEY[1:]}/x%20y?a%20b={FIXED[:-1]}%64", "/***0042/x%20y?a%20b=***ixed"),
-        ("?api_key=***abcdefghijkl", "?api_key=***ijkl"),  # stars do not make it a masked key
+        ("?api_key=***abcdefghijkl", "?api_key=***ijkl"),  # stars alone do not make a masked key
         ("?api_key=***ijkl", "?api_key=***ijkl"),
         ("?q=" + "x" * 300 + f"&api_key={KEY}", "?q=" + "x" * 300 + "&api_key=***0042"),
     ],
@@ -48,7 +48,7 @@ def test_target_shows_no_key(query: str, shown: str) -> None:
     assert mask_target(f"/v1/pets{query}", (FIXED, "a/key+with=signs")) == f"/v1/pets{shown}"
 
 
-def test_text_shows_no_key_not_even_where_it_was_cut_short() -> None:
+def test_text_shows_no_key_even_if_the_key_was_cut() -> None:
     assert mask_text("longest-key-of-two", ["longest-key", "longest-key-of-two"]) == "***-two"
     assert mask_text(f"{FIXED[:9]}... and data...", [FIXED]) == "***... and data..."
     assert mask_text(f"{FIXED[:7]}... and {FIXED[:9]} and", [FIXED]) == f"{FIXED[:7]}... and {FIXED[:9]} and"

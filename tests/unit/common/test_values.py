@@ -37,12 +37,12 @@ MOMENT = 1922659200.0  # 5 December 2030, midnight UTC
         (lambda: moment_of("1969-12-31"), "a moment from 1970"),
     ],
 )
-def test_refusals_say_what_was_expected_and_what_came(refuse: Callable[[], object], words: str) -> None:
+def test_refusals_have_the_expectation_and_the_value(refuse: Callable[[], object], words: str) -> None:
     with pytest.raises(PetStoreMockError, match=words):
         refuse()
 
 
-def test_nearest_name_is_suggested_whatever_its_case() -> None:
+def test_nearest_name_is_suggested_in_any_case() -> None:
     words = [did_you_mean(name, OPERATIONS) for name in ("listpets", "get-pet", "zebra", 3)]
     assert words == [" (did you mean 'listPets'?)", " (did you mean 'getPet'?)", "", ""]
 
@@ -59,7 +59,7 @@ def test_dates_are_written_in_english() -> None:
     assert seconds_of("soon") is None
 
 
-def test_real_functions_go_on_while_the_time_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_functions_work_while_the_time_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "Thread", None)
     with freeze_time("2001-01-01"):
         assert real.time() > time.time() + 10**8

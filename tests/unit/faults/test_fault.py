@@ -1,4 +1,4 @@
-"""A fault is a value, and every form of it is derived from one table."""
+"""Faults are values, and one table determines all of their forms."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FORMS: dict[str, object] = {
     **{f"{kind}()": {"kind": kind} for kind, row in KINDS.items() if not row.arguments},
     "sequence(faults.server_error(503), faults.reset())": {"kind": "sequence", "faults": [503, {"kind": "reset"}]},
 }
-# The texts that show less than the call.
+# Texts that hide parts of the call.
 TEXTS = {
     "respond(200, json=[1, 'ü'])": "respond(200, json=<9 bytes>)",
     r"respond(200, body=b'\xff')": "respond(200, body=<1 bytes>)",
@@ -73,7 +73,7 @@ def test_forms_of_a_fault(call: str) -> None:
     with pytest.raises((AttributeError, TypeError)):
         fault.kind = 1
     if isinstance(data, dict):
-        components: dict[str, Any] = {"components": {"schemas": {"Fault": {}}}}  # a sequence refers to it
+        components: dict[str, Any] = {"components": {"schemas": {"Fault": {}}}}  # a sequence refers to Fault
         assert violations(schema_of(fault.kind) | components, data, "fault") == []
 
 
@@ -82,14 +82,14 @@ def test_every_kind_has_a_form() -> None:
     assert {kind.partition(".")[0] for kind in KINDS} == {*faults.__all__} - {"Fault", "coerce"}
 
 
-def test_equal_arguments_make_equal_faults() -> None:
+def test_equivalent_arguments_make_equal_faults() -> None:
     moment = datetime(2030, 1, 2, 3, 4, 5, 678)  # noqa: DTZ001  # no zone means UTC
     assert faults.rate_limited(moment) == faults.rate_limited("2030-01-02T03:04:05+00:00")
     assert {faults.delay(2.0), faults.delay(2), faults.delay((2, 2))} == {faults.delay(2)}
     assert faults.dribble(10.0) == faults.dribble(10)
 
 
-NESTED: list[Any] = []  # deeper than json can go
+NESTED: list[Any] = []  # too deep for the json module
 for _ in range(100_000):
     NESTED = [NESTED]
 
@@ -142,7 +142,7 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
         ({"kind": "truncate", "fraction": float("nan")}, "fraction=nan"),
         ({"kind": "dribble", "bytes_per_second": 0}, "positive number of bytes per second"),
         ({"kind": "sequence", "faults": []}, "one or more faults"),
-        ({"kind": "sequence", "faults": [{"kind": "sequence", "faults": [503]}]}, "no sequences themselves"),
+        ({"kind": "sequence", "faults": [{"kind": "sequence", "faults": [503]}]}, "faults that are not sequences"),
         (
             {"kind": "sequence", "faults": [503, {"kind": "tls.expired"}]},
             "faults of requests, or faults of TLS handshakes",
@@ -172,7 +172,7 @@ def test_a_function_that_was_not_called_is_refused() -> None:
         coerce(faults.reset)
 
 
-def test_a_fault_does_not_change_with_its_arguments() -> None:
+def test_a_fault_copies_its_arguments() -> None:
     value = {"a": [1]}
     fault = faults.respond(200, json=value)
     value["a"].append(2)
@@ -196,7 +196,7 @@ def test_a_fault_does_not_change_with_its_arguments() -> None:
     ],
     ids=str,
 )
-def test_what_follows_from_a_fault(fault: Fault, flags: tuple[bool, ...]) -> None:
+def test_flags_of_a_fault(fault: Fault, flags: tuple[bool, ...]) -> None:
     assert (fault.breaks_contract, fault.takes_time, fault.tells_to_wait) == flags
 
 

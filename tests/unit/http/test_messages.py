@@ -1,4 +1,4 @@
-"""Requests, responses, credentials and framing are pure values."""
+"""Requests, responses and credentials as values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from petstore_mock.http.response import Head
 KEY = "petstore-0123abcd-000001"
 
 
-SPACE = "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
-UNSET = "the key is the text of a setting that has no value, such as 'None'"
+SPACE = "the white space is wrong: expected a space after 'Bearer', and none in or around the key"
+UNSET = "the key is the text of a setting without a value, such as 'None'"
 MALFORMED = {
     "": "the scheme 'Bearer' is missing",
     "Bearer": "no key follows 'Bearer'",
@@ -23,31 +23,31 @@ MALFORMED = {
     KEY: "the scheme 'Bearer' is missing",
     "hunter2 x": "the scheme 'Bearer' is missing",
     "None": f"the scheme 'Bearer' is missing, and {UNSET}",
-    "Bearer Bearer abc": "the word 'Bearer' stands twice",
-    **dict.fromkeys(("Bearer 'abc'", "Bearer b'abc'", "'Bearer abc'"), "the key is in quotes, as in '...' or b'...'"),
+    "Bearer Bearer abc": "the word 'Bearer' appears twice",
+    **dict.fromkeys(("Bearer 'abc'", "Bearer b'abc'", "'Bearer abc'"), "the key is in quotes, such as '...' or b'...'"),
     **dict.fromkeys((" Bearer a", "Bearer a ", "Bearer\ta", "Bearer\xa0a", "Bearer a b"), SPACE),
-    "Bearer a,b": "the fake does not know the key, of 3 characters; a valid key has 24",
+    "Bearer a,b": "the fake does not know this key of 3 characters; a valid key has 24 characters",
 }
 UNKNOWN = {
     "None": UNSET,
-    "Bearer": "the word 'Bearer' stands twice",
-    "bearers": "the fake does not know the key, of 7 characters; a valid key has 24",
+    "Bearer": "the word 'Bearer' appears twice",
+    "bearers": "the fake does not know this key of 7 characters; a valid key has 24 characters",
 }
 
 
 @pytest.mark.parametrize("value", MALFORMED)
-def test_malformed_credentials_are_diagnosed(value: str) -> None:
+def test_malformed_credentials_are_explained(value: str) -> None:
     assert bearer_key([value.encode("latin-1")]) == (None, "malformed_credentials")
     assert key_fault("malformed_credentials", [value], (KEY,)) == MALFORMED[value]
 
 
 @pytest.mark.parametrize("key", UNKNOWN)
-def test_unknown_key_is_diagnosed(key: str) -> None:
+def test_unknown_key_is_explained(key: str) -> None:
     assert bearer_key([f"bEARER  {key}".encode()]) == (key, "")
     assert key_fault("unknown_key", [f"Bearer {key}"], (KEY,)) == UNKNOWN[key]
 
 
-def test_other_credentials() -> None:
+def test_missing_and_repeated_credentials() -> None:
     assert bearer_key([]) == (None, "missing_key")
     assert bearer_key([b"Bearer a", b"Bearer a"]) == (None, "malformed_credentials")
     assert key_fault("malformed_credentials", ["a", "b"], ()) == "2 Authorization fields arrived"
@@ -79,7 +79,7 @@ def test_head_replaces_and_removes_fields() -> None:
         Head(200, [("A", "1\r\nB: 2")])
 
 
-def test_pending_releases_once_and_at_once_later() -> None:
+def test_pending_releases_once_and_later_ones_immediately() -> None:
     released: list[str] = []
     pending = Pending()
     first, second = (lambda name=name: released.append(name) for name in ("first", "second"))

@@ -1,4 +1,4 @@
-"""The gap register, behaviours, and what is generated from them."""
+"""The gap register, behaviours, and the generated types."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ BEHAVIOURS = st.fixed_dictionaries(
 PET = b'{"id":1,"name":"Re\xc5\xbe"}'
 
 
-def test_static_types_are_those_of_the_register() -> None:
-    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m tools.static_types"
+def test_static_types_match_the_register() -> None:
+    assert TARGET.read_text(encoding="utf-8") == static_types(), "stale static types: run python -m tools.static_types"
 
 
-def test_rows_are_whole() -> None:
+def test_rows_are_complete() -> None:
     for name, gap in GAPS.items():
         assert (gap.name, gap.default) == (name, next(iter(gap.alternatives)))
         assert len(gap.alternatives) > 1
         assert gap.sentence.endswith(".")
         assert not gap.field or gap.field in FIELDS
         functions = {callable(value) for value in gap.alternatives.values() if value is not None}
-        assert len(functions) == 1, f"the pipeline can't call some alternatives of {name}"
+        assert len(functions) == 1, f"some alternatives of {name} are functions, and others are not"
     assert {gap.name for gap in RULES} == {"name_rule", "category_rule"}
     assert len(VARIED) == len(GAPS) - 2 - sum(gap.step == "event" for gap in GAPS.values())
     for gap_name in ("malformed_pet_id", "media_type", "unknown_route", "after_removal"):
@@ -49,7 +49,7 @@ def test_rows_are_whole() -> None:
 
 
 @given(BEHAVIOURS)
-def test_behaviour_is_a_value(choices: dict[str, str]) -> None:
+def test_behaviour_is_compared_copied_and_pickled_by_value(choices: dict[str, str]) -> None:
     behaviour = as_behaviour(choices)
     assert dict(behaviour) == {name: gap.default for name, gap in GAPS.items()} | choices
     assert all(getattr(behaviour, name) == value for name, value in behaviour.items())
@@ -67,7 +67,7 @@ def test_toml_is_read_back(tmp_path: Path, name: str) -> None:
     behaviour = Behaviour.preset(name).replace({"page_fill": "full"}, key_rotation="mid_session")
     file.write_text(behaviour.to_toml(), encoding="utf-8-sig")
     assert Behaviour.from_toml(file) == Behaviour.from_toml(str(file)) == as_behaviour(file.name, tmp_path) == behaviour
-    file.write_text(f'visibility = "delayed"\npreset = "{name}"  # wherever it stands\n', encoding="utf-8")
+    file.write_text(f'visibility = "delayed"\npreset = "{name}"  # in any line\n', encoding="utf-8")
     assert as_behaviour(file) == Behaviour.preset(name).replace(visibility="delayed")
     assert (Behaviour.preset(name) == Behaviour()) is (name == "strict")
 
@@ -84,7 +84,7 @@ def test_toml_is_read_back(tmp_path: Path, name: str) -> None:
     ],
     ids=range(6),
 )
-def test_wrong_toml_is_refused_by_file_and_key(tmp_path: Path, text: str, words: str) -> None:
+def test_wrong_toml_is_refused_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "b.toml").write_text(text, encoding="utf-8")
     with pytest.raises(PetStoreMockError, match=f"b.toml.*{words}"):
         Behaviour.from_toml(tmp_path / "b.toml")
@@ -98,20 +98,20 @@ ORDERS = "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary"
     [
         ({"list_ordr": "by_name"}, r"got 'list_ordr' \(did you mean 'list_order'\?\)"),
         *[({"list_order": one}, f"{ORDERS}.*; got {re.escape(repr(one))}") for one in (3, "", "BY_NAME", None, ["a"])],
-        ("no-such.toml", "expected a readable TOML file of gaps in no-such.toml"),
+        ("no-such.toml", "expected a readable TOML file of gaps; got no-such.toml"),
         ("lenien", r"expected a preset, .* \(did you mean 'lenient'\?\)"),
         (3, "got behaviour=3"),
     ],
     ids=str,
 )
-def test_wrong_choices_are_refused_with_the_nearest(wrong: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:  # noqa: ANN401
     with pytest.raises(PetStoreMockError, match=words):
         as_behaviour(wrong)
 
 
-def test_behaviour_does_not_change() -> None:
-    with pytest.raises(AttributeError, match="a behaviour does not change"):
-        setattr(Behaviour(), "list_order", "by_name")  # noqa: B010  # what a checker would refuse
+def test_behaviour_is_frozen() -> None:
+    with pytest.raises(AttributeError, match="a behaviour is frozen"):
+        setattr(Behaviour(), "list_order", "by_name")  # noqa: B010  # a type checker refuses the plain assignment
     with pytest.raises(AttributeError, match=r"has no 'list_ordr' \(did you mean 'list_order'\?\)"):
         _ = Behaviour().list_ordr
     assert "list_order" in dir(Behaviour())

@@ -26,7 +26,7 @@ JSON_VALUES = st.recursive(
 
 @pytest.mark.untraced
 @given(JSON_VALUES)
-def test_what_json_writes_is_read_back(value: Any) -> None:  # noqa: ANN401
+def test_encoded_values_are_decoded_unchanged(value: Any) -> None:  # noqa: ANN401
     for text in (encode_json(value), json.dumps(value, indent=2).encode()):
         assert decode_json(text) == (value, [])
 
@@ -39,25 +39,25 @@ def test_what_json_writes_is_read_back(value: Any) -> None:  # noqa: ANN401
         (b'"\xff"', "must be UTF-8; byte 1 is not"),
         (b"name=Rex&note=" + b"x" * 100, f"column 1 of 'name=Rex&note={'x' * 46}...'"),
         (b'{"a":1}{}', "Extra data at line 1 column 8"),
-        (b"[NaN]", "must not hold NaN"),
+        (b"[NaN]", "must not contain NaN"),
         (b"[" * 1_000_000, "must not nest deeper than 100 levels"),
         (b"[" * 101 + b"]" * 101, "must not nest deeper than 100 levels"),
         ('{"name":"Žofka"}'.encode()[:-1], "Content-Length counts bytes, not characters"),
     ],
     ids=lambda value: f"{value[:12]!s}{len(value)}",
 )
-def test_refusal_says_what_is_wrong_and_where(body: bytes, words: str) -> None:
+def test_message_says_the_mistake_and_its_place(body: bytes, words: str) -> None:
     with pytest.raises(MalformedJsonError) as caught:
         decode_json(body)
     assert words in str(caught.value)
     assert (caught.value.violation.path, caught.value.violation.rule) == ("body", "json")
 
 
-def test_hostile_bodies_are_bounded_in_time_and_in_violations() -> None:
+def test_hostile_bodies_have_limits_of_time_and_violations() -> None:
     inner = b",".join(b'"m%d":1,"m%d":2' % (number, number) for number in range(700))
     started = time.process_time()
     _, repeated = decode_json(b'{"x":[{%s},{%s}],"y":{"a":1,"a":2}}' % (inner, inner))
     assert (len(repeated), repeated.omitted) == (MOST_VIOLATIONS, 401)
     for body in (b'["' + b'[\\"' * 330_000 + b'"]', b"[" + b"{}," * 300_000 + b"1]", b"9" * 1_000_000):
         decode_json(body)
-    assert time.process_time() - started < 10  # some twenty times what it takes
+    assert time.process_time() - started < 10  # about twenty times the usual time

@@ -1,4 +1,4 @@
-"""What the rooms derive from the table: routes, sentences, conditions, the OpenAPI document, mutants."""
+"""Routes, sentences, conditions, the OpenAPI document and mutants, as derived from the table."""
 
 from __future__ import annotations
 
@@ -14,28 +14,44 @@ from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
 from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation, source
+from tests.client import JSON, Client
+
+# What a method may do (RFC 9110 §9.3).
+EFFECTS = {
+    "GET": {"lists", "reads"},
+    "POST": {"creates"},
+    "PUT": {"changes"},
+    "PATCH": {"changes"},
+    "DELETE": {"removes"},
+}
 
 
 def test_routes_follow_the_operations() -> None:
     pets, pet = ROUTES
-    assert (pets.allow, pet.allow, METHODS) == ("GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS", pets.allow)
+    for route in (pets, pet):
+        assert route.allow.split(", ") == sorted({*route.operations, "OPTIONS"})
+    assert METHODS.split(", ") == sorted({*pets.allow.split(", "), *pet.allow.split(", ")})
+    assert {one.name for row in ROUTES for one in row.operations.values()} == {*OPERATIONS}
+    assert (pets.operations["POST"], "POST" in pet.operations) == (OPERATIONS["createPet"], False)
     assert pets.operations["HEAD"] is OPERATIONS["listPets"]
     assert pet.match(["v1", "pets", "a/b"]) == {"petId": "a/b"}
     for segments in (["v1", "pets", ""], ["v1", "pets"], ["V1", "pets", "1"], ["v1", "pets", "1", ""]):
         assert pet.match(segments) is None
 
 
-def test_rows_name_properties_of_the_schemas() -> None:
+def test_rows_match_the_properties_of_the_schemas() -> None:
     assert [*properties("Pet")] == [*FIELDS]
     assert [*properties("NewPet")] == [name for name, field in FIELDS.items() if not field.assigned]
     for operation in OPERATIONS.values():
         assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
         assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
+        assert [one.name for one in operation.query_parameters if not one.filters] in ([], ["limit"])
+        assert operation.effect in EFFECTS[operation.method]
     for name, field in FIELDS.items():
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 
 
-def test_unknown_operation_is_refused_with_the_nearest() -> None:
+def test_unknown_operation_is_refused_with_the_nearest_name() -> None:
     assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
     with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
@@ -51,11 +67,11 @@ def test_unknown_operation_is_refused_with_the_nearest() -> None:
         ("", "a client ends its threads", ""),
     ],
 )
-def test_a_rule_is_quoted_only_where_its_section_says_it(section: str, words: str, told: str) -> None:
+def test_source_marks_an_inference(section: str, words: str, told: str) -> None:
     assert source(section, words) == told
 
 
-def test_conditions_have_their_sentence_and_make_errors() -> None:
+def test_conditions_have_a_sentence_and_an_error_body() -> None:
     assert {condition.subject for condition in CONDITIONS.values()} <= SENTENCES.keys()
     for status in range(400, 600):
         condition = condition_of_status(status)
@@ -65,13 +81,14 @@ def test_conditions_have_their_sentence_and_make_errors() -> None:
     assert SENTENCES[OPERATIONS["listPets"].query_subject].section == "4.1"
 
 
-def test_openapi_document_is_valid_and_whole() -> None:
+def test_openapi_document_is_valid_and_complete() -> None:
     document: Any = openapi_document("http://127.0.0.1:8080/v1/")
     validate(document)
     found = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
     assert found.keys() == OPERATIONS.keys()
-    assert [one["name"] for one in found["listPets"]["parameters"]] == ["limit", "status"]
     for name, operation in OPERATIONS.items():
+        names = [parameter.name for parameter in operation.parameters]
+        assert [one["name"] for one in found[name].get("parameters", ())] == names
         assert found[name]["responses"].keys() == {*map(str, operation.statuses), "default"}
     assert openapi_document()["servers"] == document["servers"][1:]
 
@@ -126,8 +143,25 @@ def test_openapi_3_0_document_is_valid() -> None:
 # Mutants
 
 
-def test_mutants_differ_and_stand_in_the_order_of_the_sections() -> None:
+def test_mutants_differ_and_follow_the_order_of_the_sections() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]+", name) and one.operations for name, one in MUTANTS.items())
     assert len({mutant.words for mutant in MUTANTS.values()}) == len(MUTANTS)
     sections = [mutant.clause.partition("-")[0] for mutant in MUTANTS.values()]
     assert sections == sorted(sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("name-not-required", b'{"categoryId":1}'),
+        ("name-null-passes", b'{"name":null,"categoryId":1}'),
+        ("no-json-passes", b"name=Rex"),
+        ("create-without-key", b'{"name":"Rex","categoryId":1}'),
+    ],
+)
+def test_wrong_request_that_a_mutant_accepts_is_no_violation(name: str, body: bytes) -> None:
+    petstore = PetStoreMock(mutant=name)
+    key = [] if name == "create-without-key" else [*petstore.headers.items()]
+    assert Client(petstore, "wsgi").send("POST", "/v1/pets", [*key, JSON], body).status == 201
+    exchange = petstore.journal[-1]
+    assert (exchange.mutant, exchange.violations, petstore.journal.violations) == (name, (), [])

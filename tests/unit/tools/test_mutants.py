@@ -1,4 +1,4 @@
-"""The mutants that the mutation tester draws."""
+"""The mutants that the mutation tester makes of source code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def f(x: "int") -> "int":
 '''
 
 
-def test_mutants_change_what_runs() -> None:
+def test_mutants_change_only_executed_code() -> None:
     found = {
         (one.kind, one.apply(SOURCE.encode()).decode().splitlines()[one.line - 1])
         for one in mutants_of(SOURCE.encode(), "m")
