@@ -108,6 +108,8 @@ LIES: dict[str, tuple[str, Callable[[socket.socket], None]]] = {
     "hangs in the body": ("4.1-list", hanging_in_the_body),
     "drips": ("4.1-list", dripping),
     "more than the length": ("1-http", always(OK + b"more")),
+    "a second response behind it": ("1-http", always(OK + OK)),
+    "an empty one behind it": ("1-http", always(OK + b"HTTP/1.1 204 No Content\r\n\r\n")),
     "bad chunks": ("1-http", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n")),
     "gzip that is none": ("1-http", always(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]")),
     "switches protocols": ("1-http", always(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")),
