@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.live.stub import COMMAND, PATIENCE, Stub, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SIGNALS
+from tests.wire.raw import eventually
 
 KEY = "key-of-the-test"
 
@@ -316,6 +318,18 @@ def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None: 
 def test_a_signal_stops_serve_with_0_while_a_client_is_connected(number: signal.Signals) -> None:
     with stub() as running, socket.create_connection(running.address):
         assert running.end(number)[::2] == (0, "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux shows which signals a process handles")
+def test_a_signal_ends_serve_while_it_still_seeds() -> None:
+    """Process 1 of a container ignores a signal without a handler."""
+    command = [*COMMAND, "serve", "--port", "0", "--seed", "300000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        status = Path(f"/proc/{process.pid}/status")
+        bit = 1 << (signal.SIGTERM - 1)
+        eventually(lambda: int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & bit, "a handler of SIGTERM")
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
