@@ -321,15 +321,19 @@ def test_a_signal_stops_serve_with_0_while_a_client_is_connected(number: signal.
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux shows which signals a process handles")
-def test_a_signal_ends_serve_while_it_still_seeds() -> None:
+def test_a_signal_ends_serve_while_it_still_seeds(tmp_path: Path) -> None:
     """Process 1 of a container ignores a signal without a handler."""
-    command = [*COMMAND, "serve", "--port", "0", "--seed", "300000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        status = Path(f"/proc/{process.pid}/status")
-        bit = 1 << (signal.SIGTERM - 1)
-        eventually(lambda: int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & bit, "a handler of SIGTERM")
-        process.terminate()
-        assert process.wait(PATIENCE) == 0
+    pipe = tmp_path / "pets.json"
+    os.mkfifo(pipe)  # serve waits for its animals
+    with subprocess.Popen([*COMMAND, "serve", "--port", "0", "--seed", pipe], stdout=subprocess.PIPE) as process:
+        status, bit = Path(f"/proc/{process.pid}/status"), 1 << (signal.SIGTERM - 1)
+        try:
+            eventually(lambda: int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & bit, "a handler")
+            process.terminate()
+            pipe.write_text("[]", encoding="utf-8")
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
 
 
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
