@@ -108,6 +108,13 @@ _BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries 
 _one_at_a_time: Final = Lock()
 
 
+class _Mark(Warning):
+    """Is never warned of: a filter that is set a second time moves to the front of the list, before this one's."""
+
+
+_MARK: Final = ("ignore", None, _Mark, None, 0)
+
+
 class Watch:
     """Observes output, settings and threads of the process, from its creation until :meth:`end`.
 
@@ -126,6 +133,7 @@ class Watch:
             logging.root.setLevel(1)
             self._replace(logging.root.manager, "disable", logging.NOTSET)
             self._replace(logging, "lastResort", _Records(self._texts))  # receives the records without a handler
+            self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             for name in ("stdout", "stderr"):
                 self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
@@ -149,9 +157,11 @@ class Watch:
         """Restore the settings, and return the names of those that changed."""
         if not self._is_open:
             return []
+        now = _settings()
         self._replaced.close()
         imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
-        now = _settings()
+        if imported:
+            _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
             with suppress(Exception):  # only the main thread may set signals, and no handler of other languages

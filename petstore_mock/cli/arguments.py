@@ -122,7 +122,7 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
             source = f"the environment variable {variable_of(name)}"
         values[name] = option.default
         try:
-            if texts:
+            if texts is not None:
                 value = tuple(texts) if _is_repeated(option) else option.parse(str(texts))
                 values[name] = option.check(name, value)
         except PetStoreMockError as error:

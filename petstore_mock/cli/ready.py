@@ -26,7 +26,7 @@ DESCRIPTION: Final = (
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # for requests, not for a listener
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     require(fits, "an address such as http://127.0.0.1:8080", url=options.url)
     address = options.url or _address_of_serve()
     end_at, problem, is_final = time.monotonic() + options.timeout, "", False
-    while not is_final and time.monotonic() < end_at:
-        problem, is_final = _ask(address, options.tls_ca, verify=options.url is not None)
+    while not is_final and (left := end_at - time.monotonic()) > 0:
+        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca, verify=options.url is not None)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
@@ -58,10 +58,12 @@ def _address_of_serve() -> str:
     own_port = text_of("control_port")  # this port has no TLS
     tls = text_of("tls_cert") or flag_of(text_of("tls") or "false")
     host = text_of("host") or "127.0.0.1"
-    return f"http{'s' if tls and not own_port else ''}://{_LOCAL.get(host, host)}:{own_port or text_of('port') or 8080}"
+    host = _LOCAL.get(host, host)
+    host = f"[{host}]" if ":" in host else host
+    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or text_of('port') or 8080}"
 
 
-def _ask(address: str, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
+def _ask(address: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
     """Return why the stub is not ready (empty if it is ready), and whether more waiting is useless."""
     parts = urlsplit(address)
     path = parts.path.rstrip("/").removesuffix(DOOR_PATH).removesuffix("/v1")
@@ -71,7 +73,7 @@ def _ask(address: str, ca_path: str | None, *, verify: bool) -> tuple[str, bool]
         if context is not None and not verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
-        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=1) as response:
+        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=timeout) as response:
             is_ready = json.load(response)["status"] == "ok"
             return "" if is_ready else "its health is not ok", False
     except HTTPError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.masking import printable
-from petstore_mock.common.real import Event, Thread, time
+from petstore_mock.common.real import Event, Thread, sleep, time
 from petstore_mock.common.values import counted
 from petstore_mock.interface.table import OPERATIONS
 
@@ -77,18 +77,17 @@ class RequestLog:
             data = "".join(f"{self._line(one)}\n" for one in batch).encode(errors="backslashreplace")
             with suppress(OSError):
                 while data:
-                    data = data[os.write(descriptor, data) :]
+                    data = data[_taken(descriptor, data) :]
                 self._written += len(batch)
 
     def _line(self, one: Exchange | str) -> str:
         if isinstance(one, str):
             return one
         record = _record(one)
-        return json.dumps(record) if self._as_json else self._text(record)
+        return json.dumps(record) if self._as_json else self._text(record, one.request_line)
 
-    def _text(self, record: dict[str, Any]) -> str:
-        world = f"[{record['world']}] " if record["world"] else ""
-        request, result = f"{world}{record['method']} {record['target']}", record["result"]
+    def _text(self, record: dict[str, Any], request: str) -> str:
+        request, result = f"[{record['world']}] {request}" if record["world"] else request, record["result"]
         took = f"{record['milliseconds']:.1f} ms"
         if self._has_columns:
             request, result, took = f"{request:<44}", f"{result:<5}", f"{took:<9}"
@@ -98,6 +97,15 @@ class RequestLog:
         why = f": {record['condition']}, {record['reason']}" if record["condition"] else ""
         browser = f"; {record['browser']}" if record["browser"] else ""
         return f"{_clock(record['time'])} {request} {result} {took}{operation}{printable(why + browser)}"
+
+
+def _taken(descriptor: int, data: bytes) -> int:
+    """Write, and return how many bytes were taken: a program such as Node may have made the pipe non-blocking."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        sleep(_REST)
+        return 0
 
 
 def _record(exchange: Exchange) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import secrets
 import shlex
 import signal
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -30,6 +30,7 @@ from petstore_mock.transport.tls import ServerTls, own_context
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
     Options = dict[str, Any]
 
@@ -50,16 +51,17 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Serve until SIGINT or SIGTERM."""
     options = values_of(given, SERVE)
     log = RequestLog(stdout, as_json=options["log_format"] == "json")
-    certificates, trust = _tls(options)
-    service = _service(options, certificates)
-    token, door = _open_door(options, service)
-    if not options["quiet"]:
-        words = "arrived after the end of this world"
-        service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
-        service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
-    ended = _ended_by_signal()
-    gc.set_threshold(_COLLECTED)
     with ExitStack() as running:
+        # Before all else: process 1 of a container ignores a signal without a handler.
+        ended = running.enter_context(_ended_by_signal())
+        certificates, trust = _tls(options)
+        service = _service(options, certificates)
+        token, door = _open_door(options, service)
+        if not options["quiet"]:
+            words = "arrived after the end of this world"
+            service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
+            service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
+        gc.set_threshold(_COLLECTED)
         for server in (service, door) if door else (service,):
             server.start()
             running.callback(server.stop)
@@ -76,17 +78,21 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     return 0
 
 
-def _ended_by_signal() -> threading.Event:
-    """Return an event that the first SIGINT or SIGTERM sets. The second signal kills the process."""
+@contextmanager
+def _ended_by_signal() -> Iterator[threading.Event]:
+    """Give an event that the first SIGINT or SIGTERM sets. The second signal kills the process."""
     ended = threading.Event()
 
     def handle(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handle)
-    return ended
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:

@@ -31,6 +31,7 @@ _SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
 _SECRET_FIELD: Final = re.compile(r"authorization|api[-_]?key|token|secret|passw|credential|cookie", re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_FIELD.pattern}|\bkey\b", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r"([?&])([^=&#]*)=([^&#]+)")
+_PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target
 
 
 def cut(text: str, most: int) -> str:
@@ -84,9 +85,15 @@ def mask_text(text: str, keys: Iterable[str] = ()) -> str:
     """Return ``text`` with every key masked, plain or percent-encoded: ``keys``, and keys that the fake issued."""
     keys = sorted(keys, key=len, reverse=True)  # longest first, because a key may begin with another key
     text = _mask_plain(text, keys)
-    if "%" in text and (masked := _mask_plain(decoded := unquote(text), keys)) != decoded:
-        text = quote(masked, safe="/?&=#:;,*.@+")  # a client may encode any character of a key
+    if "%" in text and _mask_plain(decoded := unquote(text), keys) != decoded:  # a client may encode any character
+        text = _PART.sub(lambda part: _mask_encoded(part[0], keys), text)
     return text
+
+
+def _mask_encoded(part: str, keys: Sequence[str]) -> str:
+    decoded = unquote(part)
+    masked = _mask_plain(decoded, keys)
+    return part if masked == decoded else quote(masked, safe="*.")
 
 
 def _mask_plain(text: str, keys: Sequence[str]) -> str:

@@ -144,7 +144,7 @@ class Door:
 
     def _routed(self, request: ApiRequest) -> Response | Stream:
         target, method = request.target.partition("?")[0], request.method
-        if target == "/":
+        if target == "/" and method in {"GET", "HEAD"}:
             return _response(303, fields={"Location": f"{DOOR_PATH}/"})
         name, path = _parts_of(target)
         found = {verb.method: (verb, one) for pattern, verb in self._routes if (one := pattern.fullmatch(path[1:]))}

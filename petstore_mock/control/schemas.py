@@ -201,13 +201,7 @@ _FOR_VALIDATION: Final[dict[str, Schema]] = {
         "type": ["integer", "object"],
         "properties": {"kind": {"type": "string", "enum": list(KINDS)}},
         "required": ["kind"],
-        "allOf": [
-            {
-                "if": {"type": "object", "properties": {"kind": {"const": kind}}, "required": ["kind"]},
-                "then": {"$ref": name},
-            }
-            for kind, name in _KINDS.items()
-        ],
+        "discriminator": {"propertyName": "kind", "mapping": _KINDS},
     },
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import as_path
+from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
 from petstore_mock.errors import PetStoreMockError
@@ -48,7 +48,8 @@ class Animals:
         return self._add(fields, _REQUIRED)
 
     def seed_count(self, count: int, name: str) -> list[Pet]:
-        require(0 <= count <= MOST_PETS, f"a number of animals from 0 to {MOST_PETS:,}", **{name: count})
+        in_range = is_integer(count) and 0 <= count <= MOST_PETS
+        require(in_range, f"a number of animals from 0 to {MOST_PETS:,}", **{name: count})
         return [self._add({}, FIELDS) for _ in range(count)]
 
     def seed_each(self, pets: object, where: str = "") -> list[Pet]:
@@ -77,7 +78,7 @@ class Animals:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         _check(given, "seed")
         if "id" in given and given["id"] in self._store:
-            raise ConflictError(f"expected a free id; got id={given['id']}, which another animal has")
+            raise ConflictError(f"expected a free id; got id={given['id']}, which is taken")
         number = self._store.seeded + 1
         fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self._store.free_id(self._assign)}
@@ -92,8 +93,8 @@ class Animals:
     # Changes by another actor
 
     def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
-        """Change an animal and return it; None takes a field away."""
-        former = self._store.document(pet_id)
+        """Change an animal and return it; None removes a field."""
+        former = self._store.document(pet_id) if is_integer(pet_id) else None  # 1.0 and True are no identifiers
         if former is None:
             raise _no_animal(pet_id)
         for name, value in changes.items():
@@ -104,7 +105,7 @@ class Animals:
         return self._put({name: value for name, value in {**former, **changes}.items() if name not in gone})
 
     def remove(self, pet_id: int) -> None:
-        if not self._store.remove(pet_id):
+        if not is_integer(pet_id) or not self._store.remove(pet_id):
             raise _no_animal(pet_id)
 
     def other(self, pet_id: int) -> Pet | None:
@@ -128,12 +129,16 @@ def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
 def _check(given: Mapping[str, Any], call: str) -> None:
     """Refuse unknown fields, and values that Pet.json does not allow."""
     if not _is_allowed(dict(given)):
-        broken = schemas.violations(_RULES, dict(given), call)
+        try:
+            broken = schemas.violations(_RULES, dict(given), call)
+        except ValueError:  # Python writes no integer of thousands of digits
+            refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         more = len(broken[_SHOWN_VIOLATIONS:]) + broken.omitted
         words = "; ".join([*map(str, broken[:_SHOWN_VIOLATIONS]), *([f"and {more} more"] if more else [])])
-        raise InvalidError(f"expected an animal that Pet.json allows (§2): {words}", broken[:_SHOWN_VIOLATIONS])
+        if broken:  # the quick check refuses a member of an enumeration, although it is text
+            raise InvalidError(f"expected an animal that Pet.json allows (§2): {words}", broken[:_SHOWN_VIOLATIONS])
     try:
-        encode_json(given)
+        encode_json(dict(given))
     except UnicodeEncodeError:
         refuse(f"expected text that UTF-8 can encode; got {shown(given)}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
 from petstore_mock.journal.criteria import Criteria
@@ -88,9 +88,11 @@ class FaultHandle(Stays):
 
     def _check_values(self) -> None:
         when, where = self.when, self.where
-        require(self.times is None or self.times >= 1, "times of at least 1, or none", times=self.times)
-        require(self.after >= 0, "after of at least 0", after=self.after)
-        require(0 < self.probability <= 1, "a probability above 0 and at most 1", probability=self.probability)
+        counts = self.times is None or (is_integer(self.times) and self.times >= 1)
+        require(counts, "times as a whole number of at least 1, or none", times=self.times)
+        require(is_integer(self.after) and self.after >= 0, "after as a whole number of at least 0", after=self.after)
+        is_share = is_number(self.probability) and 0 < self.probability <= 1
+        require(is_share, "a probability above 0 and at most 1", probability=self.probability)
         one_of(self.at, _COMMIT_POINTS, "commit point")
         plain = when is None or callable(when)
         words = "when as a non-async function of an ApiRequest"

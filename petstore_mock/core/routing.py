@@ -108,6 +108,7 @@ class Rules:
         for parameter in operation.parameters:
             name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
+            broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
             if broken and parameter.where == "path":
                 route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
                 return
@@ -146,7 +147,8 @@ class Rules:
         for name, given in values.items():
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
             if name in names and text is None:
-                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
+                words, path = "must be given only once", f"query.{name}"
+                violations.append(Violation(path, "unique", words, given, operation.subject(path)))
             elif name in names:
                 texts[name] = text
             elif self.policies.unknown_query:

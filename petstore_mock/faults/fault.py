@@ -165,7 +165,11 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
 
         @wraps(function)
         def made(*args: P.args, **kwargs: P.kwargs) -> Fault:
-            return _make(name, form.bind(*args, **kwargs).arguments)
+            try:
+                given = form.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{name}() {error}") from None
+            return _make(name, given)
 
         return made
 
@@ -236,6 +240,8 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         members = ", ".join(known) or "none"
         refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
     if "body_base64" in given:
+        if "body" in given:
+            refuse("expected body or body_base64; got both")
         try:
             given["body"] = b64decode(given.pop("body_base64"), validate=True)
         except (TypeError, ValueError):

@@ -67,6 +67,7 @@ class Turn:
             self.animals.remove(self.document["id"])
         condition = condition_of_status(status)
         self.status, self.document = status, error_document(condition.code, condition.message, status)
+        self.media_type = "application/json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,12 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
     def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
         yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
-    extended = {"required": required, "additionalProperties": closed, "items": items}
+    def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+        kind = value.get(forms["propertyName"]) if is_object(value) else None
+        if isinstance(kind, str) and kind in forms["mapping"]:  # as OpenAPI has it; an "if" for each kind takes long
+            yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
+
+    extended = {"required": required, "additionalProperties": closed, "items": items, "discriminator": discriminator}
     checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
     return library.validators.extend(theirs, extended, type_checker=checker)
 

@@ -194,6 +194,10 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     _require_type(name, value)
     if name in {"query", "headers"} and not is_object(value):
         refuse(f"expected {name} as a mapping; got another value")  # the value may be a key
+    if name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair):
+        refuse("expected headers as a mapping of text to text; got another value")
+    if name == "json":
+        _require_json(value)
     if name == "query":
         return _parameters({name: one for name, one in value.items() if one is not None})
     if name == "body" and isinstance(value, str):
@@ -204,7 +208,15 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
 
 def _require_type(name: str, value: object) -> None:
     words, types = _TYPES.get(name, ("", ()))
-    require(not words or (isinstance(value, types) and value is not True), f"{name} as {words}", **{name: value})
+    fits = isinstance(value, types) and not isinstance(value, bool)
+    require(not words or fits, f"{name} as {words}", **{name: value})
+
+
+def _require_json(value: object) -> None:
+    try:
+        dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        refuse(f"expected json to be a JSON value; {error}")
 
 
 # Values

@@ -111,7 +111,9 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
 def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
     """Return the rules that the client broke, each once. The failure of the test is mostly their consequence."""
     broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
-    words = [f"{one.request_line}: {rule}" for one in broken for rule in one.violations or [one.reason]]
+    words = [
+        f"{one.request_line}: {one.masked(str(rule))}" for one in broken for rule in one.violations or [one.reason]
+    ]
     return [*dict.fromkeys(words)][:_SHOWN]
 
 

@@ -15,7 +15,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
-from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.refusals import ConflictError, NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
@@ -66,15 +66,20 @@ class RemoteDoor:
             path += f"?{urlencode({name: json.dumps(value) for name, value in given.items()})}"
         url = self.url_of(world) + path
         status, kind, body = self._exchange(Request(url, content, self._fields, method=verb.method))  # noqa: S310
-        if kind == PROBLEM_TYPE:
-            error = {404: NotFoundError, 409: EvictedError}.get(status, PetStoreMockError)
-            raise error(json.loads(body)["detail"])
+        value: Any = None
+        try:
+            value = json.loads(body) if body else None
+        except ValueError:
+            kind = ""
+        if kind == PROBLEM_TYPE and is_object(value) and "detail" in value:
+            conflict = EvictedError if verb.path.startswith("requests/") else ConflictError
+            raise {404: NotFoundError, 409: conflict}.get(status, PetStoreMockError)(value["detail"])
         if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
                 f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}. Is the door closed, or does it have another port?"
             )
-        return json.loads(body) if body else None
+        return value
 
     def _exchange(self, request: Request) -> tuple[int, str, bytes]:
         try:

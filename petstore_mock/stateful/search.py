@@ -55,6 +55,13 @@ class _TimeIsOver(SkipTest):
     """Ends a search, because Hypothesis raises SkipTest on at once."""
 
 
+class _Drawn:
+    """A drawn scenario with a short ``repr``. Hypothesis warns of a long one."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+
 class Search:
     """The search for a bug of one client."""
 
@@ -142,12 +149,12 @@ class Search:
         # The database keeps failing scenarios by client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn, self._fails, settings=settings, database_key=key.encode())
+            find(drawn.map(_Drawn), self._fails, settings=settings, database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
-    def _fails(self, scenario: Scenario) -> bool:
+    def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
-        name = repr(scenario)
+        scenario, name = drawn.scenario, repr(drawn.scenario)
         if self._is_over() if self._deadline is None else monotonic() > self._deadline:
             raise _TimeIsOver("the run or its shrinking is out of time")
         bug = None if name in self._failing else self._bug(scenario)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import shutil
 import tempfile
 from base64 import b64encode
@@ -42,7 +43,7 @@ def authority() -> tuple[trustme.CA, str]:
     directory = tempfile.mkdtemp(prefix="petstore-mock-")
     path = f"{directory}/ca.pem"
     made.cert_pem.write_to_path(path)
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(_remove, directory, os.getpid())
     return made, path
 
 
@@ -65,3 +66,8 @@ def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()
     digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
     return context, b64encode(digest).decode("ascii")
+
+
+def _remove(directory: str, process: int) -> None:
+    if os.getpid() == process:  # the child of a fork shares the file with its parent, who still needs it
+        shutil.rmtree(directory, ignore_errors=True)

@@ -28,6 +28,7 @@ Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, heade
 Message = MutableMapping[str, Any]
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
+_READ_SIZE: Final = 64 * 1024  # bytes at once
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
@@ -146,8 +147,8 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     most = sys.maxsize if limit is None else limit + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
-    while not request.oversized and (part := stream.read(min(length, most) - len(request.body))):
-        request.body += part  # a stream may return fewer bytes
+    while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
+        request.body += part  # a stream may return fewer bytes, and takes the memory for all of them
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
 

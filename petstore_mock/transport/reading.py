@@ -27,8 +27,8 @@ _NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-# The method and the target, as far as the line has them.
-_BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]{,200})")
+# The method and the target, as far as the line has them. Whole: a key that is cut short can't be masked.
+_BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]*)")
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")

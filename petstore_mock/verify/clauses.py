@@ -181,7 +181,7 @@ def _of_message(seen: Seen, history: History) -> Iterator[Check]:
     is_json = seen.document is not NO_JSON
     is_called_json = seen.header("Content-Type").partition(";")[0].strip().lower() == "application/json"
     coding = seen.header("Content-Encoding") if not is_json else ""
-    if seen.is_success and seen.status != 204 and seen.probe.expected not in _STATUSES:
+    if seen.is_success and seen.status != 204 and seen.operation.response and seen.probe.expected not in _STATUSES:
         cause = "coding" if coding else _cause(seen, history)
         words = f"no content coding (Accept-Encoding is identity), not {coding}" if coding else "a JSON body"
         yield Check("1-json-body", is_json, words, cause)
@@ -230,7 +230,9 @@ def _of_status(seen: Seen, history: History) -> Iterator[Check]:
         # The service may refuse the names and categories that verify uses.
         is_evidence = seen.effect != "creates" or history.accepts_plain
         if seen.is_success or (seen.is_refusal and is_evidence and status not in _KEYS_AND_LIMITS | _ELSEWHERE):
-            yield Check(probe.shows, seen.is_success, "the value to be accepted")
+            sent = {name for name, rules in properties("Pet").items() if name in seen.sent and "enum" in rules}
+            values = [f"{name} {seen.sent[name]}" for name in sorted(sent)]
+            yield Check(probe.shows, seen.is_success, "the value to be accepted", ", ".join(values))
     if probe.expected in _STATUSES:
         wanted, others = _STATUSES[probe.expected]
         is_evidence = wanted != 400 or history.accepts_plain
@@ -261,9 +263,9 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     is_of_value = seen.is_refusal and ("?" in seen.probe.target or seen.effect == "creates")
     if is_of_value or seen.is_removed or seen.status in _KEYS_AND_LIMITS:
         return False
-    if seen.effect == "reads":
+    if seen.effect in {"reads", "changes", "removes"}:
         before, after = history.around(int(seen.pet_id), seen.number)
-        return bool(before) and (seen.status not in _ELSEWHERE or bool(after))
+        return bool(before) and (seen.status not in _ELSEWHERE or bool(after) or seen.operation.commits)
     return seen.effect != "lists" or seen.status not in _ELSEWHERE
 
 

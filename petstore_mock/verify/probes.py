@@ -130,7 +130,7 @@ def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe: 
 
 
 def _with_other_keys(operation: Operation) -> Iterator[Probe]:
-    value = "{known}" if operation.effect == "reads" else "{made}"
+    value = "{known}" if operation.effect == "reads" else "{absent}"
     suffix = "" if operation.effect == "lists" else f"-{verb_of(operation)}"
     missing = "kept out", f"5-missing-key{suffix}", f"{operation.name} without a key gets 401"
     unknown = "kept out", f"5-unknown-key{suffix}", f"{operation.name} with an invalid key gets 401"
@@ -204,13 +204,15 @@ def _creates(operation: Operation) -> Iterator[Probe]:
     for end, words, text in _wrong_bodies(body):
         yield create({}, "refused", f"{section}-{end}", f"{words} gets 400", body=text)
     optional = {name: rules for name, rules in fields.items() if name not in plain}
+    samples = {name: json.dumps(FIELDS[name].samples[0]) for name in optional}
     for name, rules in optional.items():
+        others = {other: text for other, text in samples.items() if other != name}
         for value in rules.get("enum", ()):
             shows = f"2-{short(name)}-{value}", f"{name}: {value} is allowed"
-            yield create({name: json.dumps(value)}, "accepted", *shows)
+            yield create({**others, name: json.dumps(value)}, "accepted", *shows)
         if "enum" not in rules:
-            yield create({name: json.dumps(FIELDS[name].samples[0])})
-        yield create({}, "accepted", f"2-{short(name)}-optional", f"NewPet: {name} is not required")
+            yield create(samples)
+        yield create(others, "accepted", f"2-{short(name)}-optional", f"NewPet: {name} is not required")
     yield create({"name": '"Rex"'}, "open", is_last_resort=True)
     extra = {name: json.dumps(rules["enum"][0]) for name, rules in optional.items() if "enum" in rules}
     for name, rules in fields.items():

@@ -47,7 +47,10 @@ class _Reading:
         self._fields: list[tuple[str, str]] = []
         self._status = 0  # until the head is complete
         self._size = 0
-        self.is_whole = self.closes = False
+        self.is_whole = self.has_more = self.closes = False
+
+    def on_message_begin(self) -> None:
+        self.has_more = self.is_whole
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._status:  # a field after the head is a trailer
@@ -75,7 +78,7 @@ class _Reading:
             problem = f"the response is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
         if self._status == 101:
             problem = "the service switched protocols, but the request has no Upgrade"
-        elif self.is_whole and problem:
+        elif self.is_whole and (problem or self.has_more):
             problem = f"more bytes arrived than the {len(self._body)} bytes of the body"
         elif len(self._body) > _MOST_BODY or (not self._status and self._size > _MOST_HEAD):
             problem = f"{'the body' if self._status else 'the head'} does not end within {self._size} bytes"

@@ -222,6 +222,8 @@ class Run:
             self.seen.append(seen)
             if seen.effect == "creates":
                 self._account(seen)
+            if seen.effect == "removes" and seen.is_success:
+                self.left = [one for one in self.left if str(one[0]) != seen.pet_id]
         if seen.is_silent and timeout == left:
             raise SkippedError(self._late)
         self._look_for_trouble(seen)

@@ -6,6 +6,7 @@ import asyncio
 import enum
 import http.client
 import json
+import re
 import socket
 import ssl
 import urllib.error
@@ -57,7 +58,7 @@ def test_an_animal_of_any_shape_is_read(value: Any) -> None:  # noqa: ANN401
 
 @pytest.mark.parametrize("value", ["Rex", 7, None, [REX]])
 def test_a_value_without_fields_is_no_animal(value: Any) -> None:  # noqa: ANN401
-    with pytest.raises(TypeError, match="an object with the fields id, name, categoryId and status"):
+    with pytest.raises(TypeError, match=r"an object with the fields id, name, categoryId(,| and) status"):
         checks.read_pet(value)
 
 
@@ -129,7 +130,7 @@ def refused(make_client: Any, **options: Any) -> str:  # noqa: ANN401
 
 
 def test_a_client_without_a_method_is_refused() -> None:
-    assert "with list_pets, create_pet and get_pet" in refused(lambda _: object())
+    assert re.search(r"with list_pets, create_pet(,| and) get_pet\b", refused(lambda _: object()))
     assert "return an instance" in refused(lambda _: HttpClientPets)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -60,6 +64,9 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--keep-requests", "0"), "at least 1"),
     (("serve", "--control", "--no-control"), "--control or --no-control"),
     (("serve", "--control-token", "a\tb"), "printable"),
+    (("serve", "--control-token", ""), "control token"),  # of a shell whose variable is not set
+    *((("serve", option, ""), option) for option in ("--port", "--seed", "--at", "--log-format")),
+    (("serve", "--tls-cert", ""), "certificate=''"),
     (("serve", "--allowed-host", "http://a"), "Host"),
     (("serve", "--tls-key", "x.pem"), "--tls-cert"),
     (("serve", "--tls-ca-out", "x.pem"), "--tls"),
@@ -120,6 +127,26 @@ def test_ready_waits_and_prints_the_result(command: Command) -> None:
     with PetStoreMock() as closed:  # `ready` stops at once, because waiting does not open a door
         code, out, _ = command("ready", "--url", closed.url, "--timeout", "60")
         assert (code, "status 404" in out) == (1, True)
+
+
+def test_ready_brackets_an_ipv6_address_of_the_environment(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", str(urlsplit(unused_url()).port))
+    for host in ("::", "::1"):
+        monkeypatch.setenv("PETSTORE_MOCK_HOST", host)
+        assert " http://[::1]:" in command("ready", "--timeout", "0.01")[1]
+
+
+def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            time.sleep(1.2)
+            self.wfile.write(b'HTTP/1.0 200 OK\r\n\r\n{"status": "ok"}')
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.handle_request).start()
+        assert command("ready", "--url", f"http://127.0.0.1:{server.server_port}", "--timeout", "30")[0] == 0
 
 
 def unused_url() -> str:

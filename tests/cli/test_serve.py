@@ -10,18 +10,22 @@ import signal
 import socket
 import socketserver
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.live.stub import COMMAND, PATIENCE, Stub, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SIGNALS
+from tests.wire.raw import eventually
 
 KEY = "key-of-the-test"
 
@@ -84,6 +88,18 @@ def test_the_log_shows_fault_and_outcome() -> None:
     assert re.match(r"GET /v1/pets 200 \(fault delay\) [1-9]\d\d", lines[3])  # at least 100 ms
     assert lines[4].startswith("GET /v1/pets?limit=0 400 ")
     assert len(lines) == 5
+
+
+def test_a_line_of_the_log_is_printable_and_bounded() -> None:
+    with stub("--api-key", KEY) as running:
+        port = urlsplit(running.url).port
+        for target in (b"/\x1b[31mred", b"/" + b"x" * 9_000):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % target)
+                client.recv(1)
+        first, second = running.end()[1].splitlines()
+    assert " GET /\\x1b[31mred 400 " in first
+    assert len(second) < 1_000
 
 
 def test_the_log_as_json_has_an_object_for_each_request() -> None:
@@ -208,6 +224,15 @@ def test_a_full_pipe_delays_no_client_and_lost_lines_are_counted() -> None:
         assert re.search(r"the log lost \d+ lines: no process read it", running.process.stderr.read())
 
 
+def test_a_pipe_that_another_program_made_non_blocking_loses_no_line() -> None:
+    code = "import os, runpy; os.set_blocking(1, False); runpy.run_module('petstore_mock', run_name='__main__')"
+    with stub("--api-key", KEY, "--log-format", "json", lines=1, command=(sys.executable, "-c", code)) as running:
+        for _ in range(300):  # more than the pipe holds, before anybody reads it
+            ask(f"{running.url}/pets?limit=0&{'x' * 150}")
+        lines = [json.loads(running.stdout.readline()) for _ in range(300)]
+        assert [line["number"] for line in lines] == [*range(1, 301)]
+
+
 def test_a_door_with_a_token_refuses_requests_without_it() -> None:
     with stub("--control-token", "secret", "--quiet") as running:
         door = f"{root_of(running)}/__petstore"
@@ -293,6 +318,22 @@ def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None: 
 def test_a_signal_stops_serve_with_0_while_a_client_is_connected(number: signal.Signals) -> None:
     with stub() as running, socket.create_connection(running.address):
         assert running.end(number)[::2] == (0, "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux shows which signals a process handles")
+def test_a_signal_ends_serve_while_it_still_seeds(tmp_path: Path) -> None:
+    """Process 1 of a container ignores a signal without a handler."""
+    pipe = tmp_path / "pets.json"
+    os.mkfifo(pipe)  # serve waits for its animals
+    with subprocess.Popen([*COMMAND, "serve", "--port", "0", "--seed", pipe], stdout=subprocess.PIPE) as process:
+        status, bit = Path(f"/proc/{process.pid}/status"), 1 << (signal.SIGTERM - 1)
+        try:
+            eventually(lambda: int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & bit, "a handler")
+            process.terminate()
+            pipe.write_text("[]", encoding="utf-8")
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
 
 
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:

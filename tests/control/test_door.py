@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -83,6 +84,7 @@ def test_paths_for_all_worlds_exist_only_at_the_root(door: Door, path: str) -> N
 def test_browsers_are_redirected_to_the_console(door: Door) -> None:
     reply = door("GET", "/", Accept="text/html,*/*")
     assert (reply.status, reply.fields["Location"]) == (303, "/__petstore/")
+    assert door("POST", "/", Accept="text/html").status == 404
     assert [door("GET", path).status for path in ("/favicon.ico", "/robots.txt")] == [404, 404]
     assert len(door.petstore.journal) == 0
     assert door("GET", "/").status == 404
@@ -239,7 +241,7 @@ def test_problems_contain_no_python_words(door: Door, fault: Any, broken: list[s
 
 
 def test_an_invalid_rule_of_a_fault_is_refused(door: Door) -> None:
-    rules: list[dict[str, Any]] = [{"on": "deletePet"}, {"times": 0}, {"probability": 0}, {"at": "sometime"}]
+    rules: list[dict[str, Any]] = [{"on": "getPets"}, {"times": 0}, {"probability": 0}, {"at": "sometime"}]
     for rule in rules:
         reply = door("POST", "faults", {"fault": 503, **rule})
         assert (reply.status, reply.broken) == (422, [f"body.{next(iter(rule))}"])
@@ -293,6 +295,14 @@ def test_responses_of_the_door_mask_keys(door: Door) -> None:
     door.use(path=f"/v1/pets?api_key={key}")
     for path in ("requests", "requests.har", "requests.html", "requests.txt", "faults"):
         assert key.encode() not in door("GET", path).body
+
+
+def test_a_long_sequence_of_faults_is_judged_in_time(door: Door) -> None:
+    began = time.process_time()
+    parts = [503, {"kind": "delay", "seconds": 0}] * 5_000
+    assert door("POST", "faults", {"fault": {"kind": "sequence", "faults": parts}}).status == 201
+    assert time.process_time() - began < 5
+    door("DELETE", "faults")
 
 
 def test_every_world_has_the_page_and_it_loads_no_other_site(door: Door) -> None:

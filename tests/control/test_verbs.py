@@ -236,7 +236,7 @@ def test_query_parameters_select_requests(door: Door) -> None:
     assert numbers("violations=true") == [2]
     assert numbers("violations=false") == [1, 3, 4]
     assert (numbers("after=1&limit=2"), numbers("last=1")) == ([2, 3], [4])
-    for query in ("limit=0", "limit=x", "status=99", "operation=deletePet", "violations=maybe", "last=1&last=2"):
+    for query in ("limit=0", "limit=x", "status=99", "operation=getPets", "violations=maybe", "last=1&last=2"):
         assert door("GET", f"requests?{query}").status == 422, query
     assert door("DELETE", "requests").status == 204
     assert door("GET", "requests").json["total"] == 0

@@ -62,7 +62,9 @@ def test_operation_is_routed(petstore: World) -> None:
     assert ask(petstore, "DELETE", PET.format(pet_id))[:2] == (204, None)
     assert petstore.pets == []
     assert ask(petstore, "DELETE", PET.format(pet_id))[0] == 404
-    assert ask(petstore, "DELETE", PET.format("x"))[0] == 404
+    for method, section in (("DELETE", "4.5"), ("GET", "4.3")):
+        assert ask(petstore, method, PET.format("x"))[0] == 404
+        assert petstore.journal.last.section == section
     for method in ("PUT", "OPTIONS"):
         assert ask(petstore, method, PET.format(1))[2] == "DELETE, GET, HEAD, OPTIONS"
 

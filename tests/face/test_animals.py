@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +26,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"categoryId": 2**63}, "9223372036854775807"),
     ({"id": -(2**63) - 1}, "-9223372036854775808"),
     ({"id": "x"}, "id"),
+    ({"categoryId": 10**5000}, "expected"),
     ({"status": "lost"}, "available, pending, sold"),
     ({"colour": "red"}, "colour"),
     ({"category_id": 1}, "did you mean categoryId?"),
@@ -37,6 +40,16 @@ def test_seed_fills_missing_fields_and_keeps_given_ones(petstore: Face, client: 
     assert (other["id"], other["name"], "status" in other) == (8, "Tom", False)
     assert petstore.seed()["id"] == 9
     assert petstore.pets == client.list().json()
+
+
+class Sold(StrEnum):
+    SOLD = "sold"
+
+
+def test_a_member_of_an_enumeration_is_its_text(petstore: Face, client: Client) -> None:
+    rex = petstore.seed(MappingProxyType({"name": "Rex", "status": Sold.SOLD}))
+    assert petstore.update(rex["id"], status=Sold.SOLD)["status"] == "sold"
+    assert client.list("?status=sold").json() == petstore.pets == [rex]
 
 
 def test_seed_many_takes_a_count_or_animals(petstore: Face) -> None:
@@ -80,13 +93,13 @@ def test_an_error_names_every_wrong_field_up_to_a_limit(petstore: Face) -> None:
     assert len(str(refused.value)) < 10_000
 
 
-NO_IDS = (99, "1", None, 10**5000)
-# Method, its argument, further ones, and what the error says.
+NO_IDS = (99, "1", None, 10**5000, 1.0, True, [1])
+# Method, its argument, further arguments, and a part of the expected error.
 REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
     ("seed", {}, {"id": 1}, r"\b1\b"),
     ("seed_many", [{"id": 6}, {"id": 1}], {}, "animal 1"),
     *(("seed", one, {}, "mapping") for one in ("Rex", ["Rex"], 7)),
-    *(("seed_many", one, {}, "got|JSON") for one in (-1, 1.5, "Rex", {"name": "Rex"}, None, [5], 10**6 + 1)),
+    *(("seed_many", one, {}, "got|JSON") for one in (-1, 1.5, True, "Rex", {"name": "Rex"}, None, [5], 10**6 + 1)),
     *(("update", one, {"name": "x"}, "expected") for one in NO_IDS),
     *(("remove", one, {}, "expected") for one in NO_IDS),
     ("update", 1, {"id": 2}, "id"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -112,6 +113,25 @@ def test_a_closed_door_and_a_missing_stub_have_different_errors() -> None:
             connect(url)
     with pytest.raises(PetStoreMockError, match="petstore-mock serve"):
         connect(url)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"), [("json", b"{"), ("problem+json", b"{"), ("problem+json", b"[]"), ("problem+json", b"{}")]
+)
+def test_another_service_at_the_address_is_told_as_such(kind: str, body: bytes) -> None:
+    with PetStoreMock() as other:
+        expectation = other.httpserver.expect_request(re.compile("/w/.*"))
+        expectation.respond_with_data(body, status=404, content_type=f"application/{kind}")
+        with pytest.raises(PetStoreMockError, match="expected the control door"):
+            connect(other.url)
+
+
+def test_a_taken_id_is_no_question_about_dropped_requests(stub: PetStoreMock) -> None:
+    with connect(stub.url) as petstore:
+        rex = petstore.seed()
+        with pytest.raises(PetStoreMockError, match="taken") as refused:
+            petstore.seed(id=rex["id"])
+        assert type(refused.value).__name__ == "ConflictError"
 
 
 def test_features_of_the_same_process_raise_an_error(stub: PetStoreMock) -> None:

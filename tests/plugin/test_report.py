@@ -55,7 +55,7 @@ def test_a_failing_test_shows_its_journal_in_every_report(inner: Inner, pytester
             r"-+ petstore journal -+",
             r"1  GET /v1/pets\?lim=1  400 .* listPets .*\(§4.1\)",
             r"2  GET /v1/pets +200 .* listPets",
-            r"  §4.1  The query parameters of listPets are limit and status, all optional",
+            r"  §4.1  The query parameters of listPets are limit.* status.*, all optional",
             r"  curl .*Bearer \$PETSTORE_KEY.*/v1/pets\?lim=1",
         ]
     )
@@ -161,12 +161,12 @@ def test_reports_and_summaries_are_complete_with_xdist(inner: Inner, pytester: p
     text = str(result.stdout)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in text
-    assert "  §4.1  The query parameters of listPets are limit and status, all optional" in text
     assert list((pytester.path / "har").iterdir())
     assert "GET /v1/pets and " in text
     assert "leaked by test_inner.py::test_fails" in text
     result.stdout.re_match_lines_random(
         [
+            r"  §4.1  The query parameters of listPets are limit.* status.*, all optional",
             r"createPet 201 status absent: 1 test",
             r"listPets fault server_error: 1 test",
             r"3 tests ran as is and under up to 26 behaviours each .*",
@@ -374,6 +374,7 @@ def test_a_page_shows_both_failures_and_all_requests_but_no_key(inner: Inner, py
 
         def test_fails(petstore, broken):
             call(petstore, "POST", body={"name": "<b>Rex</b>", "categoryId": "one"})
+            call(petstore, path=f"/pets?k={petstore.api_key}")
             with petstore.fresh() as other:
                 call(other, path="/pets?limit=7")
             assert petstore.api_key == "called out"
@@ -390,4 +391,4 @@ def test_a_page_shows_both_failures_and_all_requests_but_no_key(inner: Inner, py
         assert words in text
     assert "<b>" not in text
     assert not re.search(r"<(script|link|iframe|img)|(src|href|onclick)=", text)
-    assert not re.search(r"petstore-[0-9a-f]{8}-\d{6}", text)
+    assert not re.search(r"petstore-[0-9a-f]{8}-\d{6}", text + index.read_text(encoding="utf-8"))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import locale
+import subprocess
+import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = [*LEAVINGS]
+
+ROOT: Final = Path(__file__).parents[2]
 
 # One client for each kind of check. `make slow` runs the others.
 QUICK = {
@@ -68,6 +73,15 @@ def test_a_bug_is_found_and_its_pasted_test_is_true(name: str) -> None:
             tries = 60 if "how the system schedules threads" in bug.sentence else 1
             assert any(raised_by(bug, case.make) is not None for _ in range(tries)), bug.test
         assert raised_by(bug, case.correct) is None, bug.test
+
+
+def test_a_first_run_finds_filters_that_are_set_while_modules_are_imported() -> None:
+    code = (
+        "from tests.stateful.corpora import CASES, bug_of\n"
+        "print(bug_of(CASES['SilencesWarnings'].make, max_examples=5, environment=(), faults=(), vary=()))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert "changed warnings.filters" in shown
 
 
 def checked(make_client: Callable[[Any], Any], **options: Any) -> str:  # noqa: ANN401

@@ -47,6 +47,12 @@ def broken(verdict: Verdict) -> dict[str, str]:
     return {clause.id: clause.detail for clause in verdict.broken}
 
 
+def removed_ids(petstore: PetStoreMock) -> set[int]:
+    """Return the ids of the animals that requests removed."""
+    done = [one for one in petstore.journal if one.method == "DELETE" and one.status == 204]
+    return {int(one.path.rpartition("/")[2]) for one in done}
+
+
 class _Quiet(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -91,7 +97,8 @@ class Turn:
     def __init__(self, environ: dict[str, Anything], sent: bytes) -> None:
         path = environ["PATH_INFO"].removeprefix("/v1")
         names = {("GET", "/pets"): "list", ("POST", "/pets"): "create"}
-        self.name = names.get((environ["REQUEST_METHOD"], path), "get")
+        method = environ["REQUEST_METHOD"]
+        self.name = names.get((method, path), str(method).lower())
         self.environ, self.query = environ, str(environ["QUERY_STRING"])
         self.sent = json.loads(sent) if sent.startswith(b"{") and sent.endswith(b"}") else None
         self.status = 0

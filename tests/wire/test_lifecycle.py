@@ -285,6 +285,20 @@ def test_fork_keeps_the_parent_serving_and_advises_the_child() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_the_child_of_a_fork_leaves_the_certificate_of_the_authority_to_its_parent() -> None:
+    done = run("""
+        with PetStoreMock(tls=True) as secure:
+            child = os.fork()
+            if child == 0:
+                raise SystemExit
+            os.waitpid(child, 0)
+            assert secure.tls.client_context().get_ca_certs()
+            print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
 @POSIX_SIGNALS
 def test_signals_reach_the_main_thread(home: PetStoreMock) -> None:
     """The loop handles no signals, so Ctrl-C reaches the caller."""

@@ -182,6 +182,12 @@ def test_refusal_never_shows_a_key(client: Raw, petstore: PetStoreMock) -> None:
     assert KEY not in json.dumps([petstore.journal.last.reason, petstore.journal.last.fields])
 
 
+@pytest.mark.parametrize("size", range(170, 200, 5))
+def test_refused_target_shows_no_part_of_a_key(client: Raw, petstore: PetStoreMock, size: int) -> None:
+    client.call(b"GET /%b?x=%b HTTP/1.1" % (b"y" * size, KEY.encode()) + END)
+    assert petstore.journal.last.masked_target == f"/{'y' * size}?x=***"
+
+
 # HEAD: the response has no body (RFC 9110 §9.3.2)
 
 

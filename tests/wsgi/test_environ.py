@@ -95,3 +95,28 @@ def test_the_environ_decides_the_length_of_the_body(
     assert stream.count == count
     found = petstore.journal.last.condition
     assert (found and found.name, len(petstore.pets)) == (condition, status == 201)
+
+
+class Raw(io.RawIOBase):
+    """The input of a server that decodes chunks, as werkzeug's: for what is asked of it, it takes the memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = io.BytesIO(content)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # a writable buffer
+        return self._content.readinto(buffer)
+
+
+def test_a_chunked_body_of_any_size_is_read_piece_by_piece(petstore: PetStoreMock) -> None:
+    petstore.configure(body_limit="none")
+    body = b" " * SIZE + REX
+    overrides = {"wsgi.input": Raw(body), "wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+    reply = Client(petstore.app).post(
+        "/v1/pets",
+        headers={**petstore.headers, "Content-Type": "application/json"},
+        environ_overrides=overrides,
+    )
+    assert (reply.status_code, petstore.journal.last.body_size) == (201, len(body))

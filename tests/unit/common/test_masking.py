@@ -54,5 +54,7 @@ def test_text_shows_no_key_even_if_the_key_was_cut() -> None:
     assert mask_text(f"{FIXED[:7]}... and {FIXED[:9]} and", [FIXED]) == f"{FIXED[:7]}... and {FIXED[:9]} and"
     assert mask_text(f"see petstore-... and {KEY[:12]}...", [KEY]) == "see petstore-... and ***..."
     assert mask_text("a latest pet", ["test"]) == "a latest pet"
+    plain = 'E  KeyError: "100 %"\n  at %41 of /{}?a=b c'
+    assert mask_text(plain.format(f"%70{KEY[1:]}"), [KEY]) == plain.format("***0042"), "all else stays as it is"
     assert request_line("GET", f"/\n{KEY}{'x' * 300}", ()) == f"GET /\\n***0042{'x' * 191}..."
     assert printable("a\x1b[31m\u202e Zoë 🐕") == "a\\x1b[31m\\u202e Zoë 🐕"

@@ -53,9 +53,12 @@ def test_own_options_of_a_test_win_over_those_of_the_session() -> None:
     assert start.behaviour == Behaviour.preset("lenient").replace(list_order="by_name")
 
 
-@pytest.mark.parametrize(("status", "names"), [(404, ["getPet"]), (400, ["createPet"]), (503, list(OPERATIONS))])
-def test_status_is_allowed_on_the_operations_that_declare_it(status: int, names: list[str]) -> None:
-    assert operations_of(coerce(status)) == names
+@pytest.mark.parametrize(("status", "one", "other"), [(404, "getPet", "listPets"), (400, "createPet", "getPet")])
+def test_status_is_allowed_on_the_operations_that_declare_it(status: int, one: str, other: str) -> None:
+    names = operations_of(coerce(status))
+    assert (one in names, other in names) == (True, False)
+    assert all((name in names) is (status in row.errors) for name, row in OPERATIONS.items())
+    assert operations_of(coerce(503)) == [*OPERATIONS]
 
 
 def test_plan_drops_spent_faults_before_others() -> None:
@@ -84,3 +87,13 @@ def test_route_is_cached() -> None:
     assert route is rules.route("GET", "/v1/pets?status=sold")
     assert (route.arguments, route.filters) == ({"limit": 20, "status": "sold"}, (("status", "sold"),))
     assert rules.route("GET", "/v1/pets/7").pet_id == 7
+
+
+@pytest.mark.parametrize(
+    ("target", "section"),
+    [("/v1/pets?status=x", "4.1"), ("/v1/pets?limit=1&limit=2", "4.1"), ("/v1/pets?x=1", "4.1"), ("/v1/pets/x", "4.3")],
+)
+def test_wrong_parameter_quotes_the_sentence_of_its_operation(target: str, section: str) -> None:
+    refusal = rules_for(Behaviour()).route("GET", target).invalid
+    assert refusal is not None
+    assert [one.sentence.section for one in refusal.violations] == [section]

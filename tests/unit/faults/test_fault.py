@@ -109,6 +109,7 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
         (respond(json=NESTED), "to be a JSON value"),
         (respond(body=5), "body=5"),
         (respond(body_base64="*"), "as base64"),
+        (respond(body="x", body_base64="eA=="), "got both"),
         (respond(headers="A: 1"), "headers="),
         *[
             (
@@ -157,6 +158,13 @@ def test_wrong_arguments_are_refused(wrong: dict[str, Any], words: str) -> None:
     if hasattr(faults, kind) and kind != "sequence" and "body_base64" not in arguments:
         with pytest.raises((PetStoreMockError, TypeError)):
             getattr(faults, kind)(**arguments)
+
+
+def test_a_wrong_call_names_the_function() -> None:
+    respond: Any = faults.respond
+    for given in ({}, {"status": 200, "boddy": ""}):
+        with pytest.raises(TypeError, match=r"respond\(\) "):
+            respond(**given)
 
 
 def test_a_function_that_was_not_called_is_refused() -> None:

@@ -16,10 +16,23 @@ from petstore_mock.interface.schemas import is_valid, properties
 from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation, source
 from tests.client import JSON, Client
 
+# What a method may do (RFC 9110 §9.3).
+EFFECTS = {
+    "GET": {"lists", "reads"},
+    "POST": {"creates"},
+    "PUT": {"changes"},
+    "PATCH": {"changes"},
+    "DELETE": {"removes"},
+}
+
 
 def test_routes_follow_the_operations() -> None:
     pets, pet = ROUTES
-    assert (pets.allow, pet.allow, METHODS) == ("GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS", pets.allow)
+    for route in (pets, pet):
+        assert route.allow.split(", ") == sorted({*route.operations, "OPTIONS"})
+    assert METHODS.split(", ") == sorted({*pets.allow.split(", "), *pet.allow.split(", ")})
+    assert {one.name for row in ROUTES for one in row.operations.values()} == {*OPERATIONS}
+    assert (pets.operations["POST"], "POST" in pet.operations) == (OPERATIONS["createPet"], False)
     assert pets.operations["HEAD"] is OPERATIONS["listPets"]
     assert pet.match(["v1", "pets", "a/b"]) == {"petId": "a/b"}
     for segments in (["v1", "pets", ""], ["v1", "pets"], ["V1", "pets", "1"], ["v1", "pets", "1", ""]):
@@ -32,6 +45,8 @@ def test_rows_match_the_properties_of_the_schemas() -> None:
     for operation in OPERATIONS.values():
         assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
         assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
+        assert [one.name for one in operation.query_parameters if not one.filters] in ([], ["limit"])
+        assert operation.effect in EFFECTS[operation.method]
     for name, field in FIELDS.items():
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 
@@ -71,8 +86,9 @@ def test_openapi_document_is_valid_and_complete() -> None:
     validate(document)
     found = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
     assert found.keys() == OPERATIONS.keys()
-    assert [one["name"] for one in found["listPets"]["parameters"]] == ["limit", "status"]
     for name, operation in OPERATIONS.items():
+        names = [parameter.name for parameter in operation.parameters]
+        assert [one["name"] for one in found[name].get("parameters", ())] == names
         assert found[name]["responses"].keys() == {*map(str, operation.statuses), "default"}
     assert openapi_document()["servers"] == document["servers"][1:]
 

@@ -15,7 +15,7 @@ from petstore_mock.journal.outcomes import OUTCOMES, coverage_of, outcomes_of
 from tests.unit.journal.conftest import KEY, exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -106,12 +106,17 @@ def test_listeners_are_called_at_the_beginning_and_the_end() -> None:
     assert heard == [(1, "in flight"), (2, "in flight"), (2, "client gone")]
 
 
+def of_status(outcomes: Iterable[str]) -> list[str]:
+    """Leave out the outcomes of further fields that an animal may have."""
+    return [one for one in outcomes if " status " in one or not one.endswith((" present", " absent"))]
+
+
 def test_outcomes_are_those_of_the_table(exchanges: list[Exchange]) -> None:
-    assert OUTCOMES["createPet"] == ("201 status present", "201 status absent", "400", "401")
+    assert of_status(OUTCOMES["createPet"]) == ["201 status present", "201 status absent", "400", "401"]
     assert OUTCOMES["listPets"][:3] == ("200 empty page", "200 partial page", "200 full page")
-    shown = [outcomes_of(made) for made in exchanges]
+    shown = [of_status(outcomes_of(made)) for made in exchanges]
     assert shown == [["200 empty page"], ["201 status absent"], ["400"], ["fault reset"], ["fault truncate"]]
     page = exchange(target="/v1/pets?limit=2", response_body=b'[{"id": 1}, {"id": 2, "status": "sold"}]')
-    assert outcomes_of(page) == ["200 status absent", "200 status present", "200 full page"]
+    assert of_status(outcomes_of(page)) == ["200 status absent", "200 status present", "200 full page"]
     counted = [one for one in coverage_of([page])["outcomes"] if one["shown"]]
     assert {one["outcome"] for one in counted} == set(outcomes_of(page))

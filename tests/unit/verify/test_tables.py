@@ -7,6 +7,7 @@ import pytest
 from petstore_mock import PetStoreMock
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.mutants import MUTANTS
+from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.probes import PROBES, READ_BACK
@@ -27,6 +28,11 @@ def test_each_clause_has_a_unique_id_and_a_probe() -> None:
     assert len({*ids}) == len(ids)
     probes = (*PROBES, *READ_BACK)
     assert [clause.id for clause in CLAUSES if not any(map(clause.is_shown_by, probes))] == []
+
+
+def test_each_operation_has_the_section_of_its_sentence() -> None:
+    named = {one.text.removeprefix("Operation name: "): one.section for one in PASSAGES if "Operation name" in one.text}
+    assert named == {name: row.section for name, row in OPERATIONS.items()}
 
 
 def test_sentences_of_the_interface_cover_all_clauses_and_gaps() -> None:
