@@ -185,7 +185,7 @@ def test_every_alternative_except_the_default_is_checked() -> None:
 
 
 @pytest.mark.parametrize(("gap", "name"), QUERIES)
-def test_query(client: Client, gap: str, name: str) -> None:
+def test_alternative_decides_the_response_to_a_query(client: Client, gap: str, name: str) -> None:
     client.petstore.configure(Behaviour().replace({gap: name}))
     client.petstore.seed()
     client.petstore.seed_many(120)
@@ -195,7 +195,7 @@ def test_query(client: Client, gap: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("gap", "name"), BODIES)
-def test_body(client: Client, gap: str, name: str) -> None:
+def test_alternative_decides_the_result_of_a_body(client: Client, gap: str, name: str) -> None:
     for body, expected in BODIES[gap, name].items():
         client.petstore.reset()
         client.petstore.configure(Behaviour().replace({gap: name}))
@@ -212,7 +212,7 @@ def test_body(client: Client, gap: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("gap", "name"), RESPONSES)
-def test_response(client: Client, gap: str, name: str) -> None:
+def test_alternative_decides_status_and_fields(client: Client, gap: str, name: str) -> None:
     client.petstore.configure(Behaviour().replace({gap: name}))
     client.petstore.seed_many(30)
     for request, (status, fields) in RESPONSES[gap, name].items():
@@ -223,13 +223,13 @@ def test_response(client: Client, gap: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("gap", "name"), CHECKS)
-def test_alternative(client: Client, gap: str, name: str) -> None:
+def test_alternative_has_its_effects(client: Client, gap: str, name: str) -> None:
     client.petstore.configure(Behaviour().replace({gap: name}))
     CHECKS[gap, name](client)
 
 
 @pytest.mark.parametrize(("gap", "name"), ON_THE_WIRE)
-def test_alternative_on_the_wire(gap: str, name: str) -> None:
+def test_alternative_has_its_effects_on_the_wire(gap: str, name: str) -> None:
     with PetStoreMock(behaviour=Behaviour().replace({gap: name})) as petstore, Client(petstore) as client:
         ON_THE_WIRE[gap, name](client)
 

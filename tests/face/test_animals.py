@@ -46,7 +46,7 @@ class Sold(StrEnum):
     SOLD = "sold"
 
 
-def test_a_member_of_an_enumeration_is_its_text(petstore: Face, client: Client) -> None:
+def test_an_enumeration_member_is_accepted_as_its_text(petstore: Face, client: Client) -> None:
     rex = petstore.seed(MappingProxyType({"name": "Rex", "status": Sold.SOLD}))
     assert petstore.update(rex["id"], status=Sold.SOLD)["status"] == "sold"
     assert client.list("?status=sold").json() == petstore.pets == [rex]
