@@ -142,7 +142,7 @@ class Observation:
     call: Call | None = None  #: the call, or None for requests outside of a call
     outcome: Outcome | None = None  #: the outcome of the call, or None if it is not known
     process: Process | None = None  #: facts about the client's process, or None if they are not known
-    doing: str = "the client"  #: the subject of sentences if there is no call: ``make_client`` or ``close()``
+    doing: str = "the client"  #: the subject if there is no call, ``make_client`` or ``close()``
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
@@ -192,7 +192,7 @@ class Check:
     name: str  #: the name of the function
     section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
     words: str  #: the words of that section, or an inference from it
-    needs: frozenset[Need]  #: the facts that it reads: ``journal``, ``outcome``, ``process``
+    needs: frozenset[Need]  #: the facts that it reads, of ``journal``, ``outcome`` and ``process``
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
     def find(self, seen: Observation) -> str | None:

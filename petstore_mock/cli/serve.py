@@ -30,7 +30,7 @@ from petstore_mock.transport.tls import ServerTls, own_context
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     Options = dict[str, Any]
 
@@ -79,7 +79,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 
 @contextmanager
-def _ended_by_signal() -> Iterator[threading.Event]:
+def _ended_by_signal() -> Generator[threading.Event]:
     """Give an event that the first SIGINT or SIGTERM sets. The second signal kills the process."""
     ended = threading.Event()
 

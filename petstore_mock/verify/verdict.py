@@ -66,7 +66,7 @@ class Verdict:
     gaps: Mapping[str, Finding]  #: the detected choice for each gap, by name
     drift: tuple[Drift, ...]  #: the gaps with another choice than recorded
     requests: int  #: the number of requests
-    #: each animal that the run created or may have created: its id (None if the response was lost) and its name
+    #: the id (None if the response was lost) and the name of each animal that the run created or may have created
     left: tuple[tuple[int | None, str], ...]
     stopped: str | None  #: why the run ended early, or None
     notes: tuple[str, ...]  #: other observations that break no clause
