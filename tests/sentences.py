@@ -160,7 +160,9 @@ PASSAGES: Final = (
         "invalid_status_filter",
     ),
     Passage(
-        "4.1", "Request body: none.", why="a GET has no body; the interface does not say how the service treats a body"
+        "4.1",
+        "Request body: none.",
+        why="verify sends a GET without a body; the interface does not say how a service treats a body",
     ),
     Passage(
         "4.1", "200: body is Pets, the array of Pet objects.", "4.1-list 4.1-list-finds 4.1-same-animal 2-pets-array"
@@ -218,7 +220,9 @@ PASSAGES: Final = (
         "malformed_pet_id",
     ),
     Passage(
-        "4.3", "Request body: none.", why="a GET has no body; the interface does not say how the service treats a body"
+        "4.3",
+        "Request body: none.",
+        why="verify sends a GET without a body; the interface does not say how a service treats a body",
     ),
     Passage("4.3", "200: body is the Pet.", "4.3-get 4.3-same-animal"),
     Passage("4.3", "401: Error body, missing or invalid API key.", "5-missing-key-get 5-unknown-key-get 7-401-error"),
