@@ -56,7 +56,7 @@ PASSAGES: Final = (
     Passage(
         "1",
         "Two environments exist: production at {base_url} and staging at {staging_base_url}.",
-        why="one run asks one base address; whether another exists can't be asked of it",
+        why="a run sends requests to one base address, so it can't show that another exists",
     ),
     Passage(
         "1",
@@ -130,7 +130,7 @@ PASSAGES: Final = (
     Passage(
         "3",
         "No operation for changing the status of an existing animal is shown.",
-        why="what is not there can't be asked for",
+        why="no request can test an operation that does not exist",
     ),
     Passage("3", "The status given to a new animal when status is omitted: not shown.", gaps="status_when_omitted"),
     # §4
@@ -140,7 +140,11 @@ PASSAGES: Final = (
         "Every operation requires authentication (see section 5).",
         _MISSING,
     ),
-    Passage("4.1", "Operation name: listPets", why="a name of the document's; it goes over no wire"),
+    Passage(
+        "4.1",
+        "Operation name: listPets",
+        why="the name is part of the document only; no request or response contains it",
+    ),
     Passage("4.1", "Method and path: GET /pets", "4.1-list 1-base-address"),
     Passage("4.1", "Query parameters (both optional):", "4.1-list 4.1-limit-within", "unknown_query repeated_query"),
     Passage(
@@ -155,7 +159,11 @@ PASSAGES: Final = (
         "4.1-status-filter 4.1-status-finds 4.1-status-available 4.1-status-pending 4.1-status-sold",
         "invalid_status_filter",
     ),
-    Passage("4.1", "Request body: none.", why="a GET is sent without one; what becomes of one that has it is not said"),
+    Passage(
+        "4.1",
+        "Request body: none.",
+        why="verify sends a GET without a body; the interface does not say how a service treats a body",
+    ),
     Passage(
         "4.1", "200: body is Pets, the array of Pet objects.", "4.1-list 4.1-list-finds 4.1-same-animal 2-pets-array"
     ),
@@ -172,7 +180,11 @@ PASSAGES: Final = (
         "response): not shown.",
         gaps="paging_headers list_order",
     ),
-    Passage("4.2", "Operation name: createPet", why="a name of the document's; it goes over no wire"),
+    Passage(
+        "4.2",
+        "Operation name: createPet",
+        why="the name is part of the document only; no request or response contains it",
+    ),
     Passage("4.2", "Method and path: POST /pets", "4.2-created 1-base-address"),
     Passage(
         "4.2",
@@ -197,7 +209,9 @@ PASSAGES: Final = (
     Passage(
         "4.2", "401: Error body, missing or invalid API key.", "5-missing-key-create 5-unknown-key-create 7-401-error"
     ),
-    Passage("4.3", "Operation name: getPet", why="a name of the document's; it goes over no wire"),
+    Passage(
+        "4.3", "Operation name: getPet", why="the name is part of the document only; no request or response contains it"
+    ),
     Passage("4.3", "Method and path: GET /pets/{petId}", "4.3-get"),
     Passage(
         "4.3",
@@ -205,7 +219,11 @@ PASSAGES: Final = (
         "4.3-asked-for 4.3-int64",
         "malformed_pet_id",
     ),
-    Passage("4.3", "Request body: none.", why="a GET is sent without one; what becomes of one that has it is not said"),
+    Passage(
+        "4.3",
+        "Request body: none.",
+        why="verify sends a GET without a body; the interface does not say how a service treats a body",
+    ),
     Passage("4.3", "200: body is the Pet.", "4.3-get 4.3-same-animal"),
     Passage("4.3", "401: Error body, missing or invalid API key.", "5-missing-key-get 5-unknown-key-get 7-401-error"),
     Passage("4.3", "404: Error body, the requested resource could not be found.", "4.3-absent 7-404-error"),
@@ -231,7 +249,11 @@ PASSAGES: Final = (
     ),
     Passage("5", "When the key is missing or invalid, the service answers 401 with an Error body.", _KEY_REFUSED),
     Passage("5", "How keys are issued, their lifetime and their rotation: not shown.", gaps="key_rotation"),
-    Passage("5", "Per-operation permissions or scopes: not shown.", why="one key can't show that another may less"),
+    Passage(
+        "5",
+        "Per-operation permissions or scopes: not shown.",
+        why="with one key, a run can't show that another key has fewer permissions",
+    ),
     # §6
     Passage("6", "Events, webhooks and notifications: not shown.", why=_NOT_SEEN),
     # §7
@@ -273,7 +295,7 @@ PASSAGES: Final = (
     Passage(
         "9",
         "Some operations may carry an experimental or beta stability marker.",
-        why="may: nothing follows from its absence",
+        why="the marker is optional, so its absence breaks nothing",
     ),
     Passage("9", "Which operations carry one: not shown.", why=_NOT_SEEN),
     Passage(

@@ -53,7 +53,7 @@ class WatchedClient:
 
     Args:
         make_client: a function that takes ``petstore`` and returns a client.
-        petstore: the mock that the client talks to.
+        petstore: the mock to which the client sends requests.
         checks: the checks; all of ``CHECKS`` by default.
         classify: a function that returns the meaning of a client's exception.
         read_pet: a function that returns the fields of an animal that the client returned.

@@ -1,4 +1,4 @@
-"""Faults: misbehaviour of the service, as values. :meth:`PetStoreMock.inject` plans when a request meets one.
+"""Faults are values that describe a misbehaviour of the service. :meth:`PetStoreMock.inject` plans a fault.
 
 A fault *responds* instead of the operation, *corrupts* the operation's response, or *slows* it. Faults of the
 connection need a socket. Every fault that responds can also be late: ``server_error(503, delay=0.2)``.
@@ -63,8 +63,8 @@ def respond(
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
             interface's Error (§2) with this status.
-        headers: header fields to add, or to send instead of the usual ones. An empty value removes the field. A list
-            sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
+        headers: header fields, which are added to the usual ones or replace those with the same name. An empty value
+            removes the field. A list sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
 
     Raises:

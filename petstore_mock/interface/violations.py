@@ -64,9 +64,10 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
 def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
     """Return the words for an unknown name: the known names, and the nearest of them that is not in ``given``."""
     names = list(known)
-    offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
     meant = nearest(name, [other for other in names if other not in given])
-    return f"is not a {kind}{offer}{f' (did you mean {meant}?)' if meant else ''}"
+    hint = f"; did you mean {meant}?" if meant else ""
+    offer = f" (the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}{hint})" if names else ""
+    return f"is not a {kind}{offer}"
 
 
 @dataclass(frozen=True, slots=True)

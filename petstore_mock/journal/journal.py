@@ -43,7 +43,7 @@ class Journal(Stays):
     """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.
 
     A request is in the journal before its response goes out; while the response is held back, its status is None. The
-    journal keeps only the newest requests. A call that needs the others raises :class:`EvictedError`.
+    journal keeps only the newest requests. A call that needs dropped requests raises :class:`EvictedError`.
     """
 
     def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
@@ -173,7 +173,7 @@ class Journal(Stays):
         return found
 
     def for_operation(self, operation: OperationName) -> list[Exchange]:
-        """Return the exchanges whose route is ``operation``, refused ones included.
+        """Return the exchanges of ``operation``, including refused requests.
 
         Raises:
             PetStoreMockError: the interface has no such operation.
@@ -273,12 +273,12 @@ class Journal(Stays):
 
         Args:
             operation: the operation; None for any request.
-            times: the least number of requests.
+            times: the minimum number of requests.
             timeout: seconds to wait.
             criteria: the criteria of :meth:`assert_called`.
 
         Raises:
-            VerificationError: fewer arrived in time.
+            VerificationError: fewer requests arrived before the timeout.
             PetStoreMockError: an argument is invalid, or an event loop runs in this thread.
             EvictedError: the result depends on requests that the journal dropped.
         """

@@ -112,10 +112,10 @@ class PetStore(Stays):
         If the client raises an exception for the error response, the exception leaves the block.
 
         Args:
-            pattern: a regular expression that the message of the violation must match. None takes any violation.
+            pattern: a regular expression that the message of the violation must match. None matches any violation.
 
         Raises:
-            PetStoreMockError: ``pattern`` is no valid regular expression.
+            PetStoreMockError: ``pattern`` is not a valid regular expression.
             VerificationError: at the end of the block, if no such violation occurred.
         """
         return ExpectedViolation(self.world.lock, self.world.journal, pattern)
@@ -167,7 +167,7 @@ class PetStore(Stays):
         A missing name, category or id gets a plausible, deterministic value. A missing ``status`` stays absent.
 
         Args:
-            pet: the animal as a mapping. None takes the fields alone.
+            pet: the animal as a mapping. None means that ``fields`` are the whole animal.
             fields: fields of the animal, which override those of ``pet``.
 
         Raises:
@@ -266,8 +266,8 @@ class PetStore(Stays):
                 supports it.
             where: criteria of the request: ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
                 They are the criteria of ``journal.assert_called`` that do not concern the response.
-            at: whether the fault fires before the state changes, or after: then the animal exists, but the response
-                is lost.
+            at: whether the fault fires before the state changes, or after. If after, the animal exists, although
+            its response is lost, damaged or late.
             probability: the chance, above 0 and up to 1, that the fault fires for a matching request. ``random_seed``
                 makes the chance repeatable.
             off_contract: whether to allow a status that the interface declares only for other operations (§7).

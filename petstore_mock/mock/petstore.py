@@ -82,7 +82,7 @@ class PetStoreMock(PetStore):
     # Listening
 
     def start(self) -> Self:
-        """Start to listen, and return this mock. Does nothing else if the mock listens already.
+        """Start to listen, and return this mock. If the mock already listens, only return it.
 
         Raises:
             PetStoreMockError: another listener uses the address.
@@ -127,7 +127,7 @@ class PetStoreMock(PetStore):
         """The base address, ending in ``/v1`` (§1).
 
         Raises:
-            PetStoreMockError: the mock does not listen, or this process is the child of a fork.
+            PetStoreMockError: the mock does not listen, or this process was forked from the one that listens.
         """
         server = self.service.server
         if server.is_copy:

@@ -71,7 +71,7 @@ def check_client(
 
     Args:
         make_client: a function that takes the mock and returns a client of ``petstore.url`` with ``petstore.api_key``.
-            The machine calls it once or twice an example. Methods of the client may be ``async def``. The machine
+            The machine calls it once or twice per example. Methods of the client may be ``async def``. The machine
             enters a context manager, and closes a client that has ``close()``. If the client lacks a method, the report
             lists its operation as left out.
         classify: a function that returns the meaning of a client's exception: an HTTP status, ``"transport"``,

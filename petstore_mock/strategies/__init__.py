@@ -1,6 +1,6 @@
 """Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
 
-They follow the table of the interface and ``schemas/*.json``: a bound that changes there changes the drawn values. A
+They read the table of the interface and ``schemas/*.json``, so the drawn values always keep the current bounds. A
 strategy reports a wrong argument when Hypothesis draws the first value.
 """
 

@@ -96,7 +96,7 @@ def _of_operations() -> Iterator[Clause]:
         yield Clause(success_clause(operation), words, (operation,))
     for operation in _SHOWS:
         words = _meant("An animal is the same in every response", operation)
-        needs = "an animal that other responses show unchanged"
+        needs = "another response with the same animal"
         yield Clause(f"{operation.section}-same-animal", words, (operation,), needs)
     for operation in _LISTS:
         section, (_, most, default) = operation.section, limits_of(operation)

@@ -238,7 +238,7 @@ class Run:
         reasons = {
             self.stopped: self.stopped,
             f"the limit --max-requests {limits['max_requests']} is reached": len(self.seen) >= limits["max_requests"],
-            "writing needs --allow-create": operation.commits and not limits["allow_create"],
+            "creating animals needs --allow-create": operation.commits and not limits["allow_create"],
             f"the limit --allow-create {limits['allow_create']} is reached": is_full,
             f"{operation.name} timed out {_FEW} times": len(silences) >= _FEW,
             f"{_FEW} odd requests got a 5xx": is_open and self._crashes(is_open=True) >= _FEW,

@@ -236,7 +236,7 @@ def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
         lines += [f"{mark:<15} {first}", *(f"{'':<15} {line}" for line in further if line)]
     counts = Counter(clause.result.replace("_", " ") for clause in verdict.clauses)
     summary = ", ".join(
-        f"{count} {words}" for words, count in {**counts, "drifted": len(verdict.drift)}.items() if count
+        f"{words}: {count}" for words, count in {**counts, "drifted": len(verdict.drift)}.items() if count
     )
     stopped = f"; stopped: {verdict.stopped}" if verdict.stopped else ""
     return "\n".join([*lines, f"{summary}; {counted(verdict.requests, 'request')}{stopped}"]) + "\n"

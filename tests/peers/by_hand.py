@@ -90,7 +90,7 @@ def needs_key(ask: Callable[[Client, str], Answer], authorization: str) -> Check
 
 
 def unless(status: int, *expected: int) -> str:
-    return "" if status in expected else str(status or "no answer")
+    return "" if status in expected else str(status or "no response")
 
 
 def keeps(name: str, *bodies: str, right: Callable[[Json], bool]) -> Check:
@@ -265,7 +265,7 @@ def main() -> None:
     for name in SERVICES:
         with tempfile.TemporaryDirectory() as folder:
             found[name] = findings(name, Path(folder))[1]
-    rows = [["clause", "asked", *SERVICES], ["---"] * (len(SERVICES) + 2)]
+    rows = [["clause", "request", *SERVICES], ["---"] * (len(SERVICES) + 2)]
     rows += [
         [f"`{one}`", asked, *(found[name].get(one, "") for name in SERVICES)] for one, (asked, _) in CHECKS.items()
     ]

@@ -95,7 +95,7 @@ def test_verify_reads_each_created_animal_once_if_none_ever_appears() -> None:
     ("rule", "options", "clause", "reason"),
     [
         ("", {"allow_create": 0}, "4.2-kept", "needs a created animal"),
-        ("", {"allow_create": 0}, "7-400-error", "writing needs --allow-create"),
+        ("", {"allow_create": 0}, "7-400-error", "creating animals needs --allow-create"),
         ("", {"allow_create": 3}, "2-name-text", "the limit --allow-create 3 is reached"),
         ("", {"max_requests": 5}, "4.3-get", "the limit --max-requests 5 is reached"),
         ("names have letters alone", {}, "4.2-name-type", "the service refused every plain animal"),

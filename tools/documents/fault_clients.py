@@ -195,7 +195,7 @@ def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float 
     else:
         cell = ", then ".join(map(str, call.seen))
     asked = len(petstore.journal) - before
-    return cell if asked == 1 else f"{cell}, asking {asked} times"
+    return cell if asked == 1 else f"{cell}, after {asked} requests"
 
 
 def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:

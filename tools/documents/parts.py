@@ -51,9 +51,9 @@ def fidelity_figures() -> str:
     held = sum(bool(one.clauses) for one in PASSAGES)
     chosen = sum(bool(one.gaps) and not one.clauses for one in PASSAGES)
     return textwrap.fill(
-        f"{len(tables.clauses())} clauses hold {held} of the interface's {len(PASSAGES)} sentences; {chosen} more say "
-        f"that something is left open, and are gaps ({tables.count_of_gaps()} in all); {len(_unseen())} show in no "
-        f"response. There are {len(tables.mutants())} mutants.",
+        f"{len(tables.clauses())} clauses cover {held} of the interface's {len(PASSAGES)} sentences. {chosen} more "
+        f"sentences leave something open. They are gaps; there are {tables.count_of_gaps()} gaps in all. No response "
+        f"can show the other {len(_unseen())}. There are {len(tables.mutants())} mutants.",
         width=120,
     )
 
@@ -64,7 +64,7 @@ def unseen_table() -> str:
     for why in dict.fromkeys(one.why for one in _unseen()):
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
         rows.append(("<br>".join(told), why))
-    return tables.table("what the interface says", "why it can't be seen", rows=rows)
+    return tables.table("what the interface says", "why no response shows it", rows=rows)
 
 
 # Examples, as programs print them

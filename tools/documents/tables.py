@@ -204,7 +204,7 @@ def checks() -> str:
         )
         for name, one in CHECKS.items()
     ]
-    return table("check", "where it stands", "the rule", "looks at", rows=rows)
+    return table("check", "source", "the rule", "needs", rows=rows)
 
 
 # What `verify` and `learn` show
@@ -246,7 +246,7 @@ def learnable() -> str:
         reading, creating = (
             learn(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=_FAST) for allowed in (0, 40)
         )
-    head = ("gap", "by GET alone", "with `--allow-create`", "what is said where it can't be told")
+    head = ("gap", "with GET only", "with `--allow-create`", "reason if not found")
     rows: list[tuple[str, ...]] = []
     for name in reading.gaps:
         told = ["yes" if name in learned.choices else "" for learned in (reading, creating)]

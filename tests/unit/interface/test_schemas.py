@@ -76,7 +76,7 @@ def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:  
         (
             {"properties": {"limit": {}, "status": {}}, "additionalProperties": False},
             {"limti": 1},
-            "body.limti is not a field here; the fields are limit, status (did you mean limit?), got 1 (integer)",
+            "body.limti is not a field here (the fields are limit, status; did you mean limit?), got 1 (integer)",
         ),
         ({"required": ["name"]}, {}, "body.name is required and missing"),
     ],
