@@ -164,7 +164,7 @@ _ROWS: Final = (
     Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
-    Option("control", "Whether the control door is open", _FLAG, "listener serve fixture", _OFF, flag_of),
+    Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("cors", _CORS_WORDS, cors_of, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
