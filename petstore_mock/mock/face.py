@@ -267,7 +267,7 @@ class PetStore(Stays):
             where: criteria of the request: ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
                 They are the criteria of ``journal.assert_called`` that do not concern the response.
             at: whether the fault fires before the state changes, or after. If after, the animal exists, although
-            its response is lost, damaged or late.
+                its response is lost, damaged or late.
             probability: the chance, above 0 and up to 1, that the fault fires for a matching request. ``random_seed``
                 makes the chance repeatable.
             off_contract: whether to allow a status that the interface declares only for other operations (§7).
