@@ -65,7 +65,7 @@ class Client:
         return self.post(json.dumps({**REX, **members}))
 
     def pets(self, query: str = "") -> list[dict[str, Json]]:
-        """Return the animals of a list, but for what is none: some services keep all that they are sent."""
+        """Return the objects in a list. Some services also store values that are no animals."""
         return [pet for pet in self.get(f"/pets{query}").value if isinstance(pet, dict)]
 
     def _ask(self, method: str, path: str, body: str, authorization: str) -> Answer:

@@ -80,7 +80,7 @@ def loaded(petstore: PetStoreMock, *, first: int) -> Iterator[Callable[[int], in
     requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
     with ExitStack() as stack:
         clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
-        # A response is the same each time but for its Date, whose length never changes.
+        # Only the Date of the response changes, and its length stays the same.
         length = response_length(clients[0], requests)
 
         def load(count: int) -> int:
