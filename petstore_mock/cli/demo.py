@@ -58,8 +58,9 @@ class HastyClient:
 
     def _post(self, body: str) -> Any:  # noqa: ANN401  # JSON
         fields = {**self._petstore.headers, "Content-Type": "application/json"}
-        with closing(http.client.HTTPConnection(urlsplit(self._petstore.url).netloc, timeout=1)) as connection:
-            connection.request("POST", "/v1/pets", body, fields)
+        address = urlsplit(self._petstore.url)
+        with closing(http.client.HTTPConnection(address.netloc, timeout=1)) as connection:
+            connection.request("POST", f"{address.path}/pets", body, fields)
             return json.load(connection.getresponse())
 
 
