@@ -161,6 +161,14 @@ _REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"fiel
 _STATUS: Final = {"type": "integer", "minimum": 200, "maximum": 599}
 _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 
+# The journal checks the other criteria itself: its messages are better, and hide values that may be keys.
+_CHECKED: Final[dict[str, Schema]] = {
+    "status": {"type": ["integer", "string", "null"]},  # the HTTP status, or the argument
+    "method": {"type": "string"},
+    "path": {"type": "string"},
+    "body": {"type": "string"},
+}
+
 _COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_FIELDS, _PET["required"]),
     "NewAnimal": _closed(_FIELDS),
@@ -172,7 +180,7 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     ),
     "PetCount": _closed({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}, ["count"]),
     "Amounts": _closed({unit: {"type": "number"} for unit in ("days", "hours", "minutes", "seconds")}),
-    "Criteria": _closed({name: {} for name in _CRITERIA}),
+    "Criteria": _closed({name: _CHECKED.get(name, {}) for name in _CRITERIA}),
     "Behaviour": _object(_CHOSEN, [*GAPS]),
     "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
     "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),
@@ -193,9 +201,8 @@ _COMPONENTS: Final[dict[str, Schema]] = {
 }
 
 # With `oneOf`, a validator can't tell which kind of fault has the mistake. `if` selects the kind by its name.
-# The journal checks criteria itself, because its messages are better.
 _FOR_VALIDATION: Final[dict[str, Schema]] = {
-    "Criteria": {"type": "object"},
+    "Criteria": {"type": "object", "properties": _CHECKED},
     "Fault": {
         **_STATUS,
         "type": ["integer", "object"],

@@ -263,6 +263,11 @@ def test_an_assertion_shows_near_misses(door: Door) -> None:
     missed = door("POST", "requests/assert", {"operation": "createPet", "where": {"name": "Tom"}}).json
     assert (missed["passed"], "name was 'Rex'" in missed["message"]) == (False, True)
     assert door("POST", "requests/assert", {"where": {"nam": 1}}).status == 422
+    refused = door("POST", "requests/assert", {"where": {"method": None}, "times": 0})
+    assert (refused.status, refused.json["detail"]) == (422, "body.where.method must be a string, got null")
+    for where in ({"headers": "Bearer of-a-test"}, {"query": "of-a-test"}):  # a value that may be a key stays hidden
+        refused = door("POST", "requests/assert", {"where": where, "times": 0})
+        assert (refused.status, "of-a-test" in refused.json["detail"]) == (422, False)
 
 
 def test_a_wait_ends_with_a_response_at_the_timeout_or_with_the_world(door: Door) -> None:
