@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
+RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
 _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"
 _OPERATIONS: Final = ("list", "get", "create")
 _HOUSE: Final = 720  # pixels
@@ -25,9 +25,9 @@ _COLUMNS, _CHARACTER, _LINE = 100, 7.6, 19  # of the terminal; pixels of a chara
 _OURS, _OTHERS = ("#0a7d4f", "#35a377", "#7cc8a8"), ("#4a5a6a", "#7e8c9a", "#b3bcc5")
 
 
-def _table(title: str) -> list[tuple[str, list[float]]]:
+def figures(title: str) -> list[tuple[str, list[float]]]:
     """Return server and figures for list, get and create of the table behind a line that begins with ``title``."""
-    text = _RESULTS.read_text(encoding="utf-8").partition(f"\n{title}")[2].partition("\n| ")[2].partition("\n\n")[0]
+    text = RESULTS.read_text(encoding="utf-8").partition(f"\n{title}")[2].partition("\n| ")[2].partition("\n\n")[0]
     head, _, *rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines()]
     columns = [next(at for at, name in enumerate(head) if name.split()[0] == wanted) for wanted in _OPERATIONS]
     return [(row[0], [float(row[at].replace(",", "")) for at in columns]) for row in rows]
@@ -111,9 +111,9 @@ def _terminal() -> str:
 CHARTS: Final[dict[Path, Callable[[], str]]] = {
     ROOT / "docs" / "pictures" / "demo.svg": _terminal,
     _FOLDER / "house.svg": _house,
-    _FOLDER / "requests.svg": lambda: _chart("Requests a second", "a second", _table("Requests a second")),
+    _FOLDER / "requests.svg": lambda: _chart("Requests a second", "a second", figures("Requests a second")),
     _FOLDER / "processor.svg": lambda: _chart(
-        "Processor time a request, microseconds of all cores", "microseconds", _table("Processor time a request")
+        "Processor time a request, microseconds of all cores", "microseconds", figures("Processor time a request")
     ),
 }
 

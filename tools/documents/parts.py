@@ -14,8 +14,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from benchmarks.goals import GOALS
 from tests.sentences import PASSAGES, Passage
-from tools.documents import fault_clients, tables, tls_clients
+from tools.documents import charts, fault_clients, tables, tls_clients
 from tools.documents.blocks import ROOT, blocks, generated
 
 if TYPE_CHECKING:
@@ -65,6 +66,37 @@ def unseen_table() -> str:
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
         rows.append(("<br>".join(told), why))
     return tables.table("what the interface says", "why no response shows it", rows=rows)
+
+
+def benchmark_figures() -> str:
+    """Return the figures of the last run of the benchmarks that most readers ask for."""
+    text = charts.RESULTS.read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    figures = {what: (figure, met) for what, _, figure, met in (row for row in rows if len(row) == 4)}
+
+    def first(goal: str, pattern: str) -> str:
+        found = re.search(pattern, figures[GOALS[goal].what][0])
+        assert found is not None, goal
+        return found[1]
+
+    def of_the_fake(title: str) -> float:
+        return charts.figures(title)[0][1][0]
+
+    lists, cost = of_the_fake("Requests a second"), of_the_fake("Processor time a request")
+    missed = [f"{what}: {figure}" for what, (figure, met) in figures.items() if met.startswith("**no**")]
+    shown = [
+        ("measured", text.partition("- Taken on ")[2].partition(" in one run")[0]),
+        ("lists a second", f"{lists:,.0f}"),
+        (
+            "the same, against the fastest other mock server, both just started",
+            f"{first('peers_started', r'list ([0-9.]+)')} times as many",
+        ),
+        ("processor time of a list", f"{cost:.0f} µs"),
+        ("cost of the fixture for a test", first("fixture", r"(\d+ µs)")),
+        ("start of the stub, until its first response", first("boot", r"(\d+ ms)")),
+        (f"missed goals, of {len(GOALS)}", "<br>".join(missed) or "none"),
+    ]
+    return tables.table("what", "figure", rows=shown)
 
 
 # Examples, as programs print them
@@ -198,6 +230,7 @@ PARTS: Final[dict[str, Part]] = {
     "mutants that our examples miss": Part(_DOCS / "how-to" / "mutants.md", missed_mutants, "slow"),
     "fidelity figures": Part(_DOCS / "explanation" / "fidelity.md", fidelity_figures),
     "unseen sentences": Part(_DOCS / "explanation" / "fidelity.md", unseen_table),
+    "benchmark figures": Part(_DOCS / "explanation" / "benchmarks.md", benchmark_figures),
     "serving example": Part(_DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": Part(_DOCS / "tutorial" / "find-a-bug.md", machine_example, "soak"),
     "machine sentence": Part(_README, machine_sentence),  # of the example above, so that it comes after it
