@@ -72,7 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    config.stash[_TRACING].on()
+    if _TRACING in config.stash:  # not if pytest broke down before
+        config.stash[_TRACING].on()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

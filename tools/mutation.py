@@ -118,13 +118,15 @@ class Checkout:
         )  # fmt: skip
         _LIVE.add(process)
         try:
-            is_whole = process.wait(limit) in _VERDICT
+            code = process.wait(limit)
         except subprocess.TimeoutExpired:
-            is_whole = False
+            code = None
         finally:
             _LIVE.discard(process)
             _end(process)
         names = json.loads(failed.read_text()) if failed.exists() else {}
+        # A pytest that breaks down before its first test exits with 1 too, but names no failing test.
+        is_whole = code in _VERDICT and (code == 1) is bool(names)
         return Run(tuple(names), time.perf_counter() - started, is_whole)
 
 
