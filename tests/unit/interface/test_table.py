@@ -153,9 +153,9 @@ def test_mutants_differ_and_follow_the_order_of_the_sections() -> None:
 @pytest.mark.parametrize(
     ("name", "body"),
     [
-        ("name-not-required", b'{"categoryId":1}'),
+        ("name-required-passes", b'{"categoryId":1}'),
         ("name-null-passes", b'{"name":null,"categoryId":1}'),
-        ("no-json-passes", b"name=Rex"),
+        ("body-json-passes", b"name=Rex"),
         ("create-without-key", b'{"name":"Rex","categoryId":1}'),
     ],
 )
