@@ -10,7 +10,7 @@ detects each of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from json import dumps, loads
+from json import dumps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.bodies import kind_of, short, wrong_bodies
 from petstore_mock.interface.conditions import condition_of_status, error_document
 from petstore_mock.interface.schemas import parameters, properties, quick, schema, violations
-from petstore_mock.interface.strict_json import read_integer
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     Subject = Mapping[str, Any]
     Change = Callable[["Turn", Subject], object]
 
-NO_JSON: Final = object()  # stands for a body that is not JSON
-NO_BODY: Final = object()
-
 
 @dataclass(slots=True)
 class Turn:
@@ -42,13 +39,12 @@ class Turn:
     operation: Operation
     query: dict[str, str]  # the query parameters by name
     pet_id: int  # 0 if the path has none
-    sent: Any  # the JSON value of the request's body, ``NO_JSON`` or ``NO_BODY``
+    sent: bytes  # the body of the request
     refused_key: str  # the condition that refuses the key; empty if the key is valid
     animals: Any  # the animals of the store; ``other(id)`` returns the first with another id
     status: int = 0
     document: Any = None  # the JSON value of the response's body
     media_type: str | None = "application/json"
-    has_updated: bool = False  # whether the mutant changed a stored animal
     body: bytes | None = None  # the bytes to send instead of ``document``
 
     @property
@@ -59,7 +55,11 @@ class Turn:
     @property
     def fields(self) -> Mapping[str, Any]:
         """The members of the request's body; empty if it is not an object."""
-        return self.sent if is_object(self.sent) else {}
+        try:
+            value, _ = decode_json(self.sent)
+        except MalformedJsonError:
+            return {}
+        return value if is_object(value) else {}
 
     def refuse(self, status: int) -> None:
         """Respond with an Error, and remove the animal if the request created one."""
@@ -118,7 +118,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
     }
     yield {**one, "tags": {"any", effect, "shows" if row.response else ""}}
     for end, words, body in wrong_bodies(row.body) if row.body else ():
-        sent = decoded(body.replace("{category}", "1").encode())
+        sent = body.replace("{category}", "1").encode()
         yield {**one, "tags": {"wrong"}, "end": end, "wrong": words, "schema": row.body, "body": sent}
     for name, rules in properties("Pet").items() if row.response else ():
         # A client can compare the other fields: it has sent them, or a list has shown them.
@@ -239,7 +239,6 @@ def _keep(change: Callable[..., Any]) -> Change:
         name, pet = one["name"], turn.document
         if name in pet and change(pet[name]) != pet[name]:
             turn.animals.update(pet["id"], {name: change(pet[name])})
-            turn.has_updated = True
 
     return after
 
@@ -266,18 +265,12 @@ def _other(value: Any) -> Any:  # noqa: ANN401  # a JSON value
 # Changes of a body
 
 
-def decoded(body: bytes) -> Any:  # noqa: ANN401  # a JSON value
-    """Return the JSON value of a request's body, ``NO_JSON`` or ``NO_BODY``."""
-    try:
-        return loads(body) if body else NO_BODY
-    except (ValueError, RecursionError):
-        return NO_JSON
-
-
-def _mistakes(value: Any, kind: str) -> object:  # noqa: ANN401  # a JSON value
+def _mistakes(body: bytes, kind: str) -> object:
     """Return how a body is wrong: the broken rules with their places, and the types of the values."""
-    if value is NO_JSON or value is NO_BODY:
-        return value
+    try:
+        value, _ = decode_json(body)
+    except MalformedJsonError:
+        return "not JSON" if body else "no body"
     broken = violations(schema(kind), value, "body")
     return {(one.path, one.rule, type(one.value), str(one.value).lower() in _STATUS_NAMES) for one in broken}
 
@@ -290,7 +283,9 @@ def _accept(turn: Turn, one: Subject) -> None:
     if _mistakes(turn.sent, one["schema"]) == _mistakes(one["body"], one["schema"]):
         rules = properties(one["schema"])
         valid = {name: value for name, value in turn.fields.items() if quick(rules.get(name, {}))(value)}
-        turn.sent = {**{name: FIELDS[name].samples[0] for name in schema(one["schema"])["required"]}, **valid}
+        turn.sent = encode_json(
+            {**{name: FIELDS[name].samples[0] for name in schema(one["schema"])["required"]}, **valid}
+        )
 
 
 def _keep_refused(turn: Turn, _: object) -> None:
