@@ -26,7 +26,7 @@ _SHOWN_TARGET: Final = 200
 
 # Schemes with one opaque token. Other credentials may end with a password, so their end is masked too.
 _TOKEN_SCHEMES: Final = frozenset({"bearer", "token", "apikey"})
-_SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
+SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
 
 _SECRET_FIELD: Final = re.compile(r"authorization|api[-_]?key|token|secret|passw|credential|cookie", re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_FIELD.pattern}|\bkey\b", re.IGNORECASE)
@@ -64,7 +64,7 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
     if _SECRET_FIELD.search(name) is None:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
-    if scheme.lower() not in _SCHEMES:
+    if scheme.lower() not in SCHEMES:
         return mask(value) if value.isalnum() else _STARS if value else ""
     if not credentials.strip():
         return value  # a scheme without credentials is a mistake that reports must show

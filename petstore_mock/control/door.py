@@ -26,16 +26,15 @@ from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
+from petstore_mock.interface.violations import MOST_SHOWN, Violation
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
 
 _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
-_SHOWN: Final = 20  # violations in one response
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
@@ -265,9 +264,7 @@ def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401
     """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
-        more = len(found) + found.omitted - _SHOWN
-        words = "; ".join(map(str, found[:_SHOWN]))
-        raise ProblemError(422, f"{words}; and {more} more" if more > 0 else words, found)
+        raise ProblemError(422, "; ".join(found.words), found)
     return value
 
 
@@ -296,6 +293,6 @@ def _refused(error: PetStoreMockError) -> Response:
         "detail": cut(str(error), _LONGEST_DETAIL),
     }
     if broken:
-        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:_SHOWN]]
+        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:MOST_SHOWN]]
     content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a quoted value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

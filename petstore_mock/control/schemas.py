@@ -17,7 +17,7 @@ from petstore_mock.core.options import MOST_PETS, WorldOptions, options_at
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.faults.fault import schema_of as fault_schema
-from petstore_mock.faults.kinds import KINDS
+from petstore_mock.faults.kinds import ARGUMENTS, KINDS
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
@@ -145,20 +145,13 @@ def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
 
 _PET: Final = schemas.schema("Pet")
 _FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
-_CRITERIA: Final = [
-    *(
-        name
-        for one in OPERATIONS.values()
-        for name in (*schemas.parameters(one), *schemas.properties(one.body or "Pet"))
-    ),
-    *GENERAL,
-]
+_CRITERIA: Final = [*(name for one in OPERATIONS.values() for name in schemas.arguments(one)), *GENERAL]
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _CHOSEN: Final[dict[str, Schema]] = {
     name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
 }
 _REFUSAL: Final = {"title": "", "status": 0, "detail": "", "violations": [{"field": "", "message": ""}]}
-_STATUS: Final = {"type": "integer", "minimum": 200, "maximum": 599}
+_STATUS: Final = ARGUMENTS["status"].schema
 _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 
 # The journal checks the other criteria itself: its messages are better, and hide values that may be keys.

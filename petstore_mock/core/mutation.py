@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
-from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Turn
+from petstore_mock.interface.mutants import Turn
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -25,16 +25,15 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
     turn = _turn(world, mutant, request, refused_key)
     if turn is None or mutant.statuses:
         return request, refused_key
-    query, sent = dict(turn.query), turn.sent
+    query = dict(turn.query)
     mutant.change(turn)
-    changes = turn.query != query or turn.sent is not sent
+    changes = turn.query != query or turn.sent != request.body
     if turn.refused_key == refused_key and (refused_key or not changes):
         return request, refused_key
     exchange.mutant = mutant.name
     changed = copy(request)
-    if turn.sent is not sent:
-        changed.body = encode_json(turn.sent)
-    elif turn.query != query:
+    changed.body = turn.sent
+    if turn.query != query:
         changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
     return changed, turn.refused_key
 
@@ -46,11 +45,11 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
         return
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
     turn.document = loads(response.body) if response.body else None
-    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), len(world.store)
+    former, animals = (turn.status, turn.media_type, encode_json(turn.document)), world.store.bodies()
     mutant.change(turn)
     document = encode_json(turn.document)
     is_same = (turn.status, turn.media_type, document) == former and turn.body is None
-    if is_same and len(world.store) == animals and not turn.has_updated:
+    if is_same and world.store.bodies() == animals:
         return
     exchange.mutant = mutant.name
     response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
@@ -65,8 +64,4 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = 
     route = world.rules.route(request.method, request.target)
     if route.operation is None or route.operation.name not in mutant.operations:
         return None
-    try:
-        sent = request.json() if request.body else NO_BODY
-    except ValueError:
-        sent = NO_JSON
-    return Turn(route.operation, request.query, route.pet_id, sent, refused_key, world.animals)
+    return Turn(route.operation, request.query, route.pet_id, request.body, refused_key, world.animals)

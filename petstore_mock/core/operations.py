@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.core.routing import SERVER, Refusal, ResponseFields, Route
+from petstore_mock.core.routing import SERVER, Refusal, Route
 from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
-from petstore_mock.interface.gaps import ListPage
+from petstore_mock.interface.gaps import ListPage, ResponseFields
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Pending
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
-
-_SHOWN_VIOLATIONS: Final = 20  # a body may have thousands of wrong fields
 
 
 @dataclass(slots=True, eq=False)
@@ -127,11 +125,8 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     """Return the error response of a refusal (§7), and record it in the exchange. Its message masks keys."""
     condition, request = CONDITIONS[refusal.condition], exchange.request
     exchange.condition, exchange.detail = condition, refusal.detail
-    exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
-    parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
-    more = len(refusal.violations) + refusal.omitted - len(parts)
-    parts += [f"and {more} more"] if more > 0 else []
-    parts += [refusal.detail] if refusal.detail else []
+    exchange.violations, exchange.omitted = tuple(refusal.violations), refusal.violations.omitted
+    parts = [*refusal.violations.words, *([refusal.detail] if refusal.detail else [])]
     message = f"{condition.message}: {'; '.join(parts)}" if parts else condition.message
     message = mask_text(message, (*world.secrets(), *request.credentials))  # a client may send a key anywhere
     return _error(world, condition, message, refusal.fields)

@@ -233,4 +233,5 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
         world.errors.append(PetStoreMockError(message))
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)
-    return Deferred(resume, exchange, call.pending, delay=seconds, delivery=fault.delivery)
+    exchange.in_flight = True
+    return Deferred(resume, exchange.complete, call.pending, delay=seconds, delivery=fault.delivery)

@@ -14,7 +14,7 @@ from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
-from petstore_mock.interface.gaps import RULES
+from petstore_mock.interface.gaps import RULES, ResponseFields
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
@@ -22,7 +22,7 @@ from petstore_mock.interface.strict_json import (
     read_integer,
 )
 from petstore_mock.interface.table import METHODS, ROUTES, Operation, Parameter, in_words
-from petstore_mock.interface.violations import Violation, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from petstore_mock.core.store import Filter
     from petstore_mock.http.request import ApiRequest
 
-ResponseFields = tuple[tuple[str, str], ...]
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
@@ -49,9 +48,8 @@ _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers
 @dataclass(frozen=True, slots=True)
 class Refusal:
     condition: str  # a name of ``CONDITIONS``
-    violations: tuple[Violation, ...] = ()
+    violations: Violations = field(default_factory=Violations)
     detail: str = ""
-    omitted: int = 0  # the number of violations that are not listed
     fields: ResponseFields = ()  # further header fields of the response
 
 
@@ -110,7 +108,7 @@ class Rules:
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
             broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
             if broken and parameter.where == "path":
-                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
+                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), Violations(broken))
                 return
             violations += broken
             value = rules.get("default") if value is None else value
@@ -119,7 +117,7 @@ class Rules:
                 route.filters += ((parameter.filters, value),) if parameter.filters else ()
                 route.pet_id = value if parameter.where == "path" else route.pet_id
         if violations:
-            route.invalid = Refusal("invalid_query", tuple(violations))
+            route.invalid = Refusal("invalid_query", violations)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
@@ -131,12 +129,12 @@ class Rules:
         instead = getattr(self.policies, parameter.gap)(text, rules)
         return (value, broken) if instead is None else (None if instead == "" else instead, [])
 
-    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
+    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
         names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
-        violations: list[Violation] = []
+        violations = Violations()
         for part in filter(None, query.split("&")):  # empty parts are ignored
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
@@ -218,8 +216,7 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
-    violations = (*invalid.violations, *body.violations)
-    return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
+    return replace(invalid, violations=invalid.violations.plus(body.violations))
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
@@ -228,15 +225,12 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
-        return Refusal("malformed_json", (error.violation,))
+        return Refusal("malformed_json", Violations([error.violation]))
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     _let_pass(rules, document, schema)
-    violations = list(repeated) if rules.policies.duplicate_member else []
-    omitted = repeated.omitted if violations else 0
+    violations = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
-        broken = schemas.violations(schemas.schema(schema), value, "body")
-        violations += broken
-        omitted += broken.omitted
+        violations = violations.plus(schemas.violations(schemas.schema(schema), value, "body"))
     wrong = {one.path for one in violations}
     for gap in RULES:
         path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
@@ -246,7 +240,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
             found = schemas.violations(bounds, document[gap.field], path)
             violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
     if violations:
-        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+        return Refusal("invalid_body", violations)
     return {name: document[name] for name in schemas.properties(schema) if name in document}
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from json import dumps, loads
-from typing import Any, Final, NamedTuple
+from json import loads
+from operator import ge, gt, le, lt
+from typing import Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import Head, is_field
+from petstore_mock.interface.strict_json import encode_json
 
 Schema = Mapping[str, Any]
 
@@ -41,14 +43,9 @@ class Kind:
     readable: bool = False  # a client with a long timeout can read the operation's response
     only_slows: bool = False  # the operation's response arrives whole and unchanged
     waits: bool = False  # the client waits until it gives up
-    is_delivery: bool = False  # it changes the way in which the connection sends the response
+    needs_socket: bool = False  # it changes the way in which the connection sends the response
     corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
     meets_handshakes: bool = False  # TLS handshakes meet it, and not requests
-
-    @property
-    def needs_socket(self) -> bool:
-        """Whether the fault needs a real connection."""
-        return self.is_delivery or self.meets_handshakes
 
 
 KINDS: Final[dict[str, Kind]] = {}
@@ -58,24 +55,21 @@ REQUEST_KINDS: Final[list[str]] = []  # without sequences and faults of handshak
 # Arguments. A test may pass any value to a parser.
 
 
+_HOLDS: Final = {"minimum": ge, "maximum": le, "exclusiveMinimum": gt, "exclusiveMaximum": lt}
+
+
+def _number(kind: Literal["integer", "number"], words: str, **bounds: float) -> Argument:
+    def parse(name: str, value: Any) -> float:  # noqa: ANN401
+        fits = is_number(value) and all(_HOLDS[one](value, bound) for one, bound in bounds.items())
+        require(fits and (kind == "number" or is_integer(value)), words, **{name: value})
+        return int(value) if kind == "integer" else value
+
+    return Argument({"type": kind, "description": words, **bounds}, parse)
+
+
 def status_from(least: int) -> Argument:
     """Return the argument ``status``."""
-    words = f"an HTTP status from {least} to 599"
-
-    def parse(name: str, value: Any) -> int:  # noqa: ANN401
-        require(is_integer(value) and least <= value <= 599, words, **{name: value})
-        return int(value)
-
-    return Argument({"type": "integer", "minimum": least, "maximum": 599, "description": words}, parse)
-
-
-def _number(words: str, holds: Callable[[float], bool], **bounds: float) -> Argument:
-    def parse(name: str, value: Any) -> float:  # noqa: ANN401
-        require(is_number(value) and holds(value) and value < _LARGEST_NUMBER, words, **{name: value})
-        number: float = value
-        return number
-
-    return Argument({"type": "number", "maximum": _LARGEST_NUMBER, "description": words, **bounds}, parse)
+    return _number("integer", f"an HTTP status from {least} to 599", minimum=least, maximum=599)
 
 
 _TIME: Final = {
@@ -102,14 +96,9 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
     return None if value is None else int(value)
 
 
-def json_bytes(value: object) -> bytes:
-    """Return a JSON value as the body of a response."""
-    return dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
 def _json(name: str, value: Any) -> Any:  # noqa: ANN401
     try:
-        return loads(json_bytes(value))  # a copy, because a fault never changes
+        return loads(encode_json(value))  # a copy, because a fault never changes
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 
@@ -140,8 +129,8 @@ ARGUMENTS: Final[Mapping[str, Argument]] = {
     "delay": Argument(_TIMES, _seconds),
     "seconds": Argument(_TIMES, _seconds),
     "retry_after": Argument({"type": ["integer", "string", "null"], "minimum": 0}, _retry_after),
-    "fraction": _number(
-        "a fraction of at least 0 and below 1", lambda number: 0 <= number < 1, minimum=0, exclusiveMaximum=1
+    "fraction": _number("number", "a fraction of at least 0 and below 1", minimum=0, exclusiveMaximum=1),
+    "bytes_per_second": _number(
+        "number", "a positive number of bytes per second", exclusiveMinimum=0, maximum=_LARGEST_NUMBER
     ),
-    "bytes_per_second": _number("a positive number of bytes per second", lambda number: number > 0, exclusiveMinimum=0),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.masking import SCHEMES
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", 
 # RFC 6750 §2.1: b64token. The case of the scheme has no meaning (RFC 9110 §11.1). Spaces follow the scheme (§11.4).
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
-_SCHEMES: Final = frozenset({"apikey", "basic", "digest", "token"})  # safe to show; any other word may be a key
 _QUOTES: Final = ("'", '"', "`", "b'", 'b"')
 _UNSET: Final = "the key is the text of a setting without a value, such as 'None'"
 
@@ -40,7 +40,7 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
     value = values[0]
     scheme, *words = value.split() or [""]
     if scheme.lower() != "bearer" and not value.startswith(_QUOTES):
-        if scheme.lower() in _SCHEMES:
+        if scheme.lower() in SCHEMES:  # safe to show; any other word may be a key
             return f"the scheme is {scheme!r}, not 'Bearer'"
         return f"the scheme 'Bearer' is missing{f', and {_UNSET}' if value.lower() in NO_KEYS else ''}"
     valid = "".join(f"; a valid key has {counted(len(known), 'character')}" for known in tuple(keys)[:1])

@@ -31,14 +31,12 @@ class Condition:
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields that HTTP requires for the refusal, except those that depend on the request."""
-        if self.name == "missing_key":  # RFC 6750 §3.1: no error code if the request has no credentials
-            return (("WWW-Authenticate", _CHALLENGE),)
-        if self.name == "content_coding":  # RFC 9110 §12.5.3: the field shows that the coding caused the 415
-            return (("Accept-Encoding", "identity"),)
-        return _FIELDS.get(self.status, ())
+        return _FIELDS.get(self.name) or _FIELDS.get(self.status, ())
 
 
-_FIELDS: Final[Mapping[int, tuple[tuple[str, str], ...]]] = {
+_FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {
+    "missing_key": (("WWW-Authenticate", _CHALLENGE),),  # RFC 6750 §3.1: no error code without credentials
+    "content_coding": (("Accept-Encoding", "identity"),),  # RFC 9110 §12.5.3: the coding caused the 415
     401: (("WWW-Authenticate", f'{_CHALLENGE}, error="invalid_token", error_description="The API key is not valid"'),),
     407: (("Proxy-Authenticate", f'Basic realm="{REALM}"'),),  # RFC 9110 §15.5.8
     415: (("Accept", "application/json"),),  # RFC 9110 §12.5.1

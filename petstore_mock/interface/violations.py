@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Sentence
 
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
+MOST_SHOWN: Final = 20  # violations in one response
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
 _MISSING: Final = object()
 
@@ -120,3 +121,14 @@ class Violations(list[Violation]):
         room = max(0, MOST_VIOLATIONS - len(self))
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])
+
+    def plus(self, others: Violations) -> Violations:
+        both = Violations([*self, *others])
+        both.omitted = self.omitted + others.omitted
+        return both
+
+    @property
+    def words(self) -> list[str]:
+        """The first violations in words, and how many more there are."""
+        more = len(self[MOST_SHOWN:]) + self.omitted
+        return [*map(str, self[:MOST_SHOWN]), *([f"and {more} more"] if more else [])]
