@@ -98,18 +98,6 @@ class Verdict:
     def __str__(self) -> str:
         return as_text(self)
 
-
-@dataclass(frozen=True)
-class Learned:
-    """The choices that a run detected."""
-
-    verdict: Verdict  #: the verdict of the run
-
-    @property
-    def gaps(self) -> Mapping[str, Finding]:
-        """The detected choice for each gap, by name."""
-        return self.verdict.gaps
-
     @property
     def choices(self) -> dict[str, str]:
         """The learned gaps with their alternatives."""
@@ -122,9 +110,8 @@ class Learned:
 
     def to_toml(self) -> str:
         """Return a TOML file for ``behaviour=`` and ``serve --behaviour``: a line for each gap, with its evidence."""
-        verdict = self.verdict
-        lines = [f"# Learned from {verdict.url}, {verdict.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
-        lines += [f"# The run ended early: {verdict.stopped}"] if verdict.stopped else []
+        lines = [f"# Learned from {self.url}, {self.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
+        lines += [f"# The run ended early: {self.stopped}"] if self.stopped else []
         lines += ["", *(f'{name} = "{value}"  # {self.gaps[name].evidence}' for name, value in self.choices.items())]
         lines += ["", "# These gaps were not learned and keep their default:"]
         lines += [f"# {name}: {finding.evidence}" for name, finding in self.gaps.items() if finding.choice is None]
