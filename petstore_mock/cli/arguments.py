@@ -81,10 +81,6 @@ _SERVE: Final = (
 SERVE: Final = options_at("serve") | {option.name: option for option in _SERVE}
 
 
-class UsageError(Exception):
-    """The arguments are invalid."""
-
-
 class Parser(argparse.ArgumentParser):
     """A parser that accepts no abbreviated options and reports an error in one sentence."""
 
@@ -92,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see '{self.prog} --help')")
+        refuse(f"{message} (see '{self.prog} --help')")
 
     def add_options(self, options: Mapping[str, Option]) -> None:
         """Add options of the table. An option that is not given is None."""
@@ -116,7 +112,7 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
     """Return the value of each option from the command line, the environment or its default, in this order."""
     values: dict[str, Any] = {}
     for name, option in options.items():
-        texts, source = getattr(given, name), flag(name)
+        texts, source = getattr(given, name, None), flag(name)
         if texts is None and (text := text_of(name).strip()):
             texts = _BETWEEN.split(text) if _is_repeated(option) else text
             source = f"the environment variable {variable_of(name)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from json import dumps, loads
 from operator import attrgetter
@@ -159,6 +159,11 @@ def to_data(exchange: Exchange) -> ExchangeData:
     text = dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
     data: ExchangeData = loads(text.encode("utf-8", "replace"))  # replaces lone surrogates
     return data
+
+
+def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
+    """Return some members of the JSON value of an exchange."""
+    return _data({name: _OF_EXCHANGE[name] for name in names}, exchange)
 
 
 def masked_copy(exchange: Exchange) -> Exchange:
