@@ -114,10 +114,10 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
-    listener = {"host": options["host"], "port": options["port"], "cors": options["cors"] or None}
+    listener = {name: options[name] for name in ("host", "port", "cors")}
     loop = "uvloop" if find_spec("uvloop") else "asyncio"
     try:
-        service = Service(
+        return Service(
             {**listener, "control": False, "tls": certificates is not None, "loop": loop},
             {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
             keys=options["api_key"],
@@ -125,12 +125,11 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
             max_worlds=options["max_worlds"],
             ttl=options["world_ttl"],
             keep=options["keep_requests"],
+            public_url=options["public_url"],
+            own_certificate=options["tls_cert"] is not None,
         )
     except PetStoreMockError as error:
         refuse(f"--seed: {error}")  # the other options are checked already
-    service.host.public_url = options["public_url"] or ""
-    service.host.own_certificate = options["tls_cert"] is not None
-    return service
 
 
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, shown
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
 from petstore_mock.common.values import as_path
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.gaps import GAPS, PRESETS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from petstore_mock.interface.static import GapChoices
@@ -136,6 +137,15 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
+
+
+def choices_of(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return choices by gap from texts such as ``list_order=by_name``; ``name`` is the option that has the texts."""
+    for text in texts:
+        require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
+    choices = dict([part.strip("\"' ") for part in text.split("=", 1)] for text in texts)
+    Behaviour().replace(choices)
+    return choices
 
 
 @lru_cache(maxsize=64)
