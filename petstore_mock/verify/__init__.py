@@ -9,9 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
-from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import is_field
@@ -64,9 +62,7 @@ def verify(
     """
     keys = _keys(api_key)
     recorded = _recorded(behaviour)
-    counts = {"allow_create": allow_create, "max_requests": max_requests}
-    for name, count in counts.items():
-        least = 0 if name == "allow_create" else 1
+    for name, count, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
         require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
     # Operating systems refuse much longer waits than a billion seconds.
@@ -77,11 +73,10 @@ def verify(
     for name, value in fields.items():  # the value may be a secret, so the message does not show it
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
         require(is_right, "a valid header field that verify does not set itself", header=name)
-    date = iso(time())
-    limits = {**counts, **numbers}
+    limits = {"allow_create": allow_create, "max_requests": max_requests, **numbers}
     run = Run(url, keys, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
     run.send_all()
-    return reach_verdict(run, url.rstrip("/"), date, run.secrets, recorded)
+    return reach_verdict(run, recorded)
 
 
 def _keys(api_key: object) -> tuple[str, ...]:

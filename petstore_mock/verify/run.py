@@ -54,6 +54,7 @@ class Run:
     def __init__(
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
+        self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
         self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, with the reason

@@ -121,28 +121,24 @@ class Verdict:
 # Judging
 
 
-def reach_verdict(run: Run, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
+def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
-    history = History(run.seen)
+    history, keys = History(run.seen), run.secrets
     gaps = findings(History([]) if run.never_served else history, keys)
+    came = {name: gaps[name] for name in recorded if gaps[name].kind != "not_observable"}
     return Verdict(
-        url=shown(url, keys),
-        began=date,
-        clauses=tuple(_clauses(run, history, keys)),
+        url=shown(run.url, keys),
+        began=run.began,
+        clauses=tuple(_clauses(run, history)),
         gaps=gaps,
-        drift=tuple(_drift(gaps, recorded)),
+        drift=tuple(
+            Drift(name, recorded[name], one.evidence) for name, one in came.items() if one.choice != recorded[name]
+        ),
         requests=len(run.seen),
         left=tuple((pet_id, shown(name, keys)) for pet_id, name in run.left),
         stopped=shown(run.stopped, keys) or None,
         notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(run))),
     )
-
-
-def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
-    for name, expected in recorded.items():
-        finding = gaps[name]
-        if finding.kind != "not_observable" and finding.choice != expected:
-            yield Drift(name, expected, finding.evidence)
 
 
 def _notes(run: Run) -> Iterator[str]:
@@ -156,7 +152,7 @@ def _notes(run: Run) -> Iterator[str]:
             yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
 
 
-def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[ClauseResult]:
+def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
     """Yield the result for each clause. Of the breaches with one cause, only the first clause is broken."""
     found: dict[str, list[tuple[Check, Seen]]] = defaultdict(list)
     for seen in run.checked if not run.never_served else ():
@@ -176,7 +172,8 @@ def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[Clau
         detail = detail or _why_unseen(clause, run, history)
         if result == "not_observable" and detail == run.stopped:
             result = "could_not_check"
-        yield ClauseResult(clause.id, clause.section, clause.words, result, shown(detail, keys), shown(curl, keys))
+        detail, curl = shown(detail, run.secrets), shown(curl, run.secrets)
+        yield ClauseResult(clause.id, clause.section, clause.words, result, detail, curl)
 
 
 def _why_unseen(clause: Clause, run: Run, history: History) -> str:
