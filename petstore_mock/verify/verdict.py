@@ -14,6 +14,7 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import Finding, findings
+from petstore_mock.verify.probes import UNKNOWN_KEY
 from petstore_mock.verify.seen import History, shown
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
         breaches = [one for one in found[clause.id] if not one[0].holds]
         own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
         for check, seen in own[:1]:
-            result, curl = "broken", curl_line(seen.exchange, own_ca=False)
+            key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
+            result, curl = "broken", curl_line(seen.exchange, own_ca=False).replace("$PETSTORE_KEY", key)
             detail = f"{seen.line}: expected {check.expected}; got {seen.came}"
         if breaches and not own:
             result, detail = "not_observable", f"hidden by the breach of {first[breaches[0][0].cause]}"

@@ -260,6 +260,18 @@ def test_no_clause_could_be_checked_if_every_response_is_the_same_refusal(
     assert str(verdict).count("\n") == 2
 
 
+@pytest.mark.parametrize(
+    ("mutant", "words"),
+    [("any-scheme", "-H 'Authorization: ***'"), ("get-any-key", '-H "Authorization: Bearer no-such-key"')],
+)
+def test_the_curl_line_repeats_the_request_without_the_key(mutant: str, words: str) -> None:
+    with PetStoreMock(seed=30, mutant=mutant, api_key="a-key-that-ends-with-4711") as petstore:
+        verdict = ask(petstore.url, petstore.api_key)
+    (found,) = verdict.broken
+    assert words in found.curl
+    assert "4711" not in str(verdict)
+
+
 def test_no_report_shows_the_key_even_if_the_service_echoes_it(tmp_path: Path) -> None:
     secret = 'so"secret\\key-4711'
 
