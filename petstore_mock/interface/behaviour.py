@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,6 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.gaps import GAPS, PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Unpack
 
     from petstore_mock.interface.static import GapChoices
@@ -139,11 +138,11 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
-def choices_of(name: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return choices by gap from texts such as ``list_order=by_name``; ``name`` is the option that has the texts."""
+def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
+    """Return the alternatives by gap for the texts of a setting, such as ``list_order = by_name``."""
     for text in texts:
         require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
-    choices = dict([part.strip("\"' ") for part in text.split("=", 1)] for text in texts)
+    choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}
     Behaviour().replace(choices)
     return choices
 

@@ -161,11 +161,6 @@ def to_data(exchange: Exchange) -> ExchangeData:
     return data
 
 
-def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
-    """Return some members of the JSON value of an exchange."""
-    return _data({name: _OF_EXCHANGE[name] for name in names}, exchange)
-
-
 def masked_copy(exchange: Exchange) -> Exchange:
     """Return a copy that is safe to show, because every key in it is masked."""
     return exchange if exchange.is_masked else from_data(to_data(exchange))
@@ -199,6 +194,11 @@ def from_data(data: ExchangeData) -> Exchange:
     for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange
+
+
+def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
+    """Return some members of the JSON value of an exchange."""
+    return _data({name: _OF_EXCHANGE[name] for name in names}, exchange)
 
 
 def _bytes(data: ExchangeData, name: str) -> bytes:

@@ -214,7 +214,7 @@ class Run:
         # Reports show a request without the key and without the values of the user's header fields.
         hidden = self._request(probe, "***", dict.fromkeys(self._headers, "***"))
         exchange = Exchange(len(self.seen) + 1, None, hidden, time())
-        exchange.is_masked, exchange.secure = True, self._connection.is_tls
+        exchange.secure = self._connection.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
         is_readable = any(one.status for one in self.seen)
         timeout = min(self._limits["timeout"], left, left if is_readable else _FIRST_TIMEOUT)
