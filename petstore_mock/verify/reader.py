@@ -180,7 +180,9 @@ class Connection:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
             self.close()  # it is closed, or has bytes that belong to no request
         if self._socket is None:
-            self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
+            # create_connection() waits for each address of a name in turn.
+            count = len(socket.getaddrinfo(*self._peer, type=socket.SOCK_STREAM))
+            self._socket = socket.create_connection(self._peer, timeout=_left(deadline) / count)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.is_tls:
                 self._socket.settimeout(_left(deadline))

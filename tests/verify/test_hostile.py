@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import socket
 import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,6 @@ from tests.verify.services import (
 )
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
     from pathlib import Path
 
@@ -156,6 +157,21 @@ def test_a_silent_service_costs_four_timeouts(scheme: str) -> None:
         verdict = ask(url.replace("http", scheme), timeout=0.4)
     assert (verdict.exit_code, verdict.requests) == (3, 4)
     assert time.monotonic() - began < 6
+
+
+def test_a_name_with_many_silent_addresses_costs_no_more_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(8):  # a full queue takes no more connections
+            client = opened.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(server.getsockname())
+        addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", server.getsockname())] * 6
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+        began = time.monotonic()
+        verdict = ask("http://many.example/v1", timeout=0.4)
+    assert verdict.exit_code == 3
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(("delay", "options"), [(0.2, {}), (0.001, {"rate": 0.01}), (0.001, {"timeout": 20.0})])
