@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
-from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
+from petstore_mock.cli.arguments import Parser, misspelt_variables
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except SystemExit:  # argparse has printed --help or --version
         return 0
-    except (UsageError, PetStoreMockError) as error:
+    except PetStoreMockError as error:
         sys.stderr.write(f"petstore-mock: {error}\n")
         return BAD_USAGE
     except OSError as error:

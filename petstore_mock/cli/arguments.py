@@ -13,7 +13,7 @@ from petstore_mock.common.values import text_of, variable_of
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.core.world import Host, World
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.interface.behaviour import choices_of
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 # Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
 _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 _BETWEEN: Final = re.compile(r"[,\s]+")  # separates the values of a repeated option in a variable
-
-
-def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
-    for text in texts:
-        require("=" in text, "GAP=VALUE, such as list_order=by_name", set=text)
-    pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
-    Behaviour().replace(dict(pairs))
-    return dict(pairs)
 
 
 def _keys(_: str, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,12 +56,12 @@ _SERVE: Final = (
     replace(OPTIONS["api_key"], check=_keys, default=()),
     replace(OPTIONS["at"], check=_date),
     replace(OPTIONS["cors"], default=()),
-    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _settings, "serve", ()),
+    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", choices_of, "serve", ()),
     Option("tls_cert", "Listen with TLS and this certificate (PEM, with its chain)", _plain, "serve"),
     Option("tls_key", "The private key of that certificate (PEM), if it is in another file", _plain, "serve"),
     Option("tls_host", "Another name for the stub's own certificate, such as its container's", _plain, "serve", ()),
     Option("tls_ca_out", "Write the certificate authority of the stub to this file, for clients", _plain, "serve"),
-    Option("public_url", "The public address of the stub behind a proxy, up to /v1", _address, "serve"),
+    Option("public_url", "The public address of the stub behind a proxy, up to /v1", _address, "serve", ""),
     Option("quiet", "Do not log requests", _plain, "serve", False, flag_of),  # noqa: FBT003
     Option("log_format", "The format of the output: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
@@ -81,10 +73,6 @@ _SERVE: Final = (
 SERVE: Final = options_at("serve") | {option.name: option for option in _SERVE}
 
 
-class UsageError(Exception):
-    """The arguments are invalid."""
-
-
 class Parser(argparse.ArgumentParser):
     """A parser that accepts no abbreviated options and reports an error in one sentence."""
 
@@ -92,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see '{self.prog} --help')")
+        refuse(f"{message} (see '{self.prog} --help')")
 
     def add_options(self, options: Mapping[str, Option]) -> None:
         """Add options of the table. An option that is not given is None."""
@@ -116,7 +104,7 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
     """Return the value of each option from the command line, the environment or its default, in this order."""
     values: dict[str, Any] = {}
     for name, option in options.items():
-        texts, source = getattr(given, name), flag(name)
+        texts, source = getattr(given, name, None), flag(name)
         if texts is None and (text := text_of(name).strip()):
             texts = _BETWEEN.split(text) if _is_repeated(option) else text
             source = f"the environment variable {variable_of(name)}"

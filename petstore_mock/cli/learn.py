@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from petstore_mock.cli.verify import add_shared_options, ask, print_plan, require_writable
-from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS, Learned
+from petstore_mock.cli.verify import add_shared_options, ask
+from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,24 +25,21 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    if options.plan:
-        return print_plan(options, stdout)
-    output = options.output
-    if output is not None:
-        require_writable(output, "--output")
-    learned = Learned(ask(options, stderr))
-    result = f"learned {len(learned.choices)} of {len(learned.gaps)} gaps from {learned.verdict.url}"
+    verdict, output = ask(options, stdout, stderr), options.output
+    if verdict is None:
+        return HOLDS
+    result = f"learned {len(verdict.choices)} of {len(verdict.gaps)} gaps from {verdict.url}"
     if output is None:
-        stdout.write(learned.to_toml())
-    elif learned.choices:
-        Path(output).write_text(learned.to_toml(), encoding="utf-8")
+        stdout.write(verdict.to_toml())
+    elif verdict.choices:
+        Path(output).write_text(verdict.to_toml(), encoding="utf-8")
         stdout.write(f"{output}: {result}\n")
     else:  # the file may hold the choices of an earlier run
-        why = f": {learned.verdict.stopped}" if learned.verdict.stopped else ""
+        why = f": {verdict.stopped}" if verdict.stopped else ""
         stderr.write(f"petstore-mock: {result}, so {output} is unchanged{why}\n")
-    if learned.verdict.broken:
-        names = ", ".join(clause.id for clause in learned.verdict.broken)
+    if verdict.broken:
+        names = ", ".join(clause.id for clause in verdict.broken)
         stderr.write(f"petstore-mock: the service breaks {names} (see 'petstore-mock verify')\n")
-    if learned.verdict.drift:
+    if verdict.drift:
         return BROKEN
-    return HOLDS if learned.choices else COULD_NOT_CHECK
+    return HOLDS if verdict.choices else COULD_NOT_CHECK

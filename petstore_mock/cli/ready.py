@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from argparse import Namespace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, TextIO
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
+from petstore_mock.cli.arguments import SERVE, values_of
 from petstore_mock.common.refusing import require
-from petstore_mock.common.values import text_of
-from petstore_mock.core.options import flag_of
-from petstore_mock.core.routing import DOOR_PATH
-from petstore_mock.journal.exchange import is_base_url
+from petstore_mock.common.values import origin_of
+from petstore_mock.remote.door import RemoteDoor
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
 
 DESCRIPTION: Final = (
     "Request the health of a stub until it responds. Use this in a container's health check or in a script. Without "
@@ -26,7 +25,6 @@ DESCRIPTION: Final = (
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -38,12 +36,11 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     require(options.timeout > 0, "a positive number of seconds", timeout=options.timeout)
-    fits = options.url is None or is_base_url(options.url)
-    require(fits, "an address such as http://127.0.0.1:8080", url=options.url)
     address = options.url or _address_of_serve()
+    health = f"{RemoteDoor(address).url_of(None)}health"
     end_at, problem, is_final = time.monotonic() + options.timeout, "", False
     while not is_final and (left := end_at - time.monotonic()) > 0:
-        problem, is_final = _ask(address, max(left, _PAUSE), options.tls_ca, verify=options.url is not None)
+        problem, is_final = _ask(health, max(left, _PAUSE), options.tls_ca, verify=options.url is not None)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
@@ -55,25 +52,22 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
 
 def _address_of_serve() -> str:
     """Return the address at which ``serve`` listens with this environment."""
-    own_port = text_of("control_port")  # this port has no TLS
-    tls = text_of("tls_cert") or flag_of(text_of("tls") or "false")
-    host = text_of("host") or "127.0.0.1"
-    host = _LOCAL.get(host, host)
-    host = f"[{host}]" if ":" in host else host
-    return f"http{'s' if tls and not own_port else ''}://{host}:{own_port or text_of('port') or 8080}"
+    names = ("host", "port", "control_port", "tls", "tls_cert")
+    options = values_of(Namespace(), {name: SERVE[name] for name in names})
+    own_port = options["control_port"]  # this port has no TLS
+    secure = bool(options["tls"] or options["tls_cert"]) and not own_port
+    return origin_of(options["host"], own_port or options["port"], secure=secure)
 
 
-def _ask(address: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
+def _ask(health: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
     """Return why the stub is not ready (empty if it is ready), and whether more waiting is useless."""
-    parts = urlsplit(address)
-    path = parts.path.rstrip("/").removesuffix(DOOR_PATH).removesuffix("/v1")
     try:
-        context = ssl.create_default_context(cafile=ca_path) if parts.scheme == "https" else None
+        context = ssl.create_default_context(cafile=ca_path) if health.startswith("https") else None
         # On this machine, the certificate may be for other names.
         if context is not None and not verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
-        with opener.open(f"{parts.scheme}://{parts.netloc}{path}{DOOR_PATH}/health", timeout=timeout) as response:
+        with opener.open(health, timeout=timeout) as response:
             is_ready = json.load(response)["status"] == "ok"
             return "" if is_ready else "its health is not ok", False
     except HTTPError as error:

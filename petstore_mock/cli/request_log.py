@@ -6,13 +6,14 @@ import json
 import os
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.masking import printable
 from petstore_mock.common.real import Event, Thread, sleep, time
 from petstore_mock.common.values import counted
 from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.journal.record import part_of
 
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
@@ -21,6 +22,11 @@ _MOST_LINES: Final = 10_000  # in the queue; a full queue drops the oldest
 _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes
 _PATIENCE: Final = 2.0  # seconds for the last write
+# The members of an exchange at the control door that a line of JSON has too.
+_MEMBERS: Final = (
+    *("number", "at", "connection", "method", "target", "operation", "status"),
+    *("duration_ms", "outcome", "fault", "condition", "reason"),
+)
 _DONE: Final = {"creates": "created", "changes": "changed", "removes": "removed"}
 # The colour by the first digit of a status. Other results are magenta.
 _COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
@@ -56,7 +62,7 @@ class RequestLog:
     def say(self, event: str, text: str, world: str) -> None:
         """Log an event of a world."""
         record = json.dumps({"event": event, "world": world, "text": text})
-        self._add(record if self._as_json else f"{_clock(iso(time()))} [{world}] {text}")
+        self._add(record if self._as_json else f"{_clock(time())} [{world}] {text}")
 
     def finish(self) -> str:
         """Write the rest, and return a sentence about lost lines, or an empty text."""
@@ -83,20 +89,20 @@ class RequestLog:
     def _line(self, one: Exchange | str) -> str:
         if isinstance(one, str):
             return one
-        record = _record(one)
-        return json.dumps(record) if self._as_json else self._text(record, one.request_line)
-
-    def _text(self, record: dict[str, Any], request: str) -> str:
-        request, result = f"[{record['world']}] {request}" if record["world"] else request, record["result"]
-        took = f"{record['milliseconds']:.1f} ms"
+        world, result, browser = one.owner if one.request.mount else None, _result_of(one), _kept_by_browser(one)
+        if self._as_json:
+            more = {"world": world, "result": result, "section": one.section, "browser": browser}
+            return json.dumps({"event": "request", **part_of(one, _MEMBERS), **more})
+        request = f"[{world}] {one.request_line}" if world else one.request_line
+        took = f"{one.duration * 1000:.1f} ms"
         if self._has_columns:
             request, result, took = f"{request:<44}", f"{result:<5}", f"{took:<9}"
         if self._has_colours:
             result = f"\33[{_COLOURS.get(result[:1], '35')}m{result}\33[0m"
-        operation = f" {record['operation']}" if record["operation"] else ""
-        why = f": {record['condition']}, {record['reason']}" if record["condition"] else ""
-        browser = f"; {record['browser']}" if record["browser"] else ""
-        return f"{_clock(record['time'])} {request} {result} {took}{operation}{printable(why + browser)}"
+        operation = f" {one.operation}" if one.operation else ""
+        why = f": {one.condition.name}, {one.reason}" if one.condition else ""
+        hint = f"; {browser}" if browser else ""
+        return f"{_clock(one.timestamp)} {request} {result} {took}{operation}{printable(why + hint)}"
 
 
 def _taken(descriptor: int, data: bytes) -> int:
@@ -106,29 +112,6 @@ def _taken(descriptor: int, data: bytes) -> int:
     except BlockingIOError:
         sleep(_REST)
         return 0
-
-
-def _record(exchange: Exchange) -> dict[str, Any]:
-    condition, fault = exchange.condition, exchange.fault or exchange.delayed_by
-    return {
-        "event": "request",
-        "time": iso(exchange.timestamp),
-        "number": exchange.number,
-        "connection": exchange.connection,
-        "world": exchange.owner if exchange.request.mount else None,
-        "method": exchange.masked(exchange.method),
-        "target": exchange.masked_target,
-        "operation": exchange.operation,
-        "status": exchange.status,
-        "result": _result_of(exchange),
-        "milliseconds": round(exchange.duration * 1000, 3),
-        "outcome": exchange.outcome,
-        "fault": None if fault is None else exchange.masked(str(fault)),
-        "condition": None if condition is None else condition.name,
-        "section": exchange.section,
-        "reason": None if condition is None else exchange.reason,
-        "browser": _kept_by_browser(exchange),
-    }
 
 
 def _result_of(exchange: Exchange) -> str:
@@ -155,5 +138,5 @@ def _kept_by_browser(exchange: Exchange) -> str | None:
     return f"browsers hide this response from pages of {origin}: pass --cors to allow them"
 
 
-def _clock(moment: str) -> str:
-    return moment[11:19]
+def _clock(moment: float) -> str:
+    return iso(moment)[11:19]

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of
+from petstore_mock.cli.arguments import SERVE, Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import write_text
+from petstore_mock.common.values import EVERYWHERE, write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
 from petstore_mock.core.cors import cors_of
@@ -38,7 +38,6 @@ DESCRIPTION: Final = (
     "Serve the fake in the foreground until Ctrl-C or SIGTERM. Environment variables set the options that are not "
     "given, such as PETSTORE_MOCK_PORT=8080 and PETSTORE_MOCK_QUIET=true. Commas or spaces separate several values."
 )
-_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for messages, not for a listener
 # The number of new objects before a garbage collection. Journals keep many objects, but none of them is garbage.
 _COLLECTED: Final = 10_000
 
@@ -99,10 +98,10 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
     """Return the certificates, and the details by which clients trust the stub's own authority."""
     for name, needed in (("tls_key", "tls_cert"), ("tls_host", "tls"), ("tls_ca_out", "tls")):
         if options[name] and not options[needed]:
-            raise UsageError(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
+            refuse(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
     if options["tls_cert"] is not None:
         if options["tls"]:
-            raise UsageError("expected --tls or --tls-cert; got both, and only one certificate can be used")
+            refuse("expected --tls or --tls-cert; got both, and only one certificate can be used")
         own = own_context(options["tls_cert"], options["tls_key"])
         return lambda _: own, {}
     if not options["tls"]:
@@ -115,10 +114,10 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
-    listener = {"host": options["host"], "port": options["port"], "cors": options["cors"] or None}
+    listener = {name: options[name] for name in ("host", "port", "cors")}
     loop = "uvloop" if find_spec("uvloop") else "asyncio"
     try:
-        service = Service(
+        return Service(
             {**listener, "control": False, "tls": certificates is not None, "loop": loop},
             {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
             keys=options["api_key"],
@@ -126,12 +125,11 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
             max_worlds=options["max_worlds"],
             ttl=options["world_ttl"],
             keep=options["keep_requests"],
+            public_url=options["public_url"],
+            own_certificate=options["tls_cert"] is not None,
         )
     except PetStoreMockError as error:
         refuse(f"--seed: {error}")  # the other options are checked already
-    service.host.public_url = options["public_url"] or ""
-    service.host.own_certificate = options["tls_cert"] is not None
-    return service
 
 
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:
@@ -139,7 +137,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     token, port, made_up = options["control_token"], options["control_port"], None
     opening = [name for name in ("control", "control_token", "control_port") if options[name] not in {None, False}]
     if options["no_control"] and opening:
-        raise UsageError(f"expected {flag(opening[0])} or --no-control; got both, and --no-control closes the door")
+        refuse(f"expected {flag(opening[0])} or --no-control; got both, and --no-control closes the door")
     if token is not None:
         check_token(token)
     elif options["control"]:
@@ -160,20 +158,15 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
 def _greeting(options: Options, service: Service, door: Server | None, further: dict[str, str | None]) -> str:
     """Return the addresses and keys of the stub, with a curl command to paste into a shell."""
     server, keys = service.server, list(service.worlds.default.keys)
-    url = f"{_origin(server, secure=service.host.tls)}{BASE_PATH}"
-    control = _origin(door, secure=False) if door else url.removesuffix(BASE_PATH)
+    url = f"{server.origin}{BASE_PATH}"
+    control = door.origin if door else url.removesuffix(BASE_PATH)
     details = {"control_url": f"{control}{DOOR_PATH}/" if service.host.has_door else None, **further}
     details = {name: value for name, value in details.items() if value is not None}
     trusting = f"--cacert {shlex.quote(str(details['ca_path']))} " if "ca_path" in details else ""
     curl = f"curl -i {trusting}-H 'Authorization: Bearer {keys[0]}' {url}/pets"
     if options["log_format"] == "json":
         return json.dumps({"event": "serving", "url": url, "api_keys": keys, "curl": curl, **details})
-    everywhere = " and on every other address of this machine" if server.bound in _LOCAL else ""
+    everywhere = " and on every other address of this machine" if server.bound in EVERYWHERE else ""
     lines = [f"petstore-mock serves {url}{everywhere} (Ctrl-C stops it)", *(f"API key: {key}" for key in keys)]
     lines += [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in details.items()]
     return "\n".join([*lines, f"Try: {curl}"])
-
-
-def _origin(server: Server, *, secure: bool) -> str:
-    host = _LOCAL.get(server.bound, server.host)
-    return f"http{'s' if secure else ''}://{f'[{host}]' if ':' in host else host}:{server.port}"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from pathlib import Path
-from typing import TypeAlias, TypeGuard, TypeVar, cast
+from typing import Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from petstore_mock.common.refusing import refuse, shown
+
+# The addresses of every interface, with the address for clients on this machine.
+EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,6 +61,12 @@ class Bounded(OrderedDict[K, V]):
         super().__setitem__(key, value)
         if len(self) > self.limit:
             self.popitem(last=False)
+
+
+def origin_of(host: str, port: object, *, secure: bool) -> str:
+    """Return the scheme, host and port at which clients on this machine reach a listener."""
+    host = EVERYWHERE.get(host, host)
+    return f"http{'s' if secure else ''}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def variable_of(option: str) -> str:

@@ -220,7 +220,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
 
 
 def preload_validator() -> None:
-    """Import jsonschema early, in a daemon thread, so that the first refusal is fast."""
+    """Import jsonschema early, in a thread of its own, so that the first refusal is fast."""
     with contextlib.suppress(Exception):  # the first refusal imports it again, and fails visibly
         validator_class()
 

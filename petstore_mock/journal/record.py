@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from json import dumps, loads
 from operator import attrgetter
@@ -194,6 +194,11 @@ def from_data(data: ExchangeData) -> Exchange:
     for name in _KEPT:
         setattr(exchange, name, data[name])
     return exchange
+
+
+def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
+    """Return some members of the JSON value of an exchange."""
+    return _data({name: _OF_EXCHANGE[name] for name in names}, exchange)
 
 
 def _bytes(data: ExchangeData, name: str) -> bytes:

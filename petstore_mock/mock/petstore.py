@@ -137,8 +137,7 @@ class PetStoreMock(PetStore):
             )
         if not server.is_alive:
             refuse("expected a mock that listens. Use 'with PetStoreMock() as petstore:', or .app without a listener")
-        host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"http{'s' if self.service.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
+        return f"{server.origin}{BASE_PATH}"
 
     @property
     def control_url(self) -> str:

@@ -79,7 +79,8 @@ class Service:
         """Start to listen. Does nothing if the server listens already."""
         if not self.server.is_alive:
             self.server.start()
-            Thread(target=preload_validator, name="petstore-mock-judge", daemon=True).start()
+            # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
+            Thread(target=preload_validator, name="petstore-mock-judge").start()
         no_proxy.exempt(self, self.server.host)
 
     def stop(self) -> None:

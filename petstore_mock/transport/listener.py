@@ -127,9 +127,8 @@ class Listener(Stays, HTTPServer):
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
     path, _, query = request.target.partition("?")
     fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
-    host = f"[{server.host}]" if ":" in server.host else server.host
     builder = EnvironBuilder(
-        base_url=f"http://{host}:{server.port}",
+        base_url=server.origin,
         query_string=query,
         method=request.method,
         input_stream=BytesIO(request.body),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.values import EVERYWHERE, origin_of
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Shared
 from petstore_mock.transport.delivery import call_in_loop
@@ -108,6 +109,12 @@ class Server:
         if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
         return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
+
+    @property
+    def origin(self) -> str:
+        """The scheme, host and port at which clients on this machine reach it."""
+        host = self.bound if self.bound in EVERYWHERE else self.host
+        return origin_of(host, self.port, secure=self._tls is not None)
 
     @property
     def open_connections(self) -> int:

@@ -1,31 +1,28 @@
 """Checks a service against the contract, and detects its choices where the interface shows nothing.
 
-You pass a base address and a key, and get a :class:`Verdict` or a :class:`Learned` behaviour. The fake and the real
-service are checked in the same way.
+You pass a base address and a key, and get a :class:`Verdict`. The fake and the real service are checked alike.
 """
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
-from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.verify.evidence import Finding
 from petstore_mock.verify.run import OWN_FIELDS, Run
-from petstore_mock.verify.verdict import ClauseResult, Drift, Learned, Verdict, reach_verdict
+from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict, reach_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
-__all__ = ["ClauseResult", "Drift", "Finding", "Learned", "Verdict", "learn", "verify"]
+__all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
 __dir__ = __all__.copy  # what editors and consoles complete
 
 
@@ -65,9 +62,7 @@ def verify(
     """
     keys = _keys(api_key)
     recorded = _recorded(behaviour)
-    counts = {"allow_create": allow_create, "max_requests": max_requests}
-    for name, count in counts.items():
-        least = 0 if name == "allow_create" else 1
+    for name, count, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
         require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
     # Operating systems refuse much longer waits than a billion seconds.
@@ -78,25 +73,10 @@ def verify(
     for name, value in fields.items():  # the value may be a secret, so the message does not show it
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
         require(is_right, "a valid header field that verify does not set itself", header=name)
-    date = iso(time())
-    limits = {**counts, **numbers}
+    limits = {"allow_create": allow_create, "max_requests": max_requests, **numbers}
     run = Run(url, keys, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
     run.send_all()
-    return reach_verdict(run, url.rstrip("/"), date, run.secrets, recorded)
-
-
-def learn(url: str, *, api_key: str | Sequence[str], **options: Any) -> Learned:  # noqa: ANN401  # those of verify
-    """Return the choices that a service makes where the interface shows nothing.
-
-    Args:
-        url: the base address of the service, which ends in ``/v1``.
-        api_key: one or more valid keys.
-        options: the other arguments, as for :func:`verify`.
-
-    Raises:
-        PetStoreMockError: an argument is invalid.
-    """
-    return Learned(verify(url, api_key=api_key, **options))
+    return reach_verdict(run, recorded)
 
 
 def _keys(api_key: object) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 UNKNOWN_FIELD: Final = "noSuchField"
 LONG_NAME: Final = 256
 OWN: Final = "Bearer {key}"
-_UNKNOWN: Final = "Bearer no-such-key"
+UNKNOWN_KEY: Final = "no-such-key"
 
 # The response that the interface demands. ``accepted``: a success, which shows that a value is allowed. ``made``: a
 # success with the last created animal. ``open``: the interface shows no response.
@@ -124,12 +124,12 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
     missing = "kept out", f"5-missing-key{suffix}", f"{operation.name} without a key gets 401"
     unknown = "kept out", f"5-unknown-key{suffix}", f"{operation.name} with an invalid key gets 401"
     yield _one(operation, value, *missing, key="")
-    yield _one(operation, value, *unknown, key=_UNKNOWN)
+    yield _one(operation, value, *unknown, key=f"Bearer {UNKNOWN_KEY}")
     if operation.effect == "reads":
-        yield _one(operation, "{absent}", *unknown, key=_UNKNOWN)
+        yield _one(operation, "{absent}", *unknown, key=f"Bearer {UNKNOWN_KEY}")
     if operation.effect == "lists":
         # A URL must never hold the user's own key.
-        yield _list(operation, "api_key=no-such-key", *missing, "")
+        yield _list(operation, f"api_key={UNKNOWN_KEY}", *missing, "")
         scheme = "kept out", "5-scheme", "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>"
         yield from (_one(operation, value, *scheme, key=key) for key in ("{key}", "Basic {key}", "Bearer"))
 

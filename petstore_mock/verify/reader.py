@@ -17,6 +17,7 @@ from petstore_mock.common.masking import printable
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
 from petstore_mock.http.response import Head, Response, is_field
+from petstore_mock.journal.exchange import is_base_url, joined
 
 if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
@@ -45,6 +46,7 @@ class _Reading:
         self._parser = httptools.HttpResponseParser(self)
         self._body = bytearray()
         self._fields: list[tuple[str, str]] = []
+        self._values: dict[str, str] = {}  # of the head's fields, by lower-case name
         self._status = 0  # until the head is complete
         self._size = 0
         self.is_whole = self.has_more = self.closes = False
@@ -59,6 +61,7 @@ class _Reading:
     def on_headers_complete(self) -> None:
         status, self.closes = self._parser.get_status_code(), not self._parser.should_keep_alive()
         self._status = status if status >= 200 or status == 101 else 0
+        self._values = joined(self._fields)
 
     def on_body(self, block: bytes) -> None:
         self._body += block
@@ -85,25 +88,21 @@ class _Reading:
         if problem:
             raise self.failed("frame", problem)
         if not block and not self.is_whole:
-            self.is_whole = self._status > 0 and not self._value("content-length") + self._value("transfer-encoding")
+            self.is_whole = self._status > 0 and self._values.keys().isdisjoint({"content-length", "transfer-encoding"})
             if not self.is_whole:
                 raise self.failed("cut", f"the connection closed: {self.came}")
 
     @property
     def came(self) -> str:
-        length = self._value("content-length")
-        of_length = f" of {length}" if length else ""
+        of_length = f" of {self._values['content-length']}" if "content-length" in self._values else ""
         return f"{len(self._body)}{of_length} bytes of the body arrived" if self._status else "no whole head arrived"
-
-    def _value(self, name: str) -> str:
-        return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
 
     def failed(self, kind: str, words: str) -> FailedError:
         self.closes = True
         return FailedError(kind, words, self._response() if self._status else None)
 
     def response(self) -> Response:
-        if self._value("content-encoding") in {"gzip", "x-gzip"}:
+        if self._values.get("content-encoding", "").lower() in {"gzip", "x-gzip"}:
             decoder = zlib.decompressobj(wbits=31)
             with contextlib.suppress(zlib.error):
                 self._body[:] = decoder.decompress(self._body, _MOST_BODY)
@@ -113,7 +112,7 @@ class _Reading:
 
     def _response(self) -> Response:
         fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
-        date = self._value("date").encode("ascii", "replace")
+        date = self._values.get("date", "").encode("ascii", "replace")
         return Response(Head(self._status, fields), bytes(self._body), date)
 
 
@@ -121,18 +120,15 @@ class Connection:
     """A connection to the service at ``url``. It stays open for the next request if the service allows it."""
 
     def __init__(self, url: str) -> None:
-        parts, port, is_right = urlsplit(""), None, False
-        with contextlib.suppress(ValueError):  # for a port above 65535
-            parts = urlsplit(url)
-            port, has_user = parts.port, "@" in parts.netloc
-            is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not has_user
-        if not is_right or parts.query or not url.isascii() or not url.isprintable() or " " in url:
+        parts = urlsplit(url if is_base_url(url) else "")
+        is_plain = url.isascii() and url.isprintable() and not {*" ?"} & {*url}
+        if not parts.hostname or "@" in parts.netloc or not is_plain:
             # The message does not show the address, because it may hold a password.
             refuse(
                 "expected an ASCII base address without a user, such as http://127.0.0.1:8080/v1; got an invalid one"
             )
         self.host, self.base, self.is_tls = parts.netloc, parts.path.rstrip("/"), parts.scheme == "https"
-        self._peer = parts.hostname or "", port or (443 if self.is_tls else 80)
+        self._peer = parts.hostname, parts.port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
 
     @property
@@ -184,7 +180,9 @@ class Connection:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
             self.close()  # it is closed, or has bytes that belong to no request
         if self._socket is None:
-            self._socket = socket.create_connection(self._peer, timeout=_left(deadline))
+            # create_connection() waits for each address of a name in turn.
+            count = len(socket.getaddrinfo(*self._peer, type=socket.SOCK_STREAM))
+            self._socket = socket.create_connection(self._peer, timeout=_left(deadline) / count)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.is_tls:
                 self._socket.settimeout(_left(deadline))

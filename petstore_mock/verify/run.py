@@ -54,6 +54,7 @@ class Run:
     def __init__(
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
+        self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
         self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, with the reason
@@ -209,12 +210,17 @@ class Run:
 
     def _send(self, probe: Probe) -> Seen:
         self._require_leave(probe)
-        exchange, failure, left = self._exchange(probe), None, max(self._end_at - monotonic(), 0.001)
+        failure, left = None, max(self._end_at - monotonic(), 0.001)
+        # Reports show a request without the key and without the values of the user's header fields.
+        hidden = self._request(probe, "***", dict.fromkeys(self._headers, "***"))
+        exchange = Exchange(len(self.seen) + 1, None, hidden, time())
+        exchange.secure = self._connection.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
         is_readable = any(one.status for one in self.seen)
         timeout = min(self._limits["timeout"], left, left if is_readable else _FIRST_TIMEOUT)
         try:
-            exchange.response = self._connection.send(exchange.request, timeout=timeout)
+            request = self._request(probe, self._keys[min(self._key, len(self._keys) - 1)], self._headers)
+            exchange.response = self._connection.send(request, timeout=timeout)
         except FailedError as error:
             failure, exchange.response = error, error.response
         finally:  # the service may execute a create although Ctrl-C loses its response
@@ -254,17 +260,14 @@ class Run:
     def _late(self) -> str:
         return f"the limit --deadline {self._limits['deadline']:g} s is reached"
 
-    def _exchange(self, probe: Probe) -> Exchange:
-        key, body = self._keys[min(self._key, len(self._keys) - 1)], probe.body.encode()
-        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *self._headers.items()]
+    def _request(self, probe: Probe, key: str, headers: Texts) -> ApiRequest:
+        body = probe.body.encode()
+        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *headers.items()]
         if probe.key:
             fields.append(("Authorization", probe.key.replace("{key}", key)))
         if probe.operation.body:
             fields += [("Content-Type", probe.media_type), ("Content-Length", str(len(body)))]
-        request = ApiRequest(probe.operation.method, self._connection.base + probe.target, Fields.of(fields), body)
-        exchange = Exchange(len(self.seen) + 1, None, request, time())
-        exchange.keys, exchange.secure = lambda: self.secrets, self._connection.is_tls
-        return exchange
+        return ApiRequest(probe.operation.method, self._connection.base + probe.target, Fields.of(fields), body)
 
     def _account(self, seen: Seen) -> None:
         """Note the animal that a create may have added, and write its receipt."""

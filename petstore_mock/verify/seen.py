@@ -39,7 +39,7 @@ NO_JSON: Final = object()
 
 def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
     try:
-        return json.loads(body.decode("utf-8"))
+        return json.loads(body.decode("utf-8"), parse_constant=int)  # raises for NaN, which is no JSON
     except (ValueError, RecursionError):
         return NO_JSON
 

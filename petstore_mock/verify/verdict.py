@@ -14,6 +14,7 @@ from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import Finding, findings
+from petstore_mock.verify.probes import UNKNOWN_KEY
 from petstore_mock.verify.seen import History, shown
 
 if TYPE_CHECKING:
@@ -98,18 +99,6 @@ class Verdict:
     def __str__(self) -> str:
         return as_text(self)
 
-
-@dataclass(frozen=True)
-class Learned:
-    """The choices that a run detected."""
-
-    verdict: Verdict  #: the verdict of the run
-
-    @property
-    def gaps(self) -> Mapping[str, Finding]:
-        """The detected choice for each gap, by name."""
-        return self.verdict.gaps
-
     @property
     def choices(self) -> dict[str, str]:
         """The learned gaps with their alternatives."""
@@ -122,9 +111,8 @@ class Learned:
 
     def to_toml(self) -> str:
         """Return a TOML file for ``behaviour=`` and ``serve --behaviour``: a line for each gap, with its evidence."""
-        verdict = self.verdict
-        lines = [f"# Learned from {verdict.url}, {verdict.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
-        lines += [f"# The run ended early: {verdict.stopped}"] if verdict.stopped else []
+        lines = [f"# Learned from {self.url}, {self.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
+        lines += [f"# The run ended early: {self.stopped}"] if self.stopped else []
         lines += ["", *(f'{name} = "{value}"  # {self.gaps[name].evidence}' for name, value in self.choices.items())]
         lines += ["", "# These gaps were not learned and keep their default:"]
         lines += [f"# {name}: {finding.evidence}" for name, finding in self.gaps.items() if finding.choice is None]
@@ -134,28 +122,24 @@ class Learned:
 # Judging
 
 
-def reach_verdict(run: Run, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
+def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
-    history = History(run.seen)
+    history, keys = History(run.seen), run.secrets
     gaps = findings(History([]) if run.never_served else history, keys)
+    came = {name: gaps[name] for name in recorded if gaps[name].kind != "not_observable"}
     return Verdict(
-        url=shown(url, keys),
-        began=date,
-        clauses=tuple(_clauses(run, history, keys)),
+        url=shown(run.url, keys),
+        began=run.began,
+        clauses=tuple(_clauses(run, history)),
         gaps=gaps,
-        drift=tuple(_drift(gaps, recorded)),
+        drift=tuple(
+            Drift(name, recorded[name], one.evidence) for name, one in came.items() if one.choice != recorded[name]
+        ),
         requests=len(run.seen),
         left=tuple((pet_id, shown(name, keys)) for pet_id, name in run.left),
         stopped=shown(run.stopped, keys) or None,
         notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(run))),
     )
-
-
-def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
-    for name, expected in recorded.items():
-        finding = gaps[name]
-        if finding.kind != "not_observable" and finding.choice != expected:
-            yield Drift(name, expected, finding.evidence)
 
 
 def _notes(run: Run) -> Iterator[str]:
@@ -169,7 +153,7 @@ def _notes(run: Run) -> Iterator[str]:
             yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
 
 
-def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[ClauseResult]:
+def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
     """Yield the result for each clause. Of the breaches with one cause, only the first clause is broken."""
     found: dict[str, list[tuple[Check, Seen]]] = defaultdict(list)
     for seen in run.checked if not run.never_served else ():
@@ -182,14 +166,16 @@ def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[Clau
         breaches = [one for one in found[clause.id] if not one[0].holds]
         own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
         for check, seen in own[:1]:
-            result, curl = "broken", curl_line(seen.exchange, own_ca=False)
+            key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
+            result, curl = "broken", curl_line(seen.exchange, own_ca=False).replace("$PETSTORE_KEY", key)
             detail = f"{seen.line}: expected {check.expected}; got {seen.came}"
         if breaches and not own:
             result, detail = "not_observable", f"hidden by the breach of {first[breaches[0][0].cause]}"
         detail = detail or _why_unseen(clause, run, history)
         if result == "not_observable" and detail == run.stopped:
             result = "could_not_check"
-        yield ClauseResult(clause.id, clause.section, clause.words, result, shown(detail, keys), shown(curl, keys))
+        detail, curl = shown(detail, run.secrets), shown(curl, run.secrets)
+        yield ClauseResult(clause.id, clause.section, clause.words, result, detail, curl)
 
 
 def _why_unseen(clause: Clause, run: Run, history: History) -> str:

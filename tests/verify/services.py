@@ -209,6 +209,11 @@ def coded(turn: Turn) -> None:
     turn.body = b"\x1b\x03\x00\xf8\x8d"
 
 
+def with_nan(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet["rank"] = float("nan")
+
+
 def without_emoji(text: str) -> str:
     return "".join(one if one <= "\uffff" else "?" for one in text)
 
@@ -242,6 +247,7 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "an absent animal is 500": ("4.3-absent", where(has_status(404), fails_with(500))),
     "errors are coded": ("7-400-error", where(IS_ERROR, coded)),
     "lists are coded": ("1-json-body", where(on("list"), coded)),
+    "lists have NaN": ("1-json-body", where(on("list", 200), with_nan)),
     "gets are pages": ("1-json-body", where(on("get", 200), page)),
     "gets are always the page of an app": ("1-json-body", where(on("get"), page_of_the_app)),
     "a get wraps the animal": (

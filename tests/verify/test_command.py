@@ -109,7 +109,11 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
     def gateway(turn: Turn) -> int | None:
         return None if (turn.environ.get("HTTP_X_ONE"), turn.environ.get("HTTP_X_TWO")) == values else 403
 
-    values, record, receipt = ("first: 4711", "second-4712"), tmp_path / "v.json", tmp_path / "receipt"
+    values, record, receipt = (
+        ("first: a long value with 4711", "second-4712"),
+        tmp_path / "v.json",
+        tmp_path / "receipt",
+    )
     files = ("--json", record, "--receipt", receipt, "--allow-create", 3)
     headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}")
     with changed(where(on("create", 201), with_status(200)), refuses=gateway) as (petstore, url):

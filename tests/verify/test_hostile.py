@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import socket
 import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,6 @@ from tests.verify.services import (
 )
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
     from pathlib import Path
 
@@ -158,6 +159,21 @@ def test_a_silent_service_costs_four_timeouts(scheme: str) -> None:
     assert time.monotonic() - began < 6
 
 
+def test_a_name_with_many_silent_addresses_costs_no_more_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(8):  # a full queue takes no more connections
+            client = opened.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(server.getsockname())
+        addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", server.getsockname())] * 6
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+        began = time.monotonic()
+        verdict = ask("http://many.example/v1", timeout=0.4)
+    assert verdict.exit_code == 3
+    assert time.monotonic() - began < 5
+
+
 @pytest.mark.parametrize(("delay", "options"), [(0.2, {}), (0.001, {"rate": 0.01}), (0.001, {"timeout": 20.0})])
 def test_the_run_ends_at_the_deadline_with_a_verdict_on_the_requests_so_far(
     delay: float, options: dict[str, float]
@@ -258,6 +274,18 @@ def test_no_clause_could_be_checked_if_every_response_is_the_same_refusal(
     assert words in (verdict.stopped or "")
     assert verdict.requests <= 4
     assert str(verdict).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("mutant", "words"),
+    [("any-scheme", "-H 'Authorization: ***'"), ("get-any-key", '-H "Authorization: Bearer no-such-key"')],
+)
+def test_the_curl_line_repeats_the_request_without_the_key(mutant: str, words: str) -> None:
+    with PetStoreMock(seed=30, mutant=mutant, api_key="a-key-that-ends-with-4711") as petstore:
+        verdict = ask(petstore.url, petstore.api_key)
+    (found,) = verdict.broken
+    assert words in found.curl
+    assert "4711" not in str(verdict)
 
 
 def test_no_report_shows_the_key_even_if_the_service_echoes_it(tmp_path: Path) -> None:

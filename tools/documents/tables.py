@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
 from petstore_mock.interface.table import source
-from petstore_mock.verify import learn, verify
+from petstore_mock.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from petstore_mock.verify import Learned
+    from petstore_mock.verify import Verdict
 
 _COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 _PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest")
@@ -244,7 +244,7 @@ def learnable() -> str:
     """Return what ``learn`` tells of each gap: measured by learning from the fake."""
     with PetStoreMock(seed=30, at="2030-12-06") as petstore:
         reading, creating = (
-            learn(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=_FAST) for allowed in (0, 40)
+            verify(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=_FAST) for allowed in (0, 40)
         )
     head = ("gap", "with GET only", "with `--allow-create`", "reason if not found")
     rows: list[tuple[str, ...]] = []
@@ -254,6 +254,6 @@ def learnable() -> str:
     return table(*head, rows=rows)
 
 
-def _why(name: str, *learned: Learned) -> str:
+def _why(name: str, *learned: Verdict) -> str:
     """Return why a gap can't be told, in the words of the first run that can't tell it."""
     return next((one.gaps[name].evidence for one in learned if one.gaps[name].choice is None), "")
