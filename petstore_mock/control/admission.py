@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
+_ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
+_HOST: Final = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
+# Browsers write an origin without a path, in lower case and without the default port.
+_ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*://{_ADDRESS}")
 
 
 class ProblemError(PetStoreMockError):
@@ -59,6 +62,13 @@ def check_host(host: str) -> str:
     """Return the host if it is a valid value of the Host field (RFC 9110 §7.2)."""
     require(_HOST.fullmatch(host), "a value of the header Host without scheme or path, such as proxy:8080", host=host)
     return host
+
+
+def check_origin(origin: str) -> str:
+    """Return the origin if a browser can send it (https://fetch.spec.whatwg.org/#origin-header)."""
+    words = "an origin as browsers write it, such as http://localhost:5173"
+    require(_ORIGIN.fullmatch(origin), words, allowed_origin=origin)
+    return origin
 
 
 @dataclass(frozen=True, slots=True)

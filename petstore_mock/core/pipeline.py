@@ -16,7 +16,6 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.handler import Deferred
 from petstore_mock.http.response import Response
-from petstore_mock.interface.table import METHODS
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -44,9 +43,7 @@ def refuse(world: World, refusal: Refusal, request: ApiRequest) -> Response:
 def refuse_leftover(world: World, refusal: Refusal, request: ApiRequest) -> Response:
     """Refuse a request of an earlier test or to an unknown world. The journal of ``world`` does not record it."""
     with world.lock:
-        response = refused(world, Exchange(0, None, request, 0.0), refusal)
-        world.host.cors.expose(response, request)
-        return response
+        return refused(world, Exchange(0, None, request, 0.0), refusal)
 
 
 def failure(world: World, error: BaseException) -> Refusal:
@@ -85,10 +82,9 @@ def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | 
 
 
 def _dress(world: World, exchange: Exchange, response: Response) -> None:
-    """Let the mutant and CORS change a response, and record it in its exchange."""
+    """Let the mutant change a response, and record it in its exchange."""
     if world.mutant is not None:
         mutation.after(world, world.mutant, exchange, response)
-    world.host.cors.expose(response, exchange.request)
     exchange.response = response
 
 
@@ -99,7 +95,9 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     route = world.rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
-        return _without_operation(world, route, exchange)
+        if route.refusal is not None:
+            return refused(world, exchange, route.refusal)
+        return render(world, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
     exchange.request.operation = operation.name
     judged = _judge(world, request, route, refused_key)
     if isinstance(judged, Refusal):
@@ -113,16 +111,6 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
         exchange.executed = True
         return cached
     return _execute(call)
-
-
-def _without_operation(world: World, route: Route, exchange: Exchange) -> Response:
-    # A preflight succeeds on an unknown path too. Otherwise the browser would hide the 404 from its page.
-    fields = world.host.cors.preflight(exchange.request, route.allow or METHODS)
-    if fields is not None:
-        return render(world, 204, None, fields)
-    if route.refusal is not None:
-        return refused(world, exchange, route.refusal)
-    return render(world, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
 
 
 def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) -> Body | Refusal | None:
@@ -146,8 +134,8 @@ def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
     The store drops cached responses when an animal changes, and a new behaviour has new routes. They last a second,
-    because ``Date`` and the removal depend on the time. Mutants and CORS change responses later, and paging headers
-    depend on the client's address.
+    because ``Date`` and the removal depend on the time. Mutants change responses later, and paging headers depend on
+    the client's address.
     """
     world, commits = call.world, call.operation.commits
     drawn = world.store.drawn
@@ -155,7 +143,7 @@ def _execute(call: Call) -> Response:
     if isinstance(done, Refusal):
         return refused(world, call.exchange, done)
     call.exchange.executed = call.commit or not commits
-    is_plain = world.mutant is None and not world.host.cors.origins and world.rules.policies.paging_headers is None
+    is_plain = world.mutant is None and world.rules.policies.paging_headers is None
     if is_plain and not commits and drawn == world.store.drawn and not world.store.hidden:
         world.store.responses[call.route] = done
     return done

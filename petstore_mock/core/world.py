@@ -14,7 +14,6 @@ from petstore_mock.common.refusing import Stays, refuse, require, shown
 from petstore_mock.common.values import Bounded, is_number
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Time
-from petstore_mock.core.cors import Cors
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
@@ -59,7 +58,6 @@ class Host:
     Several worlds may have the same key. Then only an address identifies the world.
     """
 
-    cors: Cors = field(default_factory=Cors)  # the pages that may use the service
     tls: bool = False
     own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
     public_url: str = ""  # the address of the service behind a proxy; empty for the address in the request

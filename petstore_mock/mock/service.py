@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
 from petstore_mock.common.refusing import require
-from petstore_mock.core.cors import Cors
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
@@ -45,7 +44,7 @@ class Service:
         certificates: ServerTls | None = None,
         **shared: Any,  # noqa: ANN401  # further options of Host
     ) -> None:
-        self.host = Host(listener["cors"] or Cors(), tls=listener["tls"], **shared)
+        self.host = Host(tls=listener["tls"], **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
@@ -113,11 +112,9 @@ class Service:
         return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
-        """Return the expectations if a request has no route and is no CORS preflight."""
+        """Return the expectations if a request has no route."""
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
-            return None
-        if self.host.cors.preflight(request) is not None:
             return None
         world = self.worlds.world_of(request)
         return None if world.rules.route(request.method, request.target).allow else stubs
@@ -134,7 +131,6 @@ class Service:
             head, body = respond()
             with world.lock:
                 response = exchange.response = Response(head, body, world.time.date)
-                self.host.cors.expose(response, request)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response

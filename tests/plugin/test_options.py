@@ -223,7 +223,6 @@ def test_the_fake_keeps_assumptions_without_exploration(inner: Inner) -> None:
         ("PORT", "99999", "expected a port from 0 to 65535; got port=99999"),
         ("SEED", "-1", "expected a number of animals"),
         ("STRICT", "maybe", "expected true or false"),
-        ("CORS", "http://shop.example/", "as browsers write it"),
         ("BEHAVIOUR", "hostil", "did you mean 'hostile'?"),
     ],
 )
