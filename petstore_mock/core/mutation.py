@@ -62,11 +62,11 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
 
 def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:
     """Return a request in the form that a mutant changes; None if the mutant does not change its operation."""
-    route = world.rules.route(request.method, request.target)
+    route = world.store.rules.route(request.method, request.target)
     if route.operation is None or route.operation.name not in mutant.operations:
         return None
     try:
         sent = request.json() if request.body else NO_BODY
     except ValueError:
         sent = NO_JSON
-    return Turn(route.operation, request.query, route.pet_id, sent, refused_key, world.animals)
+    return Turn(route.operation, request.query, route.pet_id, sent, refused_key, world.store)

@@ -18,9 +18,10 @@ from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import require, shown
 from petstore_mock.core import pipeline
 from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
-from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal
+from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
+from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -217,7 +218,9 @@ class Worlds:
 
     def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
         """Refuse a request that no journal records. If it has an owner, record it as a leak."""
-        response = pipeline.refuse_leftover(self.current, lost.refusal, request)
+        world = self.current
+        with world.lock:
+            response = pipeline.refused(world, Exchange(0, None, request, 0.0), lost.refusal)
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
@@ -237,11 +240,20 @@ class Worlds:
         return self.current if isinstance(found, _Lost) else found
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return pipeline.admits(self.world_of(request), request, length)
+        """Return whether to read the body of a request, judged by its head (RFC 9110 §10.1.1). It changes no state."""
+        world = self.world_of(request)
+        with world.lock:
+            if world.mutant is not None:
+                return True  # a mutant may accept an invalid key or body
+            rules = world.store.rules
+            route = rules.route(request.method, request.target)
+            if route.operation is None or route.refusal is not None or world.refused_key(request):
+                return False
+            return route.operation.body is None or validate_head(rules, request, length) is None
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request).rules.policies.body_limit
+        limit: int | None = self.world_of(request).store.rules.policies.body_limit
         return limit
 
     def generation(self) -> object:

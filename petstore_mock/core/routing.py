@@ -27,10 +27,10 @@ from petstore_mock.interface.violations import Violation, no_such_name, path_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from petstore_mock.core.store import Filter
     from petstore_mock.http.request import ApiRequest
 
 ResponseFields = tuple[tuple[str, str], ...]
+Filter = tuple[str, Any]  # a field, and a value that it equals or contains
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
@@ -58,9 +58,9 @@ class Refusal:
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
 class Route:
     operation: Operation | None = None
-    refusal: Refusal | None = None  # for a wrong path or method; such a request needs no key
+    # For a wrong path or method, without an operation; or for wrong parameters, after the key.
+    refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
-    invalid: Refusal | None = None  # for wrong parameters; an invalid key is refused first
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
@@ -110,7 +110,7 @@ class Rules:
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
             broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
             if broken and parameter.where == "path":
-                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
+                route.refusal = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
                 return
             violations += broken
             value = rules.get("default") if value is None else value
@@ -119,7 +119,7 @@ class Rules:
                 route.filters += ((parameter.filters, value),) if parameter.filters else ()
                 route.pet_id = value if parameter.where == "path" else route.pet_id
         if violations:
-            route.invalid = Refusal("invalid_query", tuple(violations))
+            route.refusal = Refusal("invalid_query", tuple(violations))
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
@@ -211,7 +211,7 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
     """Return the validated body, None if the operation takes no body, or a refusal with every violation."""
-    operation, invalid, content = route.operation, route.invalid, request.body
+    operation, invalid, content = route.operation, route.refusal, request.body
     if operation is None or operation.body is None:
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__

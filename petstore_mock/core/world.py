@@ -12,12 +12,10 @@ from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, require, shown
 from petstore_mock.common.values import Bounded, is_number
-from petstore_mock.core.animals import Animals
-from petstore_mock.core.clock import Time
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.routing import Rules, rules_for
+from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
 from petstore_mock.faults.fault import Fault, coerce
@@ -104,12 +102,10 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Stays):
-    """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
+    """A copy of the state of a world: animals, randomness, behaviour, clock and keys."""
 
     store: Store
-    rules: Rules
     keys: Mapping[str, Key]
-    clock: tuple[float, float | None]  # its offset in seconds, and the moment at which it is frozen
 
 
 class World:
@@ -128,7 +124,6 @@ class World:
         self.name = name  # of its address /w/NAME; None at the root
         self.owner = owner or name  # the test that it belongs to
         self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
-        self.time = Time()
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(host.keep or (KEPT if name is None else KEPT_REQUESTS), self.secrets)
         self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
@@ -155,10 +150,9 @@ class World:
             self._check_key(key)
         require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
         self.made = perf_counter()
-        store, rules = Store(start.random_seed), rules_for(start.behaviour)
-        Animals(store, rules.policies.id_assignment).fill(start.seed)
+        self._origin = Snapshot(Store(rules_for(start.behaviour), start.random_seed), {})
+        self._origin.store.fill(start.seed)
         self._base = self.start = start
-        self._origin = Snapshot(store, rules, {}, (0.0, None))
         self._give_keys()
         self._go_back()
 
@@ -202,15 +196,15 @@ class World:
         start = self.start
         self.generation += 1
         self._restore(self._origin)
-        self.rules = rules_for(start.behaviour)
+        self.store.rules = rules_for(start.behaviour)
         if start.at is not None:
-            self.time.change(moment=start.at)
+            self.store.change_time(moment=start.at)
         self.journal.clear()
         self.plan.clear()
         self.errors.clear()
         self.verification.strict = start.strict
         self.mutant = None if start.mutant is None else MUTANTS[start.mutant]
-        self.animals.fill(start.added)
+        self.store.fill(start.added)
 
     def release(self) -> None:
         pending, self.pending = self.pending, Pending()
@@ -231,7 +225,7 @@ class World:
     def snapshot(self) -> Snapshot:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), (self.time.offset, self.time.frozen))
+            return Snapshot(self.store.copy(), self.keys.copy())
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Revoke keys that were issued later; the world's own key is valid again."""
@@ -241,8 +235,7 @@ class World:
             self._restore(snapshot)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        self.store, self.rules = snapshot.store.copy(), snapshot.rules
-        self.time.offset, self.time.frozen = snapshot.clock
+        self.store = snapshot.store.copy()
         for name in self.keys:
             former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
             self.keys[name] = snapshot.keys.get(name, former)
@@ -277,7 +270,7 @@ class World:
         until = None
         if is_number(expires):
             require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
-            until = self.time.now() + expires
+            until = self.store.now() + expires
         elif expires is not None:
             until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
         name = self.host.new_key()
@@ -293,7 +286,7 @@ class World:
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
-        is_expired = key.expires is not None and self.time.now() >= key.expires
+        is_expired = key.expires is not None and self.store.now() >= key.expires
         return key.revoked or ("expired_key" if is_expired else "")
 
     def refused_key(self, request: ApiRequest) -> str:
@@ -304,7 +297,7 @@ class World:
 
     def use_key(self, request: ApiRequest) -> None:
         """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
-        name, store, rotates = request.fields.bearer[0], self.store, self.rules.policies.key_rotation
+        name, store, rotates = request.fields.bearer[0], self.store, self.store.rules.policies.key_rotation
         if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name
@@ -312,12 +305,7 @@ class World:
         if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
             self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
 
-    # Animals, faults, behaviour, requests
-
-    @property
-    def animals(self) -> Animals:
-        """The calls of a test that change animals. The caller holds the lock."""
-        return Animals(self.store, self.rules.policies.id_assignment)
+    # Faults, behaviour, requests
 
     def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
         handle = FaultHandle(fault=coerce(fault), **rule)
@@ -338,16 +326,16 @@ class World:
 
     @property
     def behaviour(self) -> Behaviour:
-        return self.rules.behaviour
+        return self.store.rules.behaviour
 
     def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
         """Set ``behaviour``, or keep the current one, and change its ``gaps``. A reset undoes it."""
-        self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
+        self.store.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
 
     def begin(self, request: ApiRequest) -> Exchange:
         """Return the exchange of a request that has arrived. The caller holds the lock."""
         self.store.turn += 1
-        exchange = Exchange(self.journal.total + 1, self.owner, request, self.time.now())
+        exchange = Exchange(self.journal.total + 1, self.owner, request, self.store.now())
         exchange.secure = self.host.tls
         return exchange
 

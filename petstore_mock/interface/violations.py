@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
+_LISTED: Final = 20  # violations in a text; a body may have thousands of wrong fields
 _MISSING: Final = object()
 
 
@@ -108,6 +109,12 @@ class Violation:
         location, *names = self.path.split(".")
         keys = (self.subject, ".".join([location, *names[:1]]), location)
         return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
+
+
+def listed(violations: Sequence[Violation], omitted: int) -> str:
+    """Return the first violations in words, and the number of the others."""
+    more = len(violations[_LISTED:]) + omitted
+    return "; ".join([*map(str, violations[:_LISTED]), *([f"and {more} more"] if more else [])])
 
 
 class Violations(list[Violation]):

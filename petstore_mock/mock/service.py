@@ -117,7 +117,7 @@ class Service:
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
         world = self.worlds.world_of(request)
-        return None if world.rules.route(request.method, request.target).allow else stubs
+        return None if world.store.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
         """Journal a request that an expectation matches, and return the function that responds."""
@@ -130,7 +130,7 @@ class Service:
         def run() -> Response:
             head, body = respond()
             with world.lock:
-                response = exchange.response = Response(head, body, world.time.date)
+                response = exchange.response = Response(head, body, world.store.date)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response

@@ -64,7 +64,7 @@ class Home:
             "animals": world.store.bodies(),
             "faults": world.plan.in_force,
             "a behaviour": world.behaviour,
-            "a date": (world.time.offset, world.time.frozen),
+            "a date": (world.store.offset, world.store.frozen),
             "expectations of httpserver": self._service.expects,
         }
 

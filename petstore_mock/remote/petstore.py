@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.core.animals import animals_of_file
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
+from petstore_mock.core.store import animals_of_file
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce

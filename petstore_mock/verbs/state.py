@@ -41,20 +41,20 @@ def list_pets(world: World) -> list[Pet]:
 def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
     """Add one animal, a list of animals, or a number of generated animals. Adds all or none."""
     if not is_object(pets):
-        return [*world.animals.seed_each(pets)]
-    return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.add(pets)]
+        return [*world.store.seed_each(pets)]
+    return [*world.store.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.store.add(pets)]
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
 def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
     """Change an animal, as another actor of the store would. null removes a field."""
-    return world.animals.update(pet_id, changes)
+    return world.store.update(pet_id, changes)
 
 
 @verb("DELETE", "pets/{pet_id}", 204)
 def remove_pet(world: World, pet_id: int) -> None:
     """Remove an animal, as another actor of the store would."""
-    world.animals.remove(pet_id)
+    world.store.remove(pet_id)
 
 
 # Faults
@@ -146,7 +146,7 @@ def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
 @verb("GET", "clock")
 def show_clock(world: World) -> ClockData:
     """Return the fake's time."""
-    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
+    return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
 
 
 @verb("PATCH", "clock")
@@ -155,8 +155,8 @@ def change_clock(
 ) -> ClockData:
     """Change the clock: first travel to a moment, then advance, then freeze or run."""
     moment = None if travel_to is None else moment_of(travel_to, "travel_to")
-    world.time.change(moment=moment, step=advance, freeze=freeze)
-    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
+    world.store.change_time(moment=moment, step=advance, freeze=freeze)
+    return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
 
 
 # Keys and snapshots
