@@ -55,15 +55,16 @@ def failure(world: World, error: BaseException) -> Refusal:
     return Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
 
 
-def admits(world: World, request: ApiRequest, length: int | None) -> bool:
-    """Return whether to read the body of a request, judged by its head (RFC 9110 §10.1.1). It changes no state."""
+def body_limit(world: World, request: ApiRequest) -> int | None:
+    """Return the longest body to read, in bytes (gap body_limit), or 0 for a refused head. It changes no state."""
     with world.lock:
+        limit: int | None = world.rules.policies.body_limit
         if world.mutant is not None:
-            return True  # a mutant may accept an invalid key or body
+            return limit  # a mutant may accept an invalid key or body
         route = world.rules.route(request.method, request.target)
         if route.operation is None or route.invalid is not None or world.refused_key(request):
-            return False
-        return route.operation.body is None or validate_head(world.rules, request, length) is None
+            return 0
+        return 0 if route.operation.body is not None and validate_head(world.rules, request) else limit
 
 
 def _journalled(world: World, request: ApiRequest, respond: Respond) -> Response | Deferred:

@@ -236,13 +236,8 @@ class Worlds:
         found = self._find(request)
         return self.current if isinstance(found, _Lost) else found
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return pipeline.admits(self.world_of(request), request, length)
-
     def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request).rules.policies.body_limit
-        return limit
+        return pipeline.body_limit(self.world_of(request), request)
 
     def generation(self) -> object:
         """Return a token for the state of the current world, which gets requests without a key."""
