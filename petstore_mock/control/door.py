@@ -22,7 +22,7 @@ from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.handler import Blocking
-from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
+from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
@@ -97,15 +97,12 @@ class Door:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002
+    def body_limit(self, request: ApiRequest) -> int:
         try:
             self._admit(request, to_page=False)
         except ProblemError:
-            return False
-        return True
-
-    def body_limit(self, request: ApiRequest) -> int:
-        return _LIMIT if self.admits(request, None) else UNASKED_BODY
+            return 0
+        return _LIMIT
 
     def generation(self) -> object:
         return None

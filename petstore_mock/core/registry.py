@@ -239,22 +239,18 @@ class Worlds:
         found = self._find(request)
         return self.current if isinstance(found, _Lost) else found
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Return whether to read the body of a request, judged by its head (RFC 9110 §10.1.1). It changes no state."""
+    def body_limit(self, request: ApiRequest) -> int | None:
+        """Return the longest body to read, in bytes (gap body_limit), or 0 for a refused head. It changes no state."""
         world = self.world_of(request)
         with world.lock:
-            if world.mutant is not None:
-                return True  # a mutant may accept an invalid key or body
             rules = world.store.rules
+            limit: int | None = rules.policies.body_limit
+            if world.mutant is not None:
+                return limit  # a mutant may accept an invalid key or body
             route = rules.route(request.method, request.target)
             if route.operation is None or route.refusal is not None or world.refused_key(request):
-                return False
-            return route.operation.body is None or validate_head(rules, request, length) is None
-
-    def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request).store.rules.policies.body_limit
-        return limit
+                return 0
+            return 0 if route.operation.body is not None and validate_head(rules, request) else limit
 
     def generation(self) -> object:
         """Return a token for the state of the current world, which gets requests without a key."""

@@ -194,8 +194,8 @@ def _path_hint(path: str) -> str:
 # Bodies
 
 
-def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
-    """Validate a body by its head: its coding, its media type and, if declared, its length in bytes."""
+def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
+    """Validate a body by its head: its coding, its media type, and whether the adapter has read all of it."""
     if coding := request.fields.coding:
         return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
     condition = rules.policies.media_type
@@ -203,9 +203,8 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
         given = request.header("content-type")
         came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
         return Refusal(condition, detail=came)
-    limit = rules.policies.body_limit
-    if request.oversized or (limit is not None and length is not None and length > limit):
-        return Refusal("body_too_large", detail=f"the limit is {limit} bytes")
+    if request.oversized:
+        return Refusal("body_too_large", detail=f"the limit is {rules.policies.body_limit} bytes")
     return None
 
 
@@ -215,7 +214,7 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     if operation is None or operation.body is None:
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
-    body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
+    body = validate_head(rules, request) or decode(rules, content, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
     violations = (*invalid.violations, *body.violations)

@@ -99,10 +99,7 @@ class Handler(Protocol):
     # Never raises, whatever a client sends.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Return whether to read the body. Only the head decides (RFC 9110 §10.1.1). ``length`` is None if chunked.
-    def admits(self, request: ApiRequest, length: int | None) -> bool: ...
-
-    # Return the size limit of the request's body in bytes, or None.
+    # Return the size limit of the request's body in bytes, or None. It is 0 if the head decides on a refusal.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
     # Return a token that changes with each test. ``refuse`` receives the token at the first byte of the request.

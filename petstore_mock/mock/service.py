@@ -148,9 +148,6 @@ class Service:
         respond = None if stubs is None else stubs.match(request)
         return self._handler_of(request).handle(request) if respond is None else self._stubbed(request, respond)
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return self._stubs_for(request) is not None or self._handler_of(request).admits(request, length)
-
     def body_limit(self, request: ApiRequest) -> int | None:
         return self._handler_of(request).body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
 

@@ -144,7 +144,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
     limit = handler.body_limit(request)
-    most = sys.maxsize if limit is None else limit + 1
+    most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
     while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
