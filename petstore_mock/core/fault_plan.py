@@ -8,8 +8,9 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import Stays, one_of, refuse, require
+from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
 from petstore_mock.common.values import counted, is_integer, is_number
+from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
 from petstore_mock.journal.criteria import Criteria
@@ -61,7 +62,7 @@ class FaultHandle(Stays):
     off_contract: bool = False  #: whether its status may be undeclared for the operation
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
-    sent_as: Any = None  # the JSON form in which the door got the fault
+    sent_as: Any = None  # the JSON form in which a test sent the fault
     required: bool = True  # whether it must fire; a fault that Hypothesis draws need not
     over: bool = False  # whether it is cancelled or spent, or its block has ended
     plan: FaultPlan | None = None
@@ -164,14 +165,15 @@ class FaultHandle(Stays):
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
         return {
             **{name: getattr(self, name) for name in _SHOWN},
-            "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
+            "fault": self.sent_as,
             "times": None if self.fault.kind == "sequence" else self.times,
             "at": "before_commit" if self.at == "handshake" else self.at,
             "where": None if self._criteria is None else self._criteria.shown(),
+            "why_not": self.why_not() if self.is_unfired else None,
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
@@ -212,8 +214,11 @@ class FaultPlan:
     def in_force(self) -> list[FaultHandle]:
         return [handle for handle in self.every if not handle.over]
 
-    def get(self, number: object) -> FaultHandle | None:
-        return next((handle for handle in self.every if handle.id == number), None)
+    def find(self, number: int) -> FaultHandle:
+        for handle in self.every:
+            if handle.id == number:
+                return handle
+        raise NotFoundError(f"expected the id of a planned fault; got {shown(number)}")
 
     def add(self, handle: FaultHandle) -> FaultHandle:
         with self._lock:
@@ -228,13 +233,6 @@ class FaultPlan:
             handle.over = True
             stays = required and handle.is_unfired
             self.every = [one for one in self.every if one is not handle or stays]
-
-    def cancel_all(self) -> None:
-        """Cancel every fault, including spent ones. None of them need fire any more."""
-        with self._lock:
-            for handle in self.every:
-                handle.over = True
-            self.every = []
 
     def pass_by(self, operation: str | None, why: str) -> None:
         """Count a request that no fault could meet."""

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     Respond = Callable[[World, Exchange], "Response | Deferred"]
 
 
+_KEPT_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """A valid request on its way through faults, execution and rendering."""
@@ -158,6 +161,8 @@ def _execute(call: Call) -> Response:
     call.exchange.executed = call.commit or not operation.commits
     is_plain = world.mutant is None and chosen.paging_headers is None
     if is_plain and not operation.commits and drawn == store.drawn and not store.hidden:
+        if len(store.responses) >= _KEPT_RESPONSES:  # cheaper than dropping the oldest entry each time
+            store.responses.clear()
         store.responses[call.route] = done
     return done
 
@@ -218,12 +223,12 @@ EXECUTORS: Final[dict[str, Callable[[Call], Response | Refusal]]] = {
 
 def _render(store: Store, status: int, canonical: bytes | None = None, fields: ResponseFields = ()) -> Response:
     """Return a response with a JSON body in the style of the behaviour, or without a body."""
-    rules, chosen, body = store.rules, store.rules.policies, b""
-    head = (SERVER, *fields)
+    rules, head = store.rules, (SERVER, *fields)
     if canonical is not None:
-        body = chosen.json_style(chosen.extra_response_fields(canonical))
-        head = (("Content-Type", chosen.content_type), *head)
-    return Response(_head(status, head), body, store.date, rules.wire_format)
+        head = (("Content-Type", rules.policies.content_type), *head)
+        for rewrite in rules.rewrites:
+            canonical = rewrite(canonical)
+    return Response(_head(status, head), canonical or b"", store.date, rules.wire_format)
 
 
 @lru_cache(maxsize=1024)
@@ -236,10 +241,10 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     condition = CONDITIONS[refusal.condition]
     exchange.condition, exchange.detail = condition, refusal.detail
     exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
-    words = "; ".join(filter(None, [listed(refusal.violations, refusal.omitted), refusal.detail]))
+    words = listed(refusal.violations, refusal.omitted) if refusal.violations else refusal.detail
     message = f"{condition.message}: {words}" if words else condition.message
-    message = mask_text(message, (*world.secrets(), *exchange.request.credentials))  # a client may send a key anywhere
-    return _error(world.store, condition, message, refusal.fields)
+    keys = (*world.secrets(), *exchange.request.fields.credentials)  # a client may send a key anywhere
+    return _error(world.store, condition, mask_text(message, keys), refusal.fields)
 
 
 def _error(store: Store, condition: Condition, message: str, fields: ResponseFields) -> Response:

@@ -60,12 +60,6 @@ class _Lost(NamedTuple):
     note: str = ""
 
 
-class _Generation(NamedTuple):
-    world: World
-    number: int
-    owner: str | None
-
-
 class Worlds:
     """The worlds behind one listener. Each request gets the response of its world."""
 
@@ -102,10 +96,6 @@ class Worlds:
         others = [one for one in self.at_root if one is not world and one not in inner]
         self.at_root = [*others, world, *inner]
 
-    def release(self) -> None:
-        for world in self.at_root:
-            world.release()
-
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:
@@ -134,9 +124,8 @@ class Worlds:
                 self.expire()  # the server calls it only at intervals, because it checks every world
             if len(self.named) >= most:
                 raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
-            world = self.named[name] = World(self.host, options, name=name)
+            self.named[name] = World(self.host, options, name=name)
             self.host.retired.pop(f"/w/{name}", None)
-        self.host.announce(world, "made")
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
@@ -230,10 +219,6 @@ class Worlds:
             self.leaked(leak)
         return response
 
-    def clear_leaks(self) -> None:
-        self.leaks.clear()
-        self.leak_count = 0
-
     def world_of(self, request: ApiRequest) -> World:
         """Return the world of a request before the request is handled."""
         found = self._find(request)
@@ -252,21 +237,21 @@ class Worlds:
                 return 0
             return 0 if route.operation.body is not None and validate_head(rules, request) else limit
 
-    def generation(self) -> object:
+    def generation(self) -> tuple[World, int, str | None]:
         """Return a token for the state of the current world, which gets requests without a key."""
         world = self.current
-        return _Generation(world, world.generation, world.owner)
+        return world, world.generation, world.owner
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: Any = None) -> Response:  # noqa: ANN401
         """Refuse an incomplete or malformed request. Without a key it belongs to the world in which it began."""
         refusal = Refusal(condition, detail=detail)
         world = self._find(request)
         if isinstance(world, _Lost):
             return self._turn_away(request, world)
-        if isinstance(generation, _Generation) and not request.mount and request.fields.bearer[0] not in world.keys:
-            if generation.world.generation != generation.number:
-                return self._turn_away(request, _Lost(refusal, generation.owner, f" ({condition})"))
-            world = generation.world
+        if generation is not None and not request.mount and request.fields.bearer[0] not in world.keys:
+            world, number, owner = generation
+            if world.generation != number:
+                return self._turn_away(request, _Lost(refusal, owner, f" ({condition})"))
         return pipeline.refuse(world, refusal, request)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:

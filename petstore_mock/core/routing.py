@@ -74,6 +74,8 @@ class Rules:
         self.policies = chosen = policies(behaviour)
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
+        # The functions that rewrite a JSON body. Usually there are none.
+        self.rewrites = [one for one in (chosen.extra_response_fields, chosen.json_style) if one is not None]
         self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
     def route(self, method: str, target: str) -> Route:

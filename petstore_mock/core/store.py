@@ -21,7 +21,7 @@ from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
-from petstore_mock.common.values import Bounded, as_path, is_integer
+from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
 from petstore_mock.errors import PetStoreMockError
@@ -44,7 +44,6 @@ _REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
 _is_allowed: Final = schemas.quick(_RULES)
 _LARGEST_ID: Final = 2**63 - 1
-_MOST_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
 _All = None  # the key of all ids in the index
 # The fields that a parameter of the interface filters by.
 _FILTERED: Final = tuple(
@@ -71,8 +70,8 @@ class Store:
         self.drawn = 0  # the number of random draws
         self._random_seed = random_seed
         self._random: Random | None = None  # made at the first draw, because copying it takes as long as a reset
-        # Cached responses of read-only operations.
-        self.responses: Bounded[object, Response] = Bounded(_MOST_RESPONSES)
+        # Cached responses of read-only operations, by route.
+        self.responses: dict[object, Response] = {}
 
     def copy(self) -> Store:
         other = Store(self.rules)
@@ -81,7 +80,7 @@ class Store:
         other._ids = {key: ids[:] for key, ids in self._ids.items() if ids or key is _All}
         other.hidden = self.hidden.copy()
         other._random = copy(self._random)
-        other.responses = Bounded(_MOST_RESPONSES)
+        other.responses = {}
         return other
 
     def random(self) -> Random:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, require, shown
-from petstore_mock.common.values import Bounded, is_number
+from petstore_mock.common.values import is_number
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
-from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, own_start, start_of
+from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
@@ -63,16 +63,15 @@ class Host:
     max_worlds: int = MAX_WORLDS  # by address
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    renew_connections: Callable[[], object] = lambda: None  # a busy connection closes after its response
-    # Closes the idle connections with these numbers, or all.
-    close_connections: Callable[[frozenset[int] | None], object] = lambda _: None
+    # Closes the idle connections with these numbers, or all; with ``busy=True``, the others after their response.
+    close_connections: Callable[..., object] = lambda *_, **__: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
     # A watcher must be quick and must not raise.
     watchers: list[Callable[[World, WorldEvent, Exchange | None], object]] = field(default_factory=list[Any])
     by_key: dict[str, list[World]] = field(default_factory=dict[str, Any])
     # The owners of retired keys, and of addresses such as /w/NAME.
-    retired: Bounded[str, str] = field(default_factory=lambda: Bounded(_REMEMBERED))
+    retired: dict[str, str] = field(default_factory=dict[str, str])
     # Two processes must not issue the same key.
     _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -98,6 +97,8 @@ class Host:
         """Store the owner of a key or an address as the newest entry."""
         self.retired.pop(what, None)
         self.retired[what] = owner or NOBODY
+        if len(self.retired) > _REMEMBERED:
+            del self.retired[next(iter(self.retired))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +138,39 @@ class World:
         self.generation = 0  # changes with each reset and at the end
         self.asked = perf_counter()  # when the last request to its address arrived
         self._lasting_keys = keys
-        self._begin(options)
+        self.remake(options)
         if name is None:
-            self._lasting_keys = self.start.keys
+            self._lasting_keys = self._base.keys
 
     # The starting state
 
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        """Enter the starting state of ``options``. Wrong options change nothing."""
-        start = start_of(options, self._lasting_keys)
-        for key in start.keys:
-            self._check_key(key)
-        require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
-        self.made = perf_counter()
-        self._origin = Snapshot(Store(rules_for(start.behaviour), start.random_seed), {})
-        self._origin.store.fill(start.seed)
-        self._base = self.start = start
+    def remake(self, options: Mapping[str, Any]) -> None:
+        """Begin the test of these options. The world at the root keeps its first keys. Wrong options change nothing."""
+        with self.lock:
+            start = start_of(options, self._lasting_keys)
+            for key in start.keys:
+                self._check_key(key)
+            require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
+            origin = Snapshot(Store(rules_for(start.behaviour), start.random_seed), {})
+            origin.store.fill(start.seed)
+            self.made = perf_counter()
+            self._base, self._origin = start, origin
+            self._begin(start)
+
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
+        """Begin another test: the starting state with its ``own`` options, and a new or a fixed key."""
+        start = own_start(self._base, own)
+        with self.lock:
+            self._begin(start)
+            self.owner = owner
+
+    def _begin(self, start: Start) -> None:
+        self.start = start
         self._give_keys()
         self._go_back()
+        self.snapshots.clear()
+        self.verification.forget()
+        self.host.announce(self, "made")
 
     def _check_key(self, key: object) -> None:
         """Refuse a key that is no bearer token or that another world has. The error does not show the key."""
@@ -162,27 +178,6 @@ class World:
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
             refuse("expected an API key that no other world behind this listener has; this one is taken")
-
-    def remake(self, options: Mapping[str, Any]) -> None:
-        """Start again with ``options`` for another test. The world at the root keeps its first keys."""
-        with self.lock:
-            self._begin(options)
-            self._begin_test()
-
-    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
-        """Start again for another test: the starting state with its ``own`` options, and a new or a fixed key."""
-        start = own_start(self._base, own)
-        with self.lock:
-            self.start = start
-            self._give_keys()
-            self._go_back()
-            self.owner = owner
-            self._begin_test()
-
-    def _begin_test(self) -> None:
-        self.snapshots.clear()
-        self.verification.forget()
-        self.host.announce(self, "made")
 
     def reset(self) -> None:
         """Return to the starting state. Keep unreported problems for the verification, and revoke issued keys."""
@@ -307,13 +302,14 @@ class World:
 
     # Faults, behaviour, requests
 
-    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
-        handle = FaultHandle(fault=coerce(fault), **rule)
+    def inject(self, fault: Any, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
+        """Plan a fault in the form in which a test sends it."""
+        handle = FaultHandle(fault=coerce(fault), sent_as=fault, **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
         self.plan.add(handle)
         if handle.at == "handshake":
-            self.host.renew_connections()
+            self.host.close_connections(busy=True)
         return handle
 
     def _check_handshakes(self, fault: Fault) -> None:

@@ -27,18 +27,12 @@ class Condition:
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
     violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
-
-    @property
-    def fields(self) -> tuple[tuple[str, str], ...]:
-        """The header fields that HTTP requires for the refusal, except those that depend on the request."""
-        if self.name == "missing_key":  # RFC 6750 §3.1: no error code if the request has no credentials
-            return (("WWW-Authenticate", _CHALLENGE),)
-        if self.name == "content_coding":  # RFC 9110 §12.5.3: the field shows that the coding caused the 415
-            return (("Accept-Encoding", "identity"),)
-        return _FIELDS.get(self.status, ())
+    fields: tuple[tuple[str, str], ...] = ()  # the header fields that HTTP requires, except those that vary by request
 
 
-_FIELDS: Final[Mapping[int, tuple[tuple[str, str], ...]]] = {
+_FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the name of a condition, else by its status
+    "missing_key": (("WWW-Authenticate", _CHALLENGE),),  # RFC 6750 §3.1: no error code without credentials
+    "content_coding": (("Accept-Encoding", "identity"),),  # RFC 9110 §12.5.3: the coding caused the 415
     401: (("WWW-Authenticate", f'{_CHALLENGE}, error="invalid_token", error_description="The API key is not valid"'),),
     407: (("Proxy-Authenticate", f'Basic realm="{REALM}"'),),  # RFC 9110 §15.5.8
     415: (("Accept", "application/json"),),  # RFC 9110 §12.5.1
@@ -55,7 +49,8 @@ def _code(status: int) -> str:
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
-    return Condition(name, status, *words, code=code or _code(status), violation=violation)
+    fields = _FIELDS.get(name) or _FIELDS.get(status, ())
+    return Condition(name, status, *words, code=code or _code(status), violation=violation, fields=fields)
 
 
 _INVALID_KEY: Final = "The API key is not valid"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -62,7 +63,7 @@ class Parameter:
         return snake_case(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Operation:
     """An operation of the interface (§4)."""
 
@@ -86,11 +87,11 @@ class Operation:
         """The name of the operation's method in a Python client."""
         return snake_case(self.name)
 
-    @property
+    @cached_property
     def commits(self) -> bool:
         return self.effect not in {"lists", "reads"}
 
-    @property
+    @cached_property
     def statuses(self) -> frozenset[int]:
         """Every status that the interface declares for the operation (§4, §7)."""
         return frozenset({*self.errors, self.success})

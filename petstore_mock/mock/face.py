@@ -50,7 +50,7 @@ class PetStore(Stays):
             return verb(self.world, arguments)
 
     def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
-        return next(handle for handle in self.world.plan.every if handle.id == plan["id"])
+        return self.world.plan.find(plan["id"])
 
     @property
     def _address(self) -> str | None:

@@ -169,4 +169,5 @@ def list_leaks(worlds: Worlds) -> LeaksData:
 @verb("DELETE", "leaks", 204)
 def clear_leaks(worlds: Worlds) -> None:
     """Clear the leaks."""
-    worlds.clear_leaks()
+    worlds.leaks.clear()
+    worlds.leak_count = 0
