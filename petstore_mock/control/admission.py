@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.core.refusals import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.violations import Violation
 
 PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
@@ -30,16 +27,6 @@ _ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
 _HOST: Final = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
 # Browsers write an origin without a path, in lower case and without the default port.
 _ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*://{_ADDRESS}")
-
-
-class ProblemError(PetStoreMockError):
-    """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
-
-    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.violations = violations
-        self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
 
 
 def is_loopback(address: str) -> bool:

@@ -15,9 +15,10 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
-from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError
+from petstore_mock.control.admission import PROBLEM_TYPE, Admission
 from petstore_mock.control.console import console_page
 from petstore_mock.control.schemas import Schema, door_document, shape_of, violations
+from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -26,6 +27,7 @@ from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
+from petstore_mock.interface.violations import listed
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
@@ -262,9 +264,7 @@ def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401
     """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
-        more = len(found) + found.omitted - _SHOWN
-        words = "; ".join(map(str, found[:_SHOWN]))
-        raise ProblemError(422, f"{words}; and {more} more" if more > 0 else words, found)
+        raise ProblemError(422, listed(found, found.omitted), found)
     return value
 
 

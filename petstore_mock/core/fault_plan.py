@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 CommitPoint = Literal["before_commit", "after_commit"]
-Point = Literal["before_commit", "after_commit", "handshake"]  # a handshake fault meets a connection
+Point = CommitPoint | Literal["handshake"]  # a handshake fault meets a connection
 
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
-_COMMIT_POINTS: Final = ("before_commit", "after_commit")
 _KEPT: Final = 1_000  # faults, including spent ones
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
@@ -94,7 +93,7 @@ class FaultHandle(Stays):
         require(is_integer(self.after) and self.after >= 0, "after as a whole number of at least 0", after=self.after)
         is_share = is_number(self.probability) and 0 < self.probability <= 1
         require(is_share, "a probability above 0 and at most 1", probability=self.probability)
-        one_of(self.at, _COMMIT_POINTS, "commit point")
+        one_of(self.at, get_args(CommitPoint), "commit point")
         plain = when is None or callable(when)
         words = "when as a non-async function of an ApiRequest"
         require(plain and not iscoroutinefunction(when), words, when=when)
@@ -155,9 +154,6 @@ class FaultHandle(Stays):
         """Cancel the fault. It need not fire any more, unless ``required``."""
         if self.plan is not None:
             self.plan.discard(self, required=required)
-
-    def concerns(self, operation: str | None) -> bool:
-        return self.on is None or self.on == operation
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired, as text."""
@@ -237,14 +233,14 @@ class FaultPlan:
     def pass_by(self, operation: str | None, why: str) -> None:
         """Count a request that no fault could meet."""
         for handle in self.in_force:
-            if handle.at != "handshake" and handle.concerns(operation):
+            if handle.at != "handshake" and handle.on in {None, operation}:
                 handle.pass_by(why)
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
         operation, chosen = None if exchange is None else exchange.operation, None
         for handle in self.in_force:
-            if handle.at != point or not handle.concerns(operation):
+            if handle.at != point or handle.on not in {None, operation}:
                 continue
             if chosen is None:
                 chosen = self._met(handle, exchange, random)

@@ -57,29 +57,25 @@ class Call:
     commit: bool = True  # False: a fault corrupts the response, and the store keeps nothing
 
 
-def handle(world: World, request: ApiRequest) -> Response | Deferred:
-    """Respond to a request of this world. The caller holds its lock."""
-    return _journalled(world, request, _respond)
+def handle(world: World, request: ApiRequest, respond: Respond | None = None) -> Response | Deferred:
+    """Respond to a request of this world, and record it in the journal. The caller holds the world's lock."""
+    exchange = world.begin(request)
+    response = _finished(world, exchange, respond or _respond)
+    exchange.duration = perf_counter() - request.started
+    world.journal.add(exchange)
+    return response
 
 
 def refuse(world: World, refusal: Refusal, request: ApiRequest) -> Response:
     """Respond to an incomplete or malformed request with an error, and record it in the journal."""
     with world.lock:
-        return cast("Response", _journalled(world, request, lambda _, exchange: refused(world, exchange, refusal)))
+        return cast("Response", handle(world, request, lambda _, exchange: refused(world, exchange, refusal)))
 
 
 def failure(world: World, error: BaseException) -> Refusal:
     """Return the refusal for an exception inside the fake, which also fails the test."""
     world.errors.append(error)
     return Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
-
-
-def _journalled(world: World, request: ApiRequest, respond: Respond) -> Response | Deferred:
-    exchange = world.begin(request)
-    response = _finished(world, exchange, respond)
-    exchange.duration = perf_counter() - request.started
-    world.journal.add(exchange)
-    return response
 
 
 def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | Deferred:

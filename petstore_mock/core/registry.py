@@ -17,7 +17,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import require, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
+from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
 _KEPT_LEAKS: Final = 1_000
+_KEPT_NOTES: Final = 50
 _ADDRESSES: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the second is the same path
 _NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # clients remove . and .. from paths
 
@@ -115,7 +116,7 @@ class Worlds:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
                 if new:
-                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which exists")
+                    raise ProblemError(412, f"expected the name of a new world; got {shown(name)}, which exists")
                 self.find(name).remake(options)
                 return
             check_name(name)
@@ -123,14 +124,14 @@ class Worlds:
             if len(self.named) >= most:
                 self.expire()  # the server calls it only at intervals, because it checks every world
             if len(self.named) >= most:
-                raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
+                raise ProblemError(507, f"expected at most {most} worlds: end some, or raise --max-worlds")
             self.named[name] = World(self.host, options, name=name)
             self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
-            raise ConflictError("expected a world by address, /w/NAME; the default world lasts as long as the stub")
+            raise ProblemError(409, "expected a world by address, /w/NAME; the default world lasts as long as the stub")
         with self._lock:
             if self.named.get(world.name or "") is world:
                 del self.named[world.name or ""]
@@ -266,7 +267,9 @@ class Worlds:
         return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
 
     def handshake_failed(self, reason: str) -> None:
-        self.current.journal.notes.append(reason)
+        world = self.current
+        with world.lock:
+            world.journal.notes = [*world.journal.notes, reason][-_KEPT_NOTES:]
 
 
 def whose(owner: str, *, present: bool) -> str:

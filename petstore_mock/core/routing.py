@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
-from petstore_mock.interface.behaviour import Behaviour, policies
-from petstore_mock.interface.gaps import RULES
+from petstore_mock.interface.gaps import GAPS, RULES
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.behaviour import Behaviour
 
 ResponseFields = tuple[tuple[str, str], ...]
 Filter = tuple[str, Any]  # a field, and a value that it equals or contains
@@ -71,7 +72,9 @@ class Rules:
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
-        self.policies = chosen = policies(behaviour)
+        # An attribute for each gap: the chosen value or function.
+        self.policies: Any = SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
+        chosen = self.policies
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         # The functions that rewrite a JSON body. Usually there are none.

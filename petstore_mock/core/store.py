@@ -23,7 +23,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.options import MOST_PETS
-from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
+from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import encode_json
@@ -239,7 +239,7 @@ class Store:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         _check(given, "seed")
         if "id" in given and given["id"] in self._animals:
-            raise ConflictError(f"expected a free id; got id={given['id']}, which is taken")
+            raise ProblemError(409, f"expected a free id; got id={given['id']}, which is taken")
         number = self.seeded + 1
         fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self.free_id()}
@@ -290,7 +290,7 @@ def _check(given: Mapping[str, Any], call: str) -> None:
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         if broken:  # the quick check refuses a member of an enumeration, although it is text
             words = listed(broken, broken.omitted)
-            raise InvalidError(f"expected an animal that Pet.json allows (§2): {words}", broken)
+            raise ProblemError(422, f"expected an animal that Pet.json allows (§2): {words}", broken)
     try:
         encode_json(dict(given))
     except UnicodeEncodeError:

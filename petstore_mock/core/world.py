@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.behaviour import Behaviour
 
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
 _REMEMBERED: Final = 20_000  # names and keys of ended worlds; a stub may run for months
@@ -300,7 +299,7 @@ class World:
         if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
             self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
 
-    # Faults, behaviour, requests
+    # Faults and requests
 
     def inject(self, fault: Any, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
         """Plan a fault in the form in which a test sends it."""
@@ -320,24 +319,9 @@ class World:
         if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
             refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
 
-    @property
-    def behaviour(self) -> Behaviour:
-        return self.store.rules.behaviour
-
-    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
-        """Set ``behaviour``, or keep the current one, and change its ``gaps``. A reset undoes it."""
-        self.store.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
-
     def begin(self, request: ApiRequest) -> Exchange:
         """Return the exchange of a request that has arrived. The caller holds the lock."""
         self.store.turn += 1
         exchange = Exchange(self.journal.total + 1, self.owner, request, self.store.now())
         exchange.secure = self.host.tls
         return exchange
-
-    def clear_requests(self) -> None:
-        """Clear the journal. The verification still reports its violations."""
-        with self.lock:
-            self.verification.keep_violations()
-            self.journal.clear()  # numbers restart
-        self.host.announce(self, "cleared")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, shown
@@ -136,12 +134,6 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
-
-
-@lru_cache(maxsize=64)
-def policies(behaviour: Behaviour) -> Any:  # noqa: ANN401  # each gap has its own type
-    """Return an object with one attribute for each gap: the chosen value or function."""
-    return SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
 
 
 def gap_register() -> dict[str, Any]:

@@ -7,7 +7,7 @@ they work on a copy of the list.
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
+from collections import Counter
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -52,7 +52,7 @@ class Journal(Stays):
         self.clears = 0  # how often clear() was called
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
-        self.notes: deque[str] = deque(maxlen=50)  # events other than requests, such as failed handshakes
+        self.notes: list[str] = []  # events other than requests, such as failed handshakes; replaced, never changed
         self._keys = keys  # the world's keys, to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
@@ -90,7 +90,7 @@ class Journal(Stays):
             exchange.changed = None
         self._exchanges = []
         self.counts.clear()
-        self.notes.clear()
+        self.notes = []
         self.violation_count = self.total = 0
         self._first = None
         self.clears += 1

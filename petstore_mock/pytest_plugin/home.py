@@ -63,7 +63,7 @@ class Home:
         return {
             "animals": world.store.bodies(),
             "faults": world.plan.in_force,
-            "a behaviour": world.behaviour,
+            "a behaviour": world.store.rules.behaviour,
             "a date": (world.store.offset, world.store.frozen),
             "expectations of httpserver": self._service.expects,
         }

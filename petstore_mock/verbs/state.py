@@ -10,6 +10,7 @@ from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.routing import rules_for
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
@@ -115,7 +116,7 @@ class ClockData(TypedDict):
 @verb("GET", "behaviour")
 def show_behaviour(world: World) -> BehaviourData:
     """Return every gap with the chosen alternative."""
-    return dict(world.behaviour)
+    return dict(world.store.rules.behaviour)
 
 
 @verb("PATCH", "behaviour", body="gaps")
@@ -123,8 +124,9 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     """Choose alternatives for gaps, or a preset with alternatives that override it."""
     chosen = dict(gaps)
     preset = chosen.pop("preset", None)
-    world.configure(None if preset is None else Behaviour.preset(preset), chosen)
-    return dict(world.behaviour)
+    former = world.store.rules.behaviour if preset is None else Behaviour.preset(preset)
+    world.store.rules = rules_for(former.replace(chosen))
+    return dict(world.store.rules.behaviour)
 
 
 @verb("GET", "gaps")
