@@ -27,7 +27,6 @@ from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
-from petstore_mock.interface.violations import listed
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
@@ -264,7 +263,7 @@ def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401
     """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
-        raise ProblemError(422, listed(found, found.omitted), found)
+        raise ProblemError(422, found.in_words(), found)
     return value
 
 

@@ -23,7 +23,6 @@ from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.gaps import ListPage
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.violations import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -236,8 +235,8 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     """Return the error response of a refusal (§7), and record it in the exchange. Its message masks keys."""
     condition = CONDITIONS[refusal.condition]
     exchange.condition, exchange.detail = condition, refusal.detail
-    exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
-    words = listed(refusal.violations, refusal.omitted) if refusal.violations else refusal.detail
+    exchange.violations, exchange.omitted = tuple(refusal.violations), refusal.violations.omitted
+    words = refusal.violations.in_words() if refusal.violations else refusal.detail
     message = f"{condition.message}: {words}" if words else condition.message
     keys = (*world.secrets(), *exchange.request.fields.credentials)  # a client may send a key anywhere
     return _error(world.store, condition, mask_text(message, keys), refusal.fields)

@@ -22,7 +22,7 @@ from petstore_mock.interface.strict_json import (
     read_integer,
 )
 from petstore_mock.interface.table import METHODS, ROUTES, Operation, Parameter, in_words
-from petstore_mock.interface.violations import Violation, no_such_name, path_of
+from petstore_mock.interface.violations import Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,9 +50,8 @@ _BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers
 @dataclass(frozen=True, slots=True)
 class Refusal:
     condition: str  # a name of ``CONDITIONS``
-    violations: tuple[Violation, ...] = ()
+    violations: Violations = field(default_factory=Violations)
     detail: str = ""
-    omitted: int = 0  # the number of violations that are not listed
     fields: ResponseFields = ()  # further header fields of the response
 
 
@@ -110,13 +109,13 @@ class Rules:
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
         texts, violations = self._read_query(operation, query)
         texts |= in_path
+        condition = "invalid_query"
         for parameter in operation.parameters:
             name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
-            broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
             if broken and parameter.where == "path":
-                route.refusal = Refusal(getattr(self.policies, parameter.gap or ""), tuple(broken))
-                return
+                condition, violations = getattr(self.policies, parameter.gap or ""), broken
+                break
             violations += broken
             value = rules.get("default") if value is None else value
             if value is not None:
@@ -124,7 +123,8 @@ class Rules:
                 route.filters += ((parameter.filters, value),) if parameter.filters else ()
                 route.pet_id = value if parameter.where == "path" else route.pet_id
         if violations:
-            route.refusal = Refusal("invalid_query", tuple(violations))
+            found = Violations(replace(one, subject=operation.name) for one in violations)
+            route.refusal = Refusal(condition, found)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
@@ -138,7 +138,7 @@ class Rules:
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
-        names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
+        names = [parameter.name for parameter in operation.query_parameters]
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
         violations: list[Violation] = []
@@ -146,19 +146,18 @@ class Rules:
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
                 words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-                violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
+                violations.append(Violation("query", "percentEncoding", words, part[:80]))
             else:
                 values.setdefault(name, []).append(value)
         for name, given in values.items():
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
             if name in names and text is None:
-                words, path = "must be given only once", f"query.{name}"
-                violations.append(Violation(path, "unique", words, given, operation.subject(path)))
+                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
             elif name in names:
                 texts[name] = text
             elif self.policies.unknown_query:
                 words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
-                violations.append(Violation(path, "additionalProperties", words, given[0], subject))
+                violations.append(Violation(path, "additionalProperties", words, given[0]))
         return texts, violations
 
 
@@ -222,8 +221,9 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     body = validate_head(rules, request) or decode(rules, content, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
-    violations = (*invalid.violations, *body.violations)
-    return replace(invalid, violations=violations, omitted=invalid.omitted + body.omitted)
+    found = Violations(invalid.violations)
+    found.join(body.violations)
+    return Refusal(invalid.condition, found)
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
@@ -232,25 +232,22 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
-        return Refusal("malformed_json", (error.violation,))
+        return Refusal("malformed_json", Violations([error.violation]))
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     _let_pass(rules, document, schema)
-    violations = list(repeated) if rules.policies.duplicate_member else []
-    omitted = repeated.omitted if violations else 0
+    found = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
-        broken = schemas.violations(schemas.schema(schema), value, "body")
-        violations += broken
-        omitted += broken.omitted
-    wrong = {one.path for one in violations}
+        found.join(schemas.violations(schemas.schema(schema), value, "body"))
+    wrong = {one.path for one in found}
     for gap in RULES:
         path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
         if keywords and gap.field in document and path not in wrong:
             bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
-            found = schemas.violations(bounds, document[gap.field], path)
-            violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
-    if violations:
-        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+            broken = schemas.violations(bounds, document[gap.field], path)
+            found += [replace(one, expected=f"{one.expected} {choice}") for one in broken]
+    if found:
+        return Refusal("invalid_body", found)
     return {name: document[name] for name in schemas.properties(schema) if name in document}
 
 

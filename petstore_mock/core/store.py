@@ -28,7 +28,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import FIELDS, OPERATIONS
-from petstore_mock.interface.violations import describe, listed
+from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -289,7 +289,7 @@ def _check(given: Mapping[str, Any], call: str) -> None:
         except ValueError:  # Python writes no integer of thousands of digits
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         if broken:  # the quick check refuses a member of an enumeration, although it is text
-            words = listed(broken, broken.omitted)
+            words = broken.in_words()
             raise ProblemError(422, f"expected an animal that Pet.json allows (§2): {words}", broken)
     try:
         encode_json(dict(given))

@@ -136,7 +136,7 @@ class World:
         self.visitors = 0  # open waits and streams
         self.generation = 0  # changes with each reset and at the end
         self.asked = perf_counter()  # when the last request to its address arrived
-        self._lasting_keys = keys
+        self._lasting_keys: tuple[str, ...] = keys
         self.remake(options)
         if name is None:
             self._lasting_keys = self._base.keys

@@ -109,15 +109,6 @@ class Operation:
         return f"{self.name}.parameters"
 
     @property
-    def query_subject(self) -> str:
-        """The key in ``SENTENCES`` of the sentence that lists the query parameters."""
-        return f"{self.name}.query"
-
-    def subject(self, path: str) -> str:
-        """Return the key of the sentence about the parameter at a path: ``path.petId``."""
-        return ".".join([self.name, *path.split(".")[:2]])
-
-    @property
     def removal_day(self) -> str:
         """The removal date in words; empty if the interface announces none."""
         return "" if self.removed_at is None else day(self.removed_at.timestamp())
@@ -286,8 +277,8 @@ def _sentences() -> dict[str, Sentence]:
     dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
         **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
-        **{row.subject(f"{one.where}.{one.name}"): one.sentence for row in _OPERATIONS for one in row.parameters},
-        **{operation.query_subject: _query_sentence(operation) for operation in _OPERATIONS},
+        **{f"{row.name}.{one.where}.{one.name}": one.sentence for row in _OPERATIONS for one in row.parameters},
+        **{f"{operation.name}.query": _query_sentence(operation) for operation in _OPERATIONS},
         "query": Sentence("4", "The interface shows the query parameters of each operation"),
         "path": Sentence("4", "The interface shows the path parameters of each operation"),
         "body": Sentence("4.2", "Request body (required, application/json): NewPet"),

@@ -80,7 +80,7 @@ class Violation:
         rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
         expected: the expectation, in words that follow the path.
         value: the received value; absent for a missing member.
-        subject: the key in ``SENTENCES`` of the broken sentence; empty if the path determines it.
+        subject: a key in ``SENTENCES``, or the name of the operation with this parameter; empty for a body.
     """
 
     path: str
@@ -107,14 +107,9 @@ class Violation:
     def sentence(self) -> Sentence:
         """The sentence of the interface that the request breaks."""
         location, *names = self.path.split(".")
-        keys = (self.subject, ".".join([location, *names[:1]]), location)
-        return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
-
-
-def listed(violations: Sequence[Violation], omitted: int) -> str:
-    """Return the first violations in words, and the number of the others."""
-    more = len(violations[_LISTED:]) + omitted
-    return "; ".join([*map(str, violations[:_LISTED]), *([f"and {more} more"] if more else [])])
+        places = [".".join([location, *names[:1]]), location]
+        keys = [*(f"{self.subject}.{place}" for place in places), self.subject, *places, "body"]
+        return next(SENTENCES[key] for key in keys if key in SENTENCES)
 
 
 class Violations(list[Violation]):
@@ -127,3 +122,12 @@ class Violations(list[Violation]):
         room = max(0, MOST_VIOLATIONS - len(self))
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])
+
+    def join(self, others: Violations) -> None:
+        self += others
+        self.omitted += others.omitted
+
+    def in_words(self) -> str:
+        """Return the first violations in words, and the number of the others."""
+        more = len(self[_LISTED:]) + self.omitted
+        return "; ".join([*map(str, self[:_LISTED]), *([f"and {more} more"] if more else [])])
