@@ -49,7 +49,6 @@ _COMMAND_LINE: Final = {
 }
 _MARKERS: Final = (
     "petstore(behaviour=None, seed=None, at=None, strict=None): the test's starting state, beside petstore_options.",
-    "petstore_each(*gaps): run the test once under each alternative of these gaps of the interface.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake keeps them, and exploration leaves them out.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest
