@@ -136,7 +136,7 @@ def test_a_taken_id_is_no_question_about_dropped_requests(stub: PetStoreMock) ->
 
 def test_features_of_the_same_process_raise_an_error(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
-        for name in ("app", "asgi", "httpserver", "requests_session"):
+        for name in ("app", "httpserver", "requests_session"):
             with pytest.raises(PetStoreMockError, match="process"):
                 getattr(petstore, name)
             with pytest.raises(AttributeError):
