@@ -10,12 +10,12 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.options import MOST_PETS
-from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
+from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import FIELDS
-from petstore_mock.interface.violations import describe
+from petstore_mock.interface.violations import describe, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,6 @@ _REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
 # No field is required, because samples fill missing ones. Pet.json leaves unknown fields to the behaviour.
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
 _is_allowed: Final = schemas.quick(_RULES)
-_SHOWN_VIOLATIONS: Final = 20  # an animal may have thousands of wrong fields
 
 
 class Animals:
@@ -78,7 +77,7 @@ class Animals:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         _check(given, "seed")
         if "id" in given and given["id"] in self._store:
-            raise ConflictError(f"expected a free id; got id={given['id']}, which is taken")
+            raise ProblemError(f"expected a free id; got id={given['id']}, which is taken", 409)
         number = self._store.seeded + 1
         fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self._store.free_id(self._assign)}
@@ -133,10 +132,9 @@ def _check(given: Mapping[str, Any], call: str) -> None:
             broken = schemas.violations(_RULES, dict(given), call)
         except ValueError:  # Python writes no integer of thousands of digits
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
-        more = len(broken[_SHOWN_VIOLATIONS:]) + broken.omitted
-        words = "; ".join([*map(str, broken[:_SHOWN_VIOLATIONS]), *([f"and {more} more"] if more else [])])
         if broken:  # the quick check refuses a member of an enumeration, although it is text
-            raise InvalidError(f"expected an animal that Pet.json allows (§2): {words}", broken[:_SHOWN_VIOLATIONS])
+            words = f"expected an animal that Pet.json allows (§2): {listed(broken, broken.omitted)}"
+            raise ProblemError(words, 422, broken)
     try:
         encode_json(dict(given))
     except UnicodeEncodeError:

@@ -15,6 +15,7 @@ from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, Condition, condition_of_status, error_document
 from petstore_mock.interface.gaps import ListPage
 from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.violations import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Pending
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
-
-_SHOWN_VIOLATIONS: Final = 20  # a body may have thousands of wrong fields
 
 
 @dataclass(slots=True, eq=False)
@@ -128,11 +127,8 @@ def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
     condition, request = CONDITIONS[refusal.condition], exchange.request
     exchange.condition, exchange.detail = condition, refusal.detail
     exchange.violations, exchange.omitted = refusal.violations, refusal.omitted
-    parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
-    more = len(refusal.violations) + refusal.omitted - len(parts)
-    parts += [f"and {more} more"] if more > 0 else []
-    parts += [refusal.detail] if refusal.detail else []
-    message = f"{condition.message}: {'; '.join(parts)}" if parts else condition.message
+    why = "; ".join(filter(None, [listed(refusal.violations, refusal.omitted), refusal.detail]))
+    message = f"{condition.message}: {why}" if why else condition.message
     message = mask_text(message, (*world.secrets(), *request.credentials))  # a client may send a key anywhere
     return _error(world, condition, message, refusal.fields)
 

@@ -17,7 +17,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import require, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
+from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsFlaw, TlsPlan
@@ -124,7 +124,7 @@ class Worlds:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
                 if new:
-                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which exists")
+                    raise ProblemError(f"expected the name of a new world; got {shown(name)}, which exists", 412)
                 self.find(name).remake(options)
                 return
             check_name(name)
@@ -132,7 +132,7 @@ class Worlds:
             if len(self.named) >= most:
                 self.expire()  # the server calls it only at intervals, because it checks every world
             if len(self.named) >= most:
-                raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
+                raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
             world = self.named[name] = World(self.host, options, name=name)
             self.host.retired.pop(f"/w/{name}", None)
         self.host.announce(world, "made")
@@ -140,7 +140,8 @@ class Worlds:
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
-            raise ConflictError("expected a world by address, /w/NAME; the default world lasts as long as the stub")
+            words = "expected a world by address, /w/NAME; the default world lasts as long as the stub"
+            raise ProblemError(words, 409)
         with self._lock:
             if self.named.get(world.name or "") is world:
                 del self.named[world.name or ""]

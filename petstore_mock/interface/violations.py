@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Sentence
 
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
+MOST_LISTED: Final = 20  # in one message; an animal may have thousands of wrong fields
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
 _MISSING: Final = object()
 
@@ -120,3 +121,10 @@ class Violations(list[Violation]):
         room = max(0, MOST_VIOLATIONS - len(self))
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])
+
+
+def listed(violations: Sequence[Violation], omitted: int = 0) -> str:
+    """Return the first violations in words, and the number of further ones."""
+    parts = [str(one) for one in violations[:MOST_LISTED]]
+    more = len(violations) + omitted - len(parts)
+    return "; ".join([*parts, f"and {more} more"] if more else parts)
