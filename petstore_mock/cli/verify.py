@@ -27,7 +27,6 @@ _ARGUMENTS: Final[tuple[tuple[str, str, Any, str], ...]] = (
     ("receipt", "FILE", None, "append a line to this file for each created animal"),
     ("behaviour", "FILE.toml", None, "the recorded choices; other choices are reported as drift"),
 )
-_FORMS: Final = {"json": "the verdict as JSON, whatever the exit code", "junit": "a JUnit XML report for CI"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -47,8 +46,7 @@ def add_shared_options(parser: ArgumentParser) -> None:
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print every request and send none")
-    for name, words in _FORMS.items():
-        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {words}")
+    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, whatever the exit code")
 
 
 def _field(text: str) -> tuple[str, str]:
@@ -74,13 +72,12 @@ def print_plan(options: Namespace, stdout: TextIO) -> int:
 
 
 def ask(options: Namespace, stderr: TextIO) -> Verdict:
-    """Return the verdict on the service, and write the reports that options name."""
+    """Return the verdict on the service, and write it to the file that the options name."""
     from petstore_mock.verify import verify  # noqa: PLC0415  # as above
-    from petstore_mock.verify.verdict import as_junit, json_text  # noqa: PLC0415  # as above
+    from petstore_mock.verify.verdict import json_text  # noqa: PLC0415  # as above
 
-    files = {name: file for name in _FORMS if (file := getattr(options, name)) is not None}
-    for name, file in files.items():
-        require_writable(file, f"--{name}")
+    if options.json is not None:
+        require_writable(options.json, "--json")
     names = [name.replace("-", "_") for name, *_ in _ARGUMENTS]
 
     def progress(line: str) -> None:
@@ -93,8 +90,8 @@ def ask(options: Namespace, stderr: TextIO) -> Verdict:
         progress=progress if stderr.isatty() else None,
         **{name: getattr(options, name) for name in names},
     )
-    for name, file in files.items():
-        Path(file).write_text(as_junit(verdict) if name == "junit" else json_text(verdict), encoding="utf-8")
+    if options.json is not None:
+        Path(options.json).write_text(json_text(verdict), encoding="utf-8")
     return verdict
 
 

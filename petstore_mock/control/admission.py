@@ -74,30 +74,30 @@ class Admission:
         is_allowed = any(one.lower() in {host, host.rpartition(":")[0]} for one in self.allowed_hosts)
         if is_loopback(address) and host not in own and not is_allowed:
             raise ProblemError(
-                403,
                 f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}. Behind a proxy, forward "
                 "the Host of the client and name it with --allowed-host",
+                403,
             )
         origins = request.values("Origin")
         for origin in origins:
             if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
-                    403,
                     f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. To let a page of "
                     "another origin steer the stub, name the origin with --allowed-origin",
+                    403,
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
         may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
         if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
-            raise ProblemError(403, "expected a request from this origin; got one from a page of another site")
+            raise ProblemError("expected a request from this origin; got one from a page of another site", 403)
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the right token, which is compared in constant time."""
         given = request.header(TOKEN_HEADER) or ""
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise ProblemError(
-                401,
                 f"expected the header {TOKEN_HEADER} with the token of --control-token, or with the token in the "
                 f"greeting of serve; got {'a wrong token' if given else 'no such header'}",
+                401,
                 WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
             )

@@ -1,4 +1,4 @@
-"""Errors with data for the response of the control door. The status of other errors is 422."""
+"""Errors with data for the control door, such as the status of its response. The default status is 422."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 class ProblemError(PetStoreMockError):
     """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
 
-    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
+    def __init__(self, detail: str, status: int = 422, violations: Sequence[Violation] = (), **fields: str) -> None:
         super().__init__(detail)
         self.status = status
         self.violations = violations
         self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
 
 
-class NotFoundError(ProblemError):
-    """There is no such world, animal, fault, key, request or snapshot."""
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(404, detail)
+class NotFoundError(PetStoreMockError):
+    status = 404  # there is no such world, animal, fault, key or snapshot

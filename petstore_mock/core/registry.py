@@ -116,7 +116,7 @@ class Worlds:
         with self._lock:
             if name == DEFAULT_WORLD or name in self.named:
                 if new:
-                    raise ProblemError(412, f"expected the name of a new world; got {shown(name)}, which exists")
+                    raise ProblemError(f"expected the name of a new world; got {shown(name)}, which exists", 412)
                 self.find(name).remake(options)
                 return
             check_name(name)
@@ -124,14 +124,15 @@ class Worlds:
             if len(self.named) >= most:
                 self.expire()  # the server calls it only at intervals, because it checks every world
             if len(self.named) >= most:
-                raise ProblemError(507, f"expected at most {most} worlds: end some, or raise --max-worlds")
+                raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
             self.named[name] = World(self.host, options, name=name)
             self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
-            raise ProblemError(409, "expected a world by address, /w/NAME; the default world lasts as long as the stub")
+            words = "expected a world by address, /w/NAME; the default world lasts as long as the stub"
+            raise ProblemError(words, 409)
         with self._lock:
             if self.named.get(world.name or "") is world:
                 del self.named[world.name or ""]

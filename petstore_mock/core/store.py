@@ -239,7 +239,7 @@ class Store:
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         _check(given, "seed")
         if "id" in given and given["id"] in self._animals:
-            raise ProblemError(409, f"expected a free id; got id={given['id']}, which is taken")
+            raise ProblemError(f"expected a free id; got id={given['id']}, which is taken", 409)
         number = self.seeded + 1
         fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self.free_id()}
@@ -289,8 +289,8 @@ def _check(given: Mapping[str, Any], call: str) -> None:
         except ValueError:  # Python writes no integer of thousands of digits
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         if broken:  # the quick check refuses a member of an enumeration, although it is text
-            words = broken.in_words()
-            raise ProblemError(422, f"expected an animal that Pet.json allows (§2): {words}", broken)
+            words = f"expected an animal that Pet.json allows (§2): {broken.in_words()}"
+            raise ProblemError(words, 422, broken)
     try:
         encode_json(dict(given))
     except UnicodeEncodeError:

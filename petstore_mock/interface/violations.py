@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Sentence
 
+MOST_LISTED: Final = 20  # in one message; an animal may have thousands of wrong fields
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
-_LISTED: Final = 20  # violations in a text; a body may have thousands of wrong fields
 _MISSING: Final = object()
 
 
@@ -129,5 +129,5 @@ class Violations(list[Violation]):
 
     def in_words(self) -> str:
         """Return the first violations in words, and the number of the others."""
-        more = len(self[_LISTED:]) + self.omitted
-        return "; ".join([*map(str, self[:_LISTED]), *([f"and {more} more"] if more else [])])
+        more = len(self[MOST_LISTED:]) + self.omitted
+        return "; ".join([*map(str, self[:MOST_LISTED]), *([f"and {more} more"] if more else [])])

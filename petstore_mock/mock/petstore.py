@@ -11,7 +11,7 @@ from petstore_mock.core.world import World
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
-from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
+from petstore_mock.transport.in_process import WsgiApp, requests_session
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -172,11 +172,6 @@ class PetStoreMock(PetStore):
     def app(self) -> WsgiApp:
         """The WSGI callable of the same fake (PEP 3333)."""
         return WsgiApp(self.service)
-
-    @property
-    def asgi(self) -> AsgiApp:
-        """The ASGI callable of the same fake (ASGI 3.0), for asyncio."""
-        return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
         """Return a ``requests.Session`` that calls this mock in process, for every host in a URL.

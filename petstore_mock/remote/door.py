@@ -75,7 +75,7 @@ class RemoteDoor:
                 raise NotFoundError(value["detail"])
             if status == 409 and verb.path.startswith("requests/"):
                 raise EvictedError(value["detail"])
-            raise ProblemError(status, value["detail"])
+            raise ProblemError(value["detail"], status)
         if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "

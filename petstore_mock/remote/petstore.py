@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Do = Callable[[Verb, Mapping[str, Any]], Any]
 
-_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session", "tls"})
+_SAME_PROCESS: Final = frozenset({"app", "httpserver", "requests_session", "tls"})
 
 
 def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:

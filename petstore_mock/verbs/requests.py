@@ -17,7 +17,6 @@ from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.outcomes import coverage_of
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
@@ -167,12 +166,6 @@ def show_curl(world: World, number: int) -> str:
         if exchange.number == number:
             return curl_line(exchange)
     raise NotFoundError(f"expected the number of a request in the journal; got {shown(number)}")
-
-
-@verb("GET", "coverage", locks=False)
-def show_coverage(world: World) -> Annotated[dict[str, Any], Keywords("Coverage")]:
-    """Count the documented outcomes and the faults among the kept requests."""
-    return coverage_of(world.journal.kept)
 
 
 @verb("POST", "connections/close", 204)

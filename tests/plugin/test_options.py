@@ -245,9 +245,6 @@ MARKS = {
     "petstore(seed=-1)": "got seed=-1",
     "petstore_assumes(list_ordr='by_name')": "did you mean 'list_order'?",
     "petstore_assumes('list_order')": 'expected keyword arguments gap="alternative"',
-    "petstore_each('list_ordr')": "did you mean 'list_order'?",
-    "petstore_each(['list_order'])": "got ['list_order']",
-    "petstore_each()": "expected names of gaps",
 }
 
 
