@@ -153,7 +153,10 @@ class FaultHandle(Stays):
     def cancel(self, *, required: bool = False) -> None:
         """Cancel the fault. It need not fire any more, unless ``required``."""
         if self.plan is not None:
-            self.plan.discard(self, required=required)
+            with self.plan.lock:
+                self.over = True
+                stays = required and self.is_unfired  # as a problem
+                self.plan.every = [one for one in self.plan.every if one is not self or stays]
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired, as text."""
@@ -198,7 +201,7 @@ class FaultPlan:
     """The faults of one world, in the order in which they were planned."""
 
     def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
-        self._lock = lock  # a test may cancel a fault while the listener's thread chooses one
+        self.lock = lock  # a test may cancel a fault while the listener's thread chooses one
         self._errors = errors  # collects the exceptions of ``when=`` functions
         self.clear()
 
@@ -217,18 +220,11 @@ class FaultPlan:
         raise NotFoundError(f"expected the id of a planned fault; got {shown(number)}")
 
     def add(self, handle: FaultHandle) -> FaultHandle:
-        with self._lock:
+        with self.lock:
             self._planned += 1
             handle.plan, handle.id = self, self._planned
             self.every = [*(self.every if len(self.every) < _KEPT else self.in_force), handle]
             return handle
-
-    def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
-        """Cancel a fault. If it is ``required`` and has not fired, it stays a problem."""
-        with self._lock:
-            handle.over = True
-            stays = required and handle.is_unfired
-            self.every = [one for one in self.every if one is not handle or stays]
 
     def pass_by(self, operation: str | None, why: str) -> None:
         """Count a request that no fault could meet."""

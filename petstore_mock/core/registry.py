@@ -72,7 +72,7 @@ class Worlds:
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
         self.at_root = [default]  # then worlds of ``fresh()``; the last is current. The list is replaced, never changed
-        self._lock = RLock()
+        self.lock = RLock()
 
     # The worlds at the root
 
@@ -93,15 +93,13 @@ class Worlds:
 
         The world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
         """
-        inner = [one for one in self.at_root if one is not world and one.owner == world.owner]
-        others = [one for one in self.at_root if one is not world and one not in inner]
-        self.at_root = [*others, world, *inner]
+        self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:
         """Iterate over a copy: the default world and the worlds by address."""
-        with self._lock:
+        with self.lock:
             return iter([self.default, *self.named.values()])
 
     def find(self, name: str) -> World:
@@ -112,28 +110,23 @@ class Worlds:
         world.asked = perf_counter()
         return world
 
-    def make(self, name: str, options: Mapping[str, Any], *, new: bool = False) -> None:
-        with self._lock:
-            if name == DEFAULT_WORLD or name in self.named:
-                if new:
-                    raise ProblemError(f"expected the name of a new world; got {shown(name)}, which exists", 412)
-                self.find(name).remake(options)
-                return
-            check_name(name)
-            most = self.host.max_worlds
-            if len(self.named) >= most:
-                self.expire()  # the server calls it only at intervals, because it checks every world
-            if len(self.named) >= most:
-                raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
-            self.named[name] = World(self.host, options, name=name)
-            self.host.retired.pop(f"/w/{name}", None)
+    def add(self, name: str, options: Mapping[str, Any]) -> None:
+        """Make a world by address. The caller holds the lock."""
+        check_name(name)
+        most = self.host.max_worlds
+        if len(self.named) >= most:
+            self.expire()  # the server calls it only at intervals, because it checks every world
+        if len(self.named) >= most:
+            raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
+        self.named[name] = World(self.host, options, name=name)
+        self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
             words = "expected a world by address, /w/NAME; the default world lasts as long as the stub"
             raise ProblemError(words, 409)
-        with self._lock:
+        with self.lock:
             if self.named.get(world.name or "") is world:
                 del self.named[world.name or ""]
                 self.host.remember(f"/w/{world.name}", world.name)
@@ -144,7 +137,7 @@ class Worlds:
         if self.host.ttl is None:
             return []
         due = perf_counter() - self.host.ttl
-        with self._lock:
+        with self.lock:
             over = {name: one for name, one in self.named.items() if one.asked < due and not one.visitors}
             for world in over.values():
                 self.end(world)
@@ -153,12 +146,12 @@ class Worlds:
     @contextmanager
     def visiting(self, world: World) -> Generator[None]:
         """Keep a world alive for a block, such as a wait or a stream."""
-        with self._lock:
+        with self.lock:
             world.visitors += 1
         try:
             yield
         finally:
-            with self._lock:
+            with self.lock:
                 world.visitors -= 1
                 world.asked = perf_counter()
 

@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, require, shown
-from petstore_mock.common.values import is_number
-from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
+from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, own_start, start_of
-from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
-from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.credentials import KEY_TEXT
 from petstore_mock.http.handler import Pending
 from petstore_mock.interface.mutants import MUTANTS
@@ -27,13 +23,11 @@ from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from datetime import date
 
     from petstore_mock.http.request import ApiRequest
 
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
 _REMEMBERED: Final = 20_000  # names and keys of ended worlds; a stub may run for months
-_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; a further key retires the oldest revoked one
 
@@ -166,7 +160,7 @@ class World:
     def _begin(self, start: Start) -> None:
         self.start = start
         self._give_keys()
-        self._go_back()
+        self.go_back()
         self.snapshots.clear()
         self.verification.forget()
         self.host.announce(self, "made")
@@ -178,15 +172,8 @@ class World:
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
             refuse("expected an API key that no other world behind this listener has; this one is taken")
 
-    def reset(self) -> None:
-        """Return to the starting state. Keep unreported problems for the verification, and revoke issued keys."""
-        with self.lock:  # a concurrent request must get the starting state
-            self.verification.keep()
-            self.host.at_end(self)
-            self._go_back()
-        self.host.announce(self, "reset")
-
-    def _go_back(self) -> None:
+    def go_back(self) -> None:
+        """Return to the starting state, and revoke issued keys. The caller holds the lock."""
         start = self.start
         self.generation += 1
         self._restore(self._origin)
@@ -247,36 +234,19 @@ class World:
             self._retire(name)
         for name in names:
             if name not in self.keys:
-                self._add_key(name)
+                self.add_key(name)
         self._start_keys = names
         self.key = names[0]  # the world's own, valid from the start on
 
-    def _add_key(self, name: str, expires: float | None = None) -> None:
+    def add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
         self.host.hold(name, self)
+        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
+            self._retire(revoked[0])
 
     def _retire(self, name: str) -> None:
         del self.keys[name]
         self.host.retire(name, self)
-
-    def issue_key(self, expires: float | str | date | None = None) -> str:
-        """Return a new valid key. ``expires`` is a number of seconds from now, or a moment."""
-        until = None
-        if is_number(expires):
-            require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
-            until = self.store.now() + expires
-        elif expires is not None:
-            until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
-        name = self.host.new_key()
-        self._add_key(name, until)
-        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
-            self._retire(revoked[0])
-        return name
-
-    def revoke_key(self, name: str) -> None:
-        if name not in [*self.keys]:
-            raise NotFoundError("expected a key of this world; got an unknown key")
-        self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
 
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
@@ -298,26 +268,6 @@ class World:
         store.first_key_uses += name == store.first_key
         if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
             self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
-
-    # Faults and requests
-
-    def inject(self, fault: Any, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
-        """Plan a fault in the form in which a test sends it."""
-        handle = FaultHandle(fault=coerce(fault), sent_as=fault, **rule)
-        if handle.at == "handshake":
-            self._check_handshakes(handle.fault)
-        self.plan.add(handle)
-        if handle.at == "handshake":
-            self.host.close_connections(busy=True)
-        return handle
-
-    def _check_handshakes(self, fault: Fault) -> None:
-        if not self.host.tls:
-            refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
-        if self.name is not None:
-            refuse(f"expected the world at the root for {fault}; got {self.name!r}, but a handshake names no world")
-        if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
-            refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
 
     def begin(self, request: ApiRequest) -> Exchange:
         """Return the exchange of a request that has arrived. The caller holds the lock."""

@@ -167,8 +167,9 @@ class Journal(Stays):
         Raises:
             EvictedError: the journal no longer keeps some of them.
         """
+        count = self.violation_count  # before the list, which a new request extends
         found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
-        if len(found) < self.violation_count:
+        if len(found) < count:
             raise self.lost()
         return found
 

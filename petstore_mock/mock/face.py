@@ -118,7 +118,7 @@ class PetStore(Stays):
             PetStoreMockError: ``pattern`` is not a valid regular expression.
             VerificationError: at the end of the block, if no such violation occurred.
         """
-        return ExpectedViolation(self.world.lock, self.world.journal, pattern)
+        return ExpectedViolation(self.journal, pattern)
 
     # Going back
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from json import loads
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import Annotated, Any, Final, Literal, TypedDict, Unpack
 
-from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.dates import LATEST, iso, moment_of
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import shown
+from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.values import is_number
+from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.world import Snapshot, World
+from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
@@ -24,6 +27,8 @@ FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arg
 BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
 GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # the alternative of each gap, and `preset`
 Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # for example {"minutes": 5}
+
+_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 
 # Animals
 
@@ -88,8 +93,23 @@ def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
 ) -> PlannedFault:
     """Plan a fault."""
-    planned: PlannedFault = world.inject(fault, when=when, **rule).to_data()
+    handle = FaultHandle(fault=coerce(fault), sent_as=fault, when=when, **rule)
+    if handle.at == "handshake":
+        _check_handshakes(world, handle.fault)
+    world.plan.add(handle)
+    if handle.at == "handshake":
+        world.host.close_connections(busy=True)  # clients must connect again
+    planned: PlannedFault = handle.to_data()
     return planned
+
+
+def _check_handshakes(world: World, fault: Fault) -> None:
+    if not world.host.tls:
+        refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
+    if world.name is not None:
+        refuse(f"expected the world at the root for {fault}; got {world.name!r}, but a handshake names no world")
+    if world.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
+        refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
 
 
 @verb("DELETE", "faults", 204)
@@ -176,13 +196,23 @@ def list_keys(world: World) -> list[KeyData]:
 @verb("POST", "keys", 201, member="api_key")
 def issue_key(world: World, expires: float | str | None = None) -> str:
     """Issue another API key. It expires after a number of seconds, at a moment, or never."""
-    return world.issue_key(expires)
+    until = None
+    if is_number(expires):
+        require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
+        until = world.store.now() + expires
+    elif expires is not None:
+        until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
+    name = world.host.new_key()
+    world.add_key(name, until)
+    return name
 
 
 @verb("DELETE", "keys/{api_key}", 204)
 def revoke_key(world: World, api_key: str) -> None:
     """Revoke an API key."""
-    world.revoke_key(api_key)
+    if api_key not in [*world.keys]:
+        raise NotFoundError("expected a key of this world; got an unknown key")
+    world.keys[api_key] = world.keys[api_key]._replace(revoked="revoked_key")
 
 
 @verb("POST", "snapshots", 201, member="id")

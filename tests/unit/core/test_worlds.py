@@ -46,7 +46,7 @@ def test_world_of_an_earlier_test_gets_only_requests_with_its_key() -> None:
 
 def test_shared_key_belongs_to_the_world_of_the_address() -> None:
     worlds = worlds_of(api_key="team")
-    worlds.make("one", {"api_key": "team", "seed": 1})
+    worlds.add("one", {"api_key": "team", "seed": 1})
     one = worlds.find("one")
     assert (send(worlds, "team", "/w/one/v1/pets"), send(worlds, "team")) == (200, 200)
     assert (one.journal.total, worlds.default.journal.total) == (1, 1)
