@@ -61,7 +61,7 @@ class FaultHandle(Stays):
     off_contract: bool = False  #: whether its status may be undeclared for the operation
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
-    sent_as: Any = None  # the JSON form in which the door got the fault
+    sent_as: Any = None  # the JSON form of the fault
     required: bool = True  # whether it must fire; a fault that Hypothesis draws need not
     over: bool = False  # whether it is cancelled or spent, or its block has ended
     plan: FaultPlan | None = None
@@ -164,14 +164,15 @@ class FaultHandle(Stays):
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
         return {
             **{name: getattr(self, name) for name in _SHOWN},
-            "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
+            "fault": self.sent_as,
             "times": None if self.fault.kind == "sequence" else self.times,
             "at": "before_commit" if self.at == "handshake" else self.at,
             "where": None if self._criteria is None else self._criteria.shown(),
+            "why_not": self.why_not() if self.is_unfired else None,
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:

@@ -319,8 +319,8 @@ class World:
         """The calls of a test that change animals. The caller holds the lock."""
         return Animals(self.store, self.rules.policies.id_assignment)
 
-    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
-        handle = FaultHandle(fault=coerce(fault), **rule)
+    def inject(self, fault: Any, **rule: Any) -> FaultHandle:  # noqa: ANN401  # its JSON form; the fields of FaultHandle
+        handle = FaultHandle(fault=coerce(fault), sent_as=fault, **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
         self.plan.add(handle)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from json import loads
-from typing import Annotated, Any, Literal, TypedDict, Unpack, cast
+from typing import Annotated, Any, Literal, TypedDict, Unpack
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
-from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import Snapshot, World
-from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
@@ -78,15 +76,10 @@ class PlannedFault(Rule):
     why_not: str | None  # why the fault fired less often than planned
 
 
-def _planned(handle: FaultHandle) -> PlannedFault:
-    why_not = handle.why_not() if handle.is_unfired else None
-    return cast("PlannedFault", {**handle.to_data(), "why_not": why_not})
-
-
 @verb("GET", "faults", member="faults")
 def list_faults(world: World) -> list[PlannedFault]:
     """List the planned faults, including spent ones."""
-    return [_planned(handle) for handle in world.plan.every]
+    return [handle.to_data() for handle in world.plan.every]
 
 
 @verb("POST", "faults", 201, locks=False)
@@ -94,9 +87,8 @@ def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
 ) -> PlannedFault:
     """Plan a fault."""
-    handle = world.inject(coerce(fault), when=when, **rule)
-    handle.sent_as = fault
-    return _planned(handle)
+    planned: PlannedFault = world.inject(fault, when=when, **rule).to_data()
+    return planned
 
 
 @verb("DELETE", "faults", 204)
