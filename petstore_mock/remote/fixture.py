@@ -72,13 +72,6 @@ class Elsewhere:
         with suppress(NotFoundError):
             self._door.send(worlds.end_world, name, {})
 
-    def verify(self, *, again: bool) -> None:
-        __tracebackhide__ = True
-        self.world.verify(again=again)
-
-    def excuse(self) -> None:
-        self._door.send(worlds.report_problems, self._name, {})
-
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
