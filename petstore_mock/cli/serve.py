@@ -146,8 +146,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     hosts = tuple(check_host(host) for host in options["allowed_host"])
     origins = tuple(check_origin(origin) for origin in options["allowed_origin"])
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
-    is_local = options["host"] == "localhost" or is_loopback(options["host"])
-    is_open = not options["no_control"] and (token is not None or is_local)
+    is_open = not options["no_control"] and (token is not None or is_loopback(options["host"]))
     service.mount(admission, is_open=is_open and port is None)
     if port is None or not is_open:
         return made_up, None
