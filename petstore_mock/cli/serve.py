@@ -59,7 +59,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         if not options["quiet"]:
             words = "arrived after the end of this world"
             service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
-            service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
+            service.worlds.leaked = lambda leak: log.say("leak", f"{leak['request']} {words}", leak["world"])
         gc.set_threshold(_COLLECTED)
         for server in (service, door) if door else (service,):
             server.start()
@@ -146,8 +146,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     hosts = tuple(check_host(host) for host in options["allowed_host"])
     origins = tuple(check_origin(origin) for origin in options["allowed_origin"])
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
-    is_local = options["host"] == "localhost" or is_loopback(options["host"])
-    is_open = not options["no_control"] and (token is not None or is_local)
+    is_open = not options["no_control"] and (token is not None or is_loopback(options["host"]))
     service.mount(admission, is_open=is_open and port is None)
     if port is None or not is_open:
         return made_up, None

@@ -30,9 +30,9 @@ _ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine can reach a listener at ``address``."""
+    """Return whether only this machine can reach a listener at an address or a name."""
     try:
-        return ip_address(address.partition("%")[0]).is_loopback
+        return address == "localhost" or ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
 

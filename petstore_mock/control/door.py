@@ -20,9 +20,9 @@ from petstore_mock.control.console import console_page
 from petstore_mock.control.schemas import Schema, door_document, shape_of, violations
 from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
-from petstore_mock.core.routing import CLOSED, DOOR_PATH
+from petstore_mock.core.routing import BROWSER_FILES, CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.handler import Blocking
+from petstore_mock.http.handler import Blocking, Handler
 from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
@@ -40,7 +40,6 @@ _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
-_BROWSER_PATHS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # browsers request these on their own
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _FIELDS: Final = {  # a page of another site must not frame, sniff or read a response
     "Cache-Control": "no-store",
@@ -58,7 +57,7 @@ class HealthData(TypedDict):
     uptime: float  # seconds
 
 
-class Door:
+class Door(Handler):
     """The control door. The service passes it each request for which :meth:`serves` returns true.
 
     A closed door responds to ``health`` only.
@@ -92,7 +91,7 @@ class Door:
         """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in _BROWSER_PATHS or _PATH.fullmatch(path) is not None
+        return is_browser or path in BROWSER_FILES or _PATH.fullmatch(path) is not None
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
@@ -105,9 +104,6 @@ class Door:
             return 0
         return _LIMIT
 
-    def generation(self) -> object:
-        return None
-
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
         return _refused(ProblemError(f"expected a valid request; got {detail}", CONDITIONS[condition].status))
 
@@ -116,10 +112,6 @@ class Door:
         return _refused(
             ProblemError(f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}", 500)
         )
-
-    def connection_opened(self) -> None: ...
-
-    def handshake_failed(self, reason: str) -> None: ...
 
     # Routing
 

@@ -44,7 +44,7 @@ _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill t
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # the longest cached target in characters, and body in bytes
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
-_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
+BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Rules:
                 self._validate(route, operation, arguments, query)
             return route
         shown = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
-        condition = "browser_file" if path in _BROWSER_FILES else self.policies.unknown_route
+        condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
         return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
 
     # Parameters

@@ -103,7 +103,8 @@ class Handler(Protocol):
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
     # Return a token that changes with each test. ``refuse`` receives the token at the first byte of the request.
-    def generation(self) -> object: ...
+    def generation(self) -> object:
+        return None
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
@@ -111,6 +112,8 @@ class Handler(Protocol):
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.
-    def connection_opened(self) -> TlsPlan | None: ...
+    def connection_opened(self) -> TlsPlan | None:
+        return None
 
-    def handshake_failed(self, reason: str) -> None: ...
+    def handshake_failed(self, reason: str) -> object:  # noqa: ARG002
+        return None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
 _LONGEST_WAIT: Final = 86_400.0  # seconds; the operating system can't wait much longer
+_POLL: Final = 0.2  # seconds; a reset or the end of the world wakes no waiting thread
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
 
@@ -234,7 +235,7 @@ class Journal(Stays):
         if asked.asked and self.evicted:
             raise self.lost()
         found = self._matching(asked)
-        count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
+        count = self.count_of(asked)
         claim = asked.claim_of("at least once" if times is None else _times(times))
         if count > 0 if times is None else count == times:
             return True, f"{claim}; {self._matches(count)}", found
@@ -334,13 +335,19 @@ class Journal(Stays):
         self.listen(listener)  # before the first check, so that no event is lost
         try:
             while not done() and (left := deadline - monotonic()) > 0:
-                happened.wait(left)
+                happened.wait(min(left, _POLL))
                 happened.clear()
         finally:
             self.unlisten(listener)
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
+
+    def count_of(self, asked: Criteria) -> int:
+        """Return the number of matching requests. Without criteria, dropped requests count as well."""
+        if asked.asked:
+            return len(self._matching(asked))
+        return self.total if asked.operation is None else self.counts[asked.operation]
 
     # Export
 

@@ -8,7 +8,6 @@ from json import dumps
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
-from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
@@ -24,7 +23,6 @@ from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, P
 
 _HEARTBEAT: Final = 10.0  # seconds; only a failed write shows that the client of a stream has gone
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
-_POLL: Final = 0.2  # seconds; a waiting request checks this often whether its world has ended
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
@@ -94,20 +92,15 @@ def wait_for_requests(
 ) -> WaitedData:
     """Wait until the journal has at least the given number of matching requests."""
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
-    deadline, state = monotonic() + timeout, (journal.clears, world.generation)
+    state = journal.clears, world.generation
 
     def has_ended() -> bool:
         return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
     def is_done() -> bool:
-        if asked.asked:
-            came = sum(map(asked.matches, journal.kept))
-        else:
-            came = journal.total if operation is None else journal.counts[operation]
-        return came >= wanted or has_ended()
+        return journal.count_of(asked) >= wanted or has_ended()
 
-    while not is_done() and (left := deadline - monotonic()) > 0:
-        journal.wait_until(is_done, min(left, _POLL))
+    journal.wait_until(is_done, timeout)
     met = is_done() and not has_ended()
     if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()

@@ -13,7 +13,7 @@ from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.options import WorldOptions
 from petstore_mock.core.refusals import ProblemError
-from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.registry import DEFAULT_WORLD, Leak, Worlds
 from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
 from petstore_mock.interface.openapi import openapi_document
@@ -50,15 +50,8 @@ class EndedData(TypedDict):
     problems: list[ProblemData]
 
 
-class LeakData(TypedDict):
-    world: str
-    request: str
-    status: int
-    by_key: bool
-
-
 class LeaksData(TypedDict):
-    leaks: list[LeakData]
+    leaks: list[Leak]
     total: Count
 
 
@@ -170,11 +163,7 @@ def end_worlds(worlds: Worlds) -> EndedData:
 @verb("GET", "leaks")
 def list_leaks(worlds: Worlds) -> LeaksData:
     """List the newest leaks, which are requests to ended worlds, and count all leaks."""
-    leaks: list[LeakData] = [
-        {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.by_key}
-        for leak in tuple(worlds.leaks)
-    ]
-    return {"leaks": leaks, "total": worlds.leak_count}
+    return {"leaks": list(worlds.leaks), "total": worlds.leak_count}
 
 
 @verb("DELETE", "leaks", 204)
