@@ -27,13 +27,12 @@ from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
-from petstore_mock.interface.violations import MOST_LISTED
+from petstore_mock.interface.violations import MOST_LISTED, Violation
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from petstore_mock.interface.violations import Violation
     from petstore_mock.transport.server import Server
 
 _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
-from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Turn
+from petstore_mock.interface.mutants import Turn, decoded
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -65,8 +65,4 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = 
     route = world.store.rules.route(request.method, request.target)
     if route.operation is None or route.operation.name not in mutant.operations:
         return None
-    try:
-        sent = request.json() if request.body else NO_BODY
-    except ValueError:
-        sent = NO_JSON
-    return Turn(route.operation, request.query, route.pet_id, sent, refused_key, world.store)
+    return Turn(route.operation, request.query, route.pet_id, decoded(request.body), refused_key, world.store)

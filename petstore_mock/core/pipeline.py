@@ -27,13 +27,14 @@ from petstore_mock.interface.strict_json import encode_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.core.routing import Body, ResponseFields, Route
+    from petstore_mock.core.routing import Body, Route
     from petstore_mock.core.store import Store
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.handler import Pending
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.conditions import Condition
+    from petstore_mock.interface.gaps import ResponseFields
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
@@ -320,7 +321,8 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
         world.errors.append(PetStoreMockError(message))
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)
-    return Deferred(resume, exchange, call.pending, delay=seconds, delivery=fault.delivery)
+    exchange.in_flight = True
+    return Deferred(resume, exchange.complete, call.pending, delay=seconds, delivery=fault.delivery)
 
 
 def _fault_response(call: Call, fault: Fault) -> Response:

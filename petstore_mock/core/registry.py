@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
@@ -19,7 +19,7 @@ from petstore_mock.core import pipeline
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
-from petstore_mock.http.handler import TlsFlaw, TlsPlan
+from petstore_mock.http.handler import TlsPlan
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Worlds:
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
-        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
+        return None if fault is None else TlsPlan(fault.kind.removeprefix("tls."), world.pending)
 
     def handshake_failed(self, reason: str) -> None:
         world = self.current

@@ -14,7 +14,7 @@ from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
-from petstore_mock.interface.gaps import GAPS, RULES
+from petstore_mock.interface.gaps import GAPS, RULES, ResponseFields
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.behaviour import Behaviour
 
-ResponseFields = tuple[tuple[str, str], ...]
 Filter = tuple[str, Any]  # a field, and a value that it equals or contains
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
@@ -114,7 +113,7 @@ class Rules:
             name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
             if broken and parameter.where == "path":
-                condition, violations = getattr(self.policies, parameter.gap or ""), broken
+                condition, violations = getattr(self.policies, parameter.gap or ""), Violations(broken)
                 break
             violations += broken
             value = rules.get("default") if value is None else value
@@ -136,12 +135,12 @@ class Rules:
         instead = getattr(self.policies, parameter.gap)(text, rules)
         return (value, broken) if instead is None else (None if instead == "" else instead, [])
 
-    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], list[Violation]]:
+    def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
         names = [parameter.name for parameter in operation.query_parameters]
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
-        violations: list[Violation] = []
+        violations = Violations()
         for part in filter(None, query.split("&")):  # empty parts are ignored
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
@@ -221,9 +220,7 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     body = validate_head(rules, request) or decode(rules, content, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
-    found = Violations(invalid.violations)
-    found.join(body.violations)
-    return Refusal(invalid.condition, found)
+    return replace(invalid, violations=invalid.violations.plus(body.violations))
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
@@ -237,7 +234,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
     _let_pass(rules, document, schema)
     found = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
-        found.join(schemas.violations(schemas.schema(schema), value, "body"))
+        found = found.plus(schemas.violations(schemas.schema(schema), value, "body"))
     wrong = {one.path for one in found}
     for gap in RULES:
         path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)

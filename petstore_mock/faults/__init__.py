@@ -13,36 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from petstore_mock.faults.fault import Fault, coerce, kind, loses, responds, slows
-from petstore_mock.faults.kinds import status_from
+from petstore_mock.faults.kinds import REQUEST_KINDS, status_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
     from petstore_mock.http.response import Head
-
-__all__ = [
-    "Fault",
-    "bad_request",
-    "coerce",
-    "delay",
-    "dribble",
-    "empty_reply",
-    "hang",
-    "malformed_chunk",
-    "malformed_json",
-    "not_found",
-    "rate_limited",
-    "reset",
-    "respond",
-    "sequence",
-    "server_error",
-    "tls",
-    "truncate",
-    "unauthorized",
-    "wrong_content_type",
-]
-__dir__ = __all__.copy  # the names that editors and consoles complete
 
 Seconds = float | tuple[float, float]
 
@@ -128,22 +105,22 @@ def delay(seconds: Seconds) -> Fault:
     """
 
 
-@loses("the service never responded", is_delivery=True, waits=True)
+@loses("the service never responded", needs_socket=True, waits=True)
 def hang() -> Fault:
     """Never respond. The fault ends when the client closes the connection, or when the test ends."""
 
 
-@loses("the service reset the connection instead of responding", is_delivery=True)
+@loses("the service reset the connection instead of responding", needs_socket=True)
 def reset() -> Fault:
     """Reset the connection (ECONNRESET) instead of responding."""
 
 
-@loses("the service closed the connection without a byte of a response", is_delivery=True)
+@loses("the service closed the connection without a byte of a response", needs_socket=True)
 def empty_reply() -> Fault:
     """Close the connection properly without sending a byte."""
 
 
-@kind("the connection ended within the response's body (RFC 9112 §8)", is_delivery=True)
+@kind("the connection ended within the response's body (RFC 9112 §8)", needs_socket=True)
 def truncate(fraction: float = 0.5) -> Fault:
     """Announce the whole body, send a part of it, and close the connection.
 
@@ -155,7 +132,7 @@ def truncate(fraction: float = 0.5) -> Fault:
     """
 
 
-@slows("the service responded slowly", is_delivery=True)
+@slows("the service responded slowly", needs_socket=True)
 def dribble(bytes_per_second: float) -> Fault:
     """Send the body slowly, in small pieces. It arrives whole, so the service always executes the operation.
 
@@ -185,7 +162,7 @@ def wrong_content_type() -> Fault:
     """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no animal."""
 
 
-@kind("a chunk of the response had no valid size (RFC 9112 §7.1)", is_delivery=True)
+@kind("a chunk of the response had no valid size (RFC 9112 §7.1)", needs_socket=True)
 def malformed_chunk() -> Fault:
     """Send the response in chunks, one of which has no valid size (RFC 9112 §7.1)."""
 
@@ -203,3 +180,8 @@ def sequence(*faults: int | Fault) -> Fault:
     Raises:
         PetStoreMockError: there are no faults, a fault is a sequence, or faults of requests and of ``tls`` are mixed.
     """
+
+
+__all__ = ["Fault", "coerce", "sequence", "tls"]
+__all__ += [*REQUEST_KINDS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
+__dir__ = __all__.copy  # the names that editors and consoles complete

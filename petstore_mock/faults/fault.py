@@ -12,9 +12,10 @@ from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require, shown
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind, json_bytes
+from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind
 from petstore_mock.http.handler import Delivery
 from petstore_mock.http.response import BODILESS_STATUSES
+from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +82,7 @@ class Fault:
     def body(self) -> bytes | None:
         """The body of the fault's own response; None for the interface's Error (§2)."""
         if "json" in self.arguments:
-            return json_bytes(self.arguments["json"])
+            return encode_json(self.arguments["json"])
         body = self.arguments.get("body")
         return body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
 
@@ -107,7 +108,7 @@ class Fault:
     @property
     def delivery(self) -> Delivery | None:
         """The way to send the response over the connection; None for whole and at once."""
-        return Delivery(self.kind, *self.arguments.values()) if self.row.is_delivery else None
+        return Delivery(self.kind, *self.arguments.values()) if self.row.needs_socket else None
 
     @property
     def breaks_contract(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from json import dumps, loads
+from json import loads
 from typing import Any, Final, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
@@ -13,6 +13,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import Head, is_field
+from petstore_mock.interface.strict_json import encode_json
 
 Schema = Mapping[str, Any]
 
@@ -41,14 +42,9 @@ class Kind:
     readable: bool = False  # a client with a long timeout can read the operation's response
     only_slows: bool = False  # the operation's response arrives whole and unchanged
     waits: bool = False  # the client waits until it gives up
-    is_delivery: bool = False  # it changes the way in which the connection sends the response
+    needs_socket: bool = False  # it changes the way in which the connection sends the response
     corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
     meets_handshakes: bool = False  # TLS handshakes meet it, and not requests
-
-    @property
-    def needs_socket(self) -> bool:
-        """Whether the fault needs a real connection."""
-        return self.is_delivery or self.meets_handshakes
 
 
 KINDS: Final[dict[str, Kind]] = {}
@@ -102,14 +98,9 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
     return None if value is None else int(value)
 
 
-def json_bytes(value: object) -> bytes:
-    """Return a JSON value as the body of a response."""
-    return dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
 def _json(name: str, value: Any) -> Any:  # noqa: ANN401
     try:
-        return loads(json_bytes(value))  # a copy, because a fault never changes
+        return loads(encode_json(value))  # a copy, because a fault never changes
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 

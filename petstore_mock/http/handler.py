@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from petstore_mock.common.real import Lock
 
@@ -20,14 +20,6 @@ class Delivery:
 
     kind: str
     value: Any = None  # the first argument of the fault, such as the fraction of ``truncate``
-
-
-class Completion(Protocol):
-    """Records how a deferred response ended. The exchange of the journal implements it."""
-
-    in_flight: bool
-
-    def complete(self, outcome: str, *, sent: bool) -> None: ...
 
 
 class Pending:
@@ -64,14 +56,11 @@ class Deferred:
 
     # Makes the response after ``delay``. The adapter does not call it if the client has left, so nothing commits.
     resume: Callable[[], Response | Deferred]
-    exchange: Completion  # records how the response ended
+    complete: Callable[..., object]  # records the outcome, and whether the head of the response was ``sent``
     pending: Pending  # the adapter registers its waiting here, so that a reset can end it
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait
     delivery: Delivery | None = None  # the way to send the response; None for whole and at once
-
-    def __post_init__(self) -> None:
-        self.exchange.in_flight = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +71,11 @@ class Blocking:
     streams: bool = False  # whether the response goes on until the client leaves
 
 
-TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", "handshake_hang"]
-
-
 @dataclass(frozen=True, slots=True)
 class TlsPlan:
     """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
-    flaw: TlsFlaw
+    flaw: str  # the name of a function of ``faults.tls``
     pending: Pending
 
 

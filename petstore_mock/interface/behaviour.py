@@ -79,7 +79,7 @@ class Behaviour(Mapping[str, str]):
         Raises:
             PetStoreMockError: a gap or an alternative does not exist; the message suggests the nearest name.
         """
-        return _behaviour({**self, **(gaps or {}), **named})
+        return Behaviour(**dict[str, Any]({**self, **(gaps or {}), **named}))
 
     @classmethod
     def preset(cls, name: str) -> Behaviour:
@@ -88,7 +88,7 @@ class Behaviour(Mapping[str, str]):
         Raises:
             PetStoreMockError: the preset does not exist; the message suggests the nearest name.
         """
-        return _behaviour(PRESETS[one_of(name, PRESETS, "preset")])
+        return Behaviour().replace(PRESETS[one_of(name, PRESETS, "preset")])
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
@@ -116,10 +116,6 @@ class Behaviour(Mapping[str, str]):
     def to_toml(self) -> str:
         """Return every gap as a line of TOML, which :meth:`from_toml` reads."""
         return "".join(f'{name} = "{value}"\n' for name, value in self.items())
-
-
-def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
-    return Behaviour(**choices)
 
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:

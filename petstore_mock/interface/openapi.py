@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.schemas import names, parameters, schema
+from petstore_mock.interface.schemas import component, names, schema
 from petstore_mock.interface.table import BASE_PATH, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
-_COMPONENTS: Final = tuple(name for name in names() if not name.endswith(".parameters"))
+_REF: Final = "#/components/schemas/"
 # §1 names two environments and shows neither address; `.example` leads nowhere (RFC 2606 §2).
 _ENVIRONMENTS: Final = (
     {"url": f"https://petstore.example{BASE_PATH}", "description": "Production (§1); its address is not shown"},
@@ -49,7 +49,7 @@ def openapi_document(server: str | None = None) -> JsonObject:
         "tags": [{"name": "pets", "description": "The animal catalogue"}],
         "paths": paths,
         "components": {
-            "schemas": {name: _referring(schema(name), whole=True) for name in _COMPONENTS},
+            "schemas": {name: component(name, _REF) for name in names() if not name.endswith(".parameters")},
             "securitySchemes": {
                 "apiKey": {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
             },
@@ -75,14 +75,14 @@ def _operation(operation: Operation) -> JsonObject:
 
 
 def _parameters(operation: Operation) -> list[JsonObject]:
-    required = schema(operation.parameters_schema).get("required", ())
+    described = component(operation.parameters_schema, _REF)
     found: list[JsonObject] = []
     for row in operation.parameters:
-        rules = _referring(parameters(operation)[row.name])
+        rules = dict(described["properties"][row.name])
         words = rules.pop("description", "")
-        is_required = row.name in required
-        described = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
-        found.append(described | (_examples(_EXAMPLE_ID) if row is operation.path_parameter else {}))
+        is_required = row.name in described.get("required", ())
+        one = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
+        found.append(one | (_examples(_EXAMPLE_ID) if row is operation.path_parameter else {}))
     return found
 
 
@@ -112,7 +112,7 @@ def _responses(operation: Operation) -> JsonObject:
 
 
 def _content(name: str) -> JsonObject:
-    described: JsonObject = {"schema": {"$ref": f"#/components/schemas/{name}"}}
+    described: JsonObject = {"schema": {"$ref": f"{_REF}{name}"}}
     rules = schema(name)
     if rules["type"] == "array":
         described |= _examples([_animal(rules["items"])])
@@ -131,21 +131,11 @@ def _examples(value: object) -> JsonObject:
     return {"examples": {"first": {"value": value}}}
 
 
-def _referring(node: Any, *, whole: bool = False) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a part of a schema with references to components; ``whole`` for the component itself."""
-    if is_array(node):
-        return [_referring(item) for item in node]
-    if not is_object(node):
-        return node
-    name = node.get("title")
-    if name in _COMPONENTS and not whole:
-        own = {key: value for key, value in node.items() if value != schema(name).get(key)}
-        return {"$ref": f"#/components/schemas/{name}", **own}
-    return {key: _referring(value) for key, value in node.items()}
-
-
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
-    """Return an OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version."""
+    """Return the OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version.
+
+    The schemas use only keywords that mean the same in both versions.
+    """
     return {**_older(document), "openapi": "3.0.3"}
 
 
@@ -156,20 +146,10 @@ def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
         return node
     found: JsonObject = {}
     for key, value in node.items():
-        if key == "properties":  # its keys are names: a field may be called `type`
-            found[key] = {name: _older(rules) for name, rules in value.items()}
-        elif key == "type" and is_array(value):
-            types = [one for one in value if one != "null"]
-            found |= {"type": types[0]} if len(types) == 1 else {"anyOf": [{"type": one} for one in types]}
-            found |= {"nullable": True} if "null" in value else {}
-        elif key in {"exclusiveMinimum", "exclusiveMaximum"}:
-            found |= {key: True, key.removeprefix("exclusive").lower(): value}
-        elif key == "const":
-            found["enum"] = [value]
-        elif key == "examples":
-            found["example"] = value[0] if is_array(value) else next(iter(value.values()))["value"]
+        if key == "examples":
+            found["example"] = value["first"]["value"]
         elif key == "$ref" and len(node) > 1:  # its neighbours have no effect in 3.0
             found["allOf"] = [{"$ref": value}]
         else:
-            found[key] = value if key in {"default", "enum"} else _older(value)
+            found[key] = _older(value)
     return found

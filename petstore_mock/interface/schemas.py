@@ -53,25 +53,33 @@ def document(name: str) -> Schema:
 @cache
 def schema(name: str) -> Schema:
     """Return a schema in which the referenced schemas replace every ``$ref``."""
-    found: Schema = _resolved(document(name), name)
+    return component(name, "")
+
+
+def component(name: str, components: str) -> Schema:
+    """Return a new copy of a schema in which references to whole schemas lead to ``components``."""
+    found: Schema = _resolved(document(name), name, components)
     return found
 
 
-def _resolved(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
+def _resolved(node: Any, file: str, components: str) -> Any:  # noqa: ANN401  # a JSON value
     if is_array(node):
-        return [_resolved(item, file) for item in node]
+        return [_resolved(item, file, components) for item in node]
     if not is_object(node):
         return node
     # If a schema has `$id`, jsonschema opens a new resource at each level.
-    kept = {key: _resolved(value, file) for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
+    others = {key: value for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
+    kept = {key: _resolved(value, file, components) for key, value in others.items()}
     if "$ref" not in node:
         return kept
     target, _, pointer = node["$ref"].partition("#")
     name = target.removesuffix(".json") or file
+    if components and not pointer:
+        return {"$ref": f"{components}{name}", **kept}
     found: Any = document(name)
     for step in pointer.strip("/").split("/") if pointer else ():
         found = found[step]
-    return {**_resolved(found, name), **kept}
+    return {**_resolved(found, name, components), **kept}
 
 
 def properties(name: str) -> Mapping[str, Schema]:

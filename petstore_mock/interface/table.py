@@ -87,6 +87,11 @@ class Operation:
         """The name of the operation's method in a Python client."""
         return snake_case(self.name)
 
+    @property
+    def verb(self) -> str:
+        """The first word of the name, as in ids of clauses and mutants: ``create``."""
+        return self.client_method.partition("_")[0]
+
     @cached_property
     def commits(self) -> bool:
         return self.effect not in {"lists", "reads"}

@@ -123,9 +123,10 @@ class Violations(list[Violation]):
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])
 
-    def join(self, others: Violations) -> None:
-        self += others
-        self.omitted += others.omitted
+    def plus(self, others: Violations) -> Violations:
+        both = Violations([*self, *others])
+        both.omitted = self.omitted + others.omitted
+        return both
 
     def in_words(self) -> str:
         """Return the first violations in words, and the number of the others."""

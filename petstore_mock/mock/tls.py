@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from petstore_mock.http.handler import TlsFlaw
 
 # Their readers, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
@@ -48,6 +44,6 @@ class Tls:
         """
         return self._certified(None, *self._hosts)[1]
 
-    def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
+    def context(self, flaw: str | None) -> ssl.SSLContext:
         """Return the context of the listener. Internal."""
         return self._certified(flaw, *self._hosts)[0]

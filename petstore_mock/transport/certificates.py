@@ -29,8 +29,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     import ssl
 
-    from petstore_mock.http.handler import TlsFlaw
-
 _IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
 _LONG_AGO: Final = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinfo=UTC))
 _NAME: Final = "petstore-mock"
@@ -48,7 +46,7 @@ def authority() -> tuple[trustme.CA, str]:
 
 
 @cache
-def certified(flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
+def certified(flaw: str | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
     """Return a server context for ``hosts`` and loopback, and the SHA-256 of its public key (RFC 7469 §2.4)."""
     ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else authority()[0]
     before, after = _LONG_AGO if flaw == "expired" else (None, None)

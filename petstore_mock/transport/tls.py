@@ -15,7 +15,7 @@ from petstore_mock.transport.delivery import call_in_loop, reset_on_close
 if TYPE_CHECKING:
     from os import PathLike
 
-    from petstore_mock.http.handler import TlsFlaw, TlsPlan
+    from petstore_mock.http.handler import TlsPlan
 
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
@@ -26,7 +26,7 @@ _DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")
 _wait_for = asyncio.wait_for  # bound here, because tests replace the public name
 
 # Returns the server context for a flaw of the certificate.
-ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]
+ServerTls = Callable[[str | None], ssl.SSLContext]
 
 
 def server_context() -> ssl.SSLContext:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.values import is_integer
+from petstore_mock.interface.bodies import kind_of, short
 from petstore_mock.interface.schemas import is_valid, properties, schema, violations
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import describe
-from petstore_mock.verify.probes import PROBES, READ_BACK, filters_of, kind_of, limits_of, short, verb_of, with_effect
+from petstore_mock.verify.probes import PROBES, READ_BACK, filters_of, limits_of, with_effect
 from petstore_mock.verify.seen import NO_JSON, History, Seen, matches
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Check(NamedTuple):
 
 def success_clause(operation: Operation) -> str:
     """Return the id of the clause for the success status of an operation."""
-    return f"{operation.section}-{'created' if operation.effect == 'creates' else verb_of(operation)}"
+    return f"{operation.section}-{'created' if operation.effect == 'creates' else operation.verb}"
 
 
 # The table

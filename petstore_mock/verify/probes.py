@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.guards import is_array
-from petstore_mock.interface.schemas import parameters, properties, schema
+from petstore_mock.interface.bodies import as_text, kind_of, plain, short, wrong_bodies
+from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
 if TYPE_CHECKING:
@@ -56,18 +57,6 @@ class Probe:
     @property
     def is_valid(self) -> bool:
         return self.expected in {"success", "accepted", "made"}
-
-
-def verb_of(operation: Operation) -> str:
-    return operation.client_method.partition("_")[0]
-
-
-def kind_of(rules: Mapping[str, Any]) -> str:
-    return "enum" if "enum" in rules else str(rules.get("type"))
-
-
-def short(name: str) -> str:
-    return name.removesuffix("Id")
 
 
 def with_effect(*effects: str) -> tuple[Operation, ...]:
@@ -125,13 +114,13 @@ def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe: 
     """Return a request for a path. If the path has a parameter, ``value`` replaces it."""
     parameter = operation.path_parameter
     target = operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
-    body = _object(_plain(operation.body)) if operation.body else ""
+    body = as_text(plain(operation.body)) if operation.body else ""
     return Probe(operation, target, *more, **{"body": body, **others})
 
 
 def _with_other_keys(operation: Operation) -> Iterator[Probe]:
     value = "{known}" if operation.effect == "reads" else "{absent}"
-    suffix = "" if operation.effect == "lists" else f"-{verb_of(operation)}"
+    suffix = "" if operation.effect == "lists" else f"-{operation.verb}"
     missing = "kept out", f"5-missing-key{suffix}", f"{operation.name} without a key gets 401"
     unknown = "kept out", f"5-unknown-key{suffix}", f"{operation.name} with an invalid key gets 401"
     yield _one(operation, value, *missing, key="")
@@ -147,13 +136,6 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
 
 # Creates
 
-# Values that a service must refuse, by kind of field. The keys are the ends of the clauses' ids, the values JSON texts.
-_WRONG: Final[Mapping[str, Mapping[str, str]]] = {
-    "string": {"type": "5", "null": "null"},
-    "integer": {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
-    "enum": {"value": '"no-such-value"', "case": '"{Value}"', "type": "1"},
-    "array": {"type": '"text"'},
-}
 # Values that a service may refuse, by kind of field. The keys are JSON texts, the values the gaps that they show.
 _ODD: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {
@@ -164,46 +146,17 @@ _ODD: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def _plain(body: str) -> dict[str, str]:
-    """Return the required fields of a plain animal, as JSON texts."""
-    texts = {name: json.dumps(FIELDS[name].samples[0]) for name in schema(body)["required"]}
-    return texts | {"name": '"{name}"', "categoryId": "{category}"}
-
-
-def _object(texts: Mapping[str, str]) -> str:
-    return f"{{{', '.join(f'{json.dumps(name)}: {text}' for name, text in texts.items())}}}"
-
-
-def _wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield bodies that a service must refuse, as the end of the clause's id, the words of the clause, and the body."""
-    plain, required = _plain(body), schema(body)["required"]
-    for name in required:
-        others = {other: text for other, text in plain.items() if other != name}
-        yield f"{short(name)}-required", f"{name} is required: a body without it", _object(others)
-    yield "both-required", f"{' and '.join(required)} are required: an empty object", "{}"
-    for name, rules in properties(body).items():
-        allowed: list[str] = rules.get("enum", [""])
-        kind = rules.get("format", rules["type"])
-        kind = f"one of {', '.join(allowed)}" if "enum" in rules else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-        for end, text in _WRONG.get(kind_of(rules), {}).items():
-            value = text.replace("{Value}", allowed[0].title())
-            yield f"{short(name)}-{end}", f"{name} is {kind}: {value}", _object({**plain, name: value})
-    yield "body-object", f"The request body is a {body}: an array", f"[{_object(plain)}]"
-    yield "body-json", "The request body is JSON: a body that is cut", _object(plain)[:-1]
-    yield "body-required", "The request body is required: an empty body", ""
-
-
 def _creates(operation: Operation) -> Iterator[Probe]:
     """Yield creates: wrong bodies, then plain animals, then odd animals, which a service may refuse."""
     body, section = str(operation.body), operation.section
-    plain, fields = _plain(body), properties(body)
+    required, fields = plain(body), properties(body)
 
     def create(texts: Mapping[str, str], *more: Any, **others: Any) -> Probe:  # noqa: ANN401
-        return _one(operation, "", *more, **{"body": _object({**plain, **texts}), **others})
+        return _one(operation, "", *more, **{"body": as_text({**required, **texts}), **others})
 
-    for end, words, text in _wrong_bodies(body):
+    for end, words, text in wrong_bodies(body):
         yield create({}, "refused", f"{section}-{end}", f"{words} gets 400", body=text)
-    optional = {name: rules for name, rules in fields.items() if name not in plain}
+    optional = {name: rules for name, rules in fields.items() if name not in required}
     samples = {name: json.dumps(FIELDS[name].samples[0]) for name in optional}
     for name, rules in optional.items():
         others = {other: text for other, text in samples.items() if other != name}

@@ -189,7 +189,7 @@ def test_a_fault_with_only_a_status_has_the_error_body_of_its_status(petstore: F
 OWN: list[tuple[faults.Fault, bytes | None, dict[str, str | None]]] = [
     (faults.respond(503, body="<p>"), b"<p>", {"Content-Type": "text/html; charset=utf-8", "Content-Length": "3"}),
     (faults.respond(503, body=b""), b"", {"Content-Type": None, "Content-Length": "0"}),
-    (faults.respond(200, json={"a": "ö"}), '{"a": "ö"}'.encode(), {"Content-Type": "application/json"}),
+    (faults.respond(200, json={"a": "ö"}), '{"a":"ö"}'.encode(), {"Content-Type": "application/json"}),
     (faults.respond(204), b"", {"Content-Type": None}),
     (faults.respond(205), b"", {"Content-Type": None}),
     (faults.respond(304, headers={"ETag": '"1"'}), b"", {"ETag": '"1"', "Content-Type": None}),
