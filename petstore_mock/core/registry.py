@@ -93,6 +93,10 @@ class Worlds:
         """
         self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 
+    def release(self) -> None:
+        for world in {*self.at_root, *self}:
+            world.release()
+
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:

@@ -81,8 +81,7 @@ class Service:
 
     def stop(self) -> None:
         """Stop listening. Does nothing if the server does not listen."""
-        for world in self.worlds.at_root:
-            world.release()
+        self.worlds.release()
         self.server.stop()
         no_proxy.unexempt(self)
 
