@@ -45,44 +45,6 @@ def _wsgi() -> dict[str, Callable[[], object]]:
     }
 
 
-def _asgi() -> dict[str, Callable[[], object]]:
-    """Return calls of the ASGI app as a server makes them, without an event loop: nothing in them waits."""
-    petstore = PetStoreMock(seed=ANIMALS, api_key=KEY)
-    app = petstore.asgi
-    key = (b"authorization", f"Bearer {KEY}".encode())
-    scope = {"type": "http", "path": "/v1/pets", "raw_path": b"/v1/pets", "query_string": b"", "root_path": ""}
-    listing = {**scope, "method": "GET", "headers": [(b"host", b"petstore.test"), key]}
-    sized = (b"content-length", str(len(NEW_PET)).encode())
-    creating = {**scope, "method": "POST", "headers": [key, (b"content-type", b"application/json"), sized]}
-    answers: list[Any] = []
-
-    async def nothing() -> Any:  # noqa: ANN401
-        return {"type": "http.request", "body": b""}
-
-    async def new_pet() -> Any:  # noqa: ANN401
-        return {"type": "http.request", "body": NEW_PET}
-
-    async def send(message: Any) -> None:  # noqa: ANN401
-        if message["type"] == "http.response.start":
-            answers[:] = [message["status"]]
-
-    def finish(running: Any) -> None:  # noqa: ANN401
-        try:
-            running.send(None)
-        except StopIteration:
-            return
-        raise AssertionError("nothing in the call is to wait")
-
-    calls: dict[str, Callable[[], object]] = {
-        "petstore_mock: ASGI, list": lambda: finish(app(listing, nothing, send)),
-        "petstore_mock: ASGI, create": lambda: finish(app(creating, new_pet, send)),
-    }
-    for call_once, status in zip(calls.values(), (200, 201), strict=True):
-        call_once()
-        assert answers == [status]
-    return calls
-
-
 def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
     """Return calls through requests and httpx, ours and those of the libraries that patch them."""
     import httpx  # noqa: PLC0415  # of the bench group
@@ -126,7 +88,7 @@ def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
 def timings(*, rounds: int) -> dict[str, Any]:
     """Return seconds a call by name, and notes; to be run in a process of its own."""
     calls, notes = _with_clients()
-    return {"seconds": in_turns({**_wsgi(), **_asgi(), **calls}, rounds=rounds), "notes": notes}
+    return {"seconds": in_turns({**_wsgi(), **calls}, rounds=rounds), "notes": notes}
 
 
 def measure(plan: Plan) -> Result:

@@ -1,4 +1,4 @@
-"""The client of the tests: sends a request exactly as it is written, over WSGI, ASGI, a socket or TLS.
+"""The client of the tests: sends a request exactly as it is written, over WSGI, a socket or TLS.
 
 It is no client library: a target, a field or a body arrives as the test writes it. Each response is held against the
 schemas (``tests/observer.py``), unless the test asks for the bare one because a fault has spoilt it.
@@ -6,7 +6,6 @@ schemas (``tests/observer.py``), unless the test asks for the bare one because a
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import io
 import json
@@ -14,7 +13,7 @@ import socket
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from wsgiref.util import setup_testing_defaults
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
@@ -77,7 +76,7 @@ class Client:
 
     Attributes:
         petstore: the world, at home or in another process.
-        over: ``wsgi``, ``asgi`` or ``socket``; the last speaks TLS where the address says so. By default a socket where
+        over: ``wsgi`` or ``socket``; the latter speaks TLS where the address says so. By default a socket where
             the fake listens.
     """
 
@@ -239,61 +238,6 @@ def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | No
     return environ
 
 
-class _Asgi:
-    """Calls the app with a scope, on a loop of its own."""
-
-    def __init__(self, petstore: PetStoreMock) -> None:
-        self._app = petstore.asgi
-        self._runner = asyncio.Runner()
-
-    def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
-        path, _, query = target.partition("?")
-        head = [("Host", "127.0.0.1"), *fields, *([] if body is None else [("Content-Length", str(len(body)))])]
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": unquote(path),
-            "raw_path": path.encode("latin-1"),
-            "query_string": query.encode("latin-1"),
-            "root_path": "",
-            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in head],
-            "client": ("127.0.0.1", 50000),
-            "server": ("127.0.0.1", 80),
-        }
-        content = body or b""
-        pieces = [content[at : at + 40_000] for at in range(0, max(1, len(content)), 40_000)]  # as a server reads
-        received = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
-        received.append({"type": "http.request", "body": b"", "more_body": False})
-        sent: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            if received:
-                return received.pop(0)
-            return await asyncio.Future()  # the client stays
-
-        async def take(message: Any) -> None:  # noqa: ANN401  # a mapping, as ASGI has it
-            sent.append(dict(message))
-
-        self._runner.run(self._app(scope, receive, take))
-        start, *rest = sent
-        assert start["type"] == "http.response.start"
-        assert all(message["type"] == "http.response.body" for message in rest)
-        assert all(name == name.lower() for name, _ in start["headers"])
-        head_fields = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
-        return Response(start["status"], head_fields, b"".join(message["body"] for message in rest))
-
-    def close(self) -> None:
-        self._runner.close()
-
-
-def _written(name: str) -> str:
-    """Write a name of ASGI, which has them all in lower case, as servers write it."""
-    return "WWW-Authenticate" if name == "www-authenticate" else name.title()
-
-
 class _Socket:
     """Writes requests on one kept connection."""
 
@@ -341,4 +285,4 @@ class _Socket:
             self._socket = None
 
 
-_CARRIERS: Final[dict[str, Callable[[Any], Carrier]]] = {"wsgi": _Wsgi, "asgi": _Asgi, "socket": _Socket}
+_CARRIERS: Final[dict[str, Callable[[Any], Carrier]]] = {"wsgi": _Wsgi, "socket": _Socket}

@@ -55,7 +55,6 @@ _SERVE: Final = (
     replace(OPTIONS["port"], default=8080),
     replace(OPTIONS["api_key"], check=_keys, default=()),
     replace(OPTIONS["at"], check=_date),
-    replace(OPTIONS["cors"], default=()),
     Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", choices_of, "serve", ()),
     Option("tls_cert", "Listen with TLS and this certificate (PEM, with its chain)", _plain, "serve"),
     Option("tls_key", "The private key of that certificate (PEM), if it is in another file", _plain, "serve"),

@@ -17,9 +17,8 @@ from petstore_mock.cli.arguments import SERVE, Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, write_text
-from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
+from petstore_mock.control.admission import Admission, check_host, check_origin, check_token, is_loopback
 from petstore_mock.control.door import Door
-from petstore_mock.core.cors import cors_of
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
@@ -59,7 +58,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         if not options["quiet"]:
             words = "arrived after the end of this world"
             service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
-            service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
+            service.worlds.leaked = lambda leak: log.say("leak", f"{leak['request']} {words}", leak["world"])
         gc.set_threshold(_COLLECTED)
         for server in (service, door) if door else (service,):
             server.start()
@@ -114,7 +113,7 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
-    listener = {name: options[name] for name in ("host", "port", "cors")}
+    listener = {"host": options["host"], "port": options["port"]}
     loop = "uvloop" if find_spec("uvloop") else "asyncio"
     try:
         return Service(
@@ -143,10 +142,9 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     elif options["control"]:
         token = made_up = secrets.token_urlsafe(24)
     hosts = tuple(check_host(host) for host in options["allowed_host"])
-    cors_of("allowed_origin", options["allowed_origin"])  # refuses the same wrong origins as --cors
-    admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
-    is_local = options["host"] == "localhost" or is_loopback(options["host"])
-    is_open = not options["no_control"] and (token is not None or is_local)
+    origins = tuple(check_origin(origin) for origin in options["allowed_origin"])
+    admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
+    is_open = not options["no_control"] and (token is not None or is_loopback(options["host"]))
     service.mount(admission, is_open=is_open and port is None)
     if port is None or not is_open:
         return made_up, None

@@ -10,7 +10,7 @@ from petstore_mock.cli.arguments import flag
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.verify import verify
 from petstore_mock.verify.probes import plan
-from petstore_mock.verify.verdict import HOLDS, as_junit, as_text, json_text
+from petstore_mock.verify.verdict import HOLDS, as_text, json_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,7 +31,6 @@ _ARGUMENTS: Final = {
     "receipt": ("FILE", "append a line to this file for each created animal"),
     "behaviour": ("FILE.toml", "the recorded choices; other choices are reported as drift"),
 }
-_FORMS: Final = {"json": "the verdict as JSON, whatever the exit code", "junit": "a JUnit XML report for CI"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -52,8 +51,7 @@ def add_shared_options(parser: ArgumentParser) -> None:
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print every request and send none")
-    for name, words in _FORMS.items():
-        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {words}")
+    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, whatever the exit code")
 
 
 def _field(text: str) -> tuple[str, str]:
@@ -74,7 +72,7 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
     if options.plan:
         stdout.writelines(f"{line}\n" for line in plan(options.allow_create, options.max_requests))
         return None
-    files = {name: Path(file) for name in (*_FORMS, "output") if (file := getattr(options, name, None)) is not None}
+    files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
     for name, path in files.items():  # before the run and not after it
         can_write = os.access(path if path.exists() else path.parent, os.W_OK)
         require(can_write and not path.is_dir(), f"a writable file for --{name}", file=str(path))
@@ -89,8 +87,8 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
         progress=progress if stderr.isatty() else None,
         **{name: getattr(options, name) for name in _ARGUMENTS},
     )
-    for name in _FORMS.keys() & files:
-        files[name].write_text(as_junit(verdict) if name == "junit" else json_text(verdict), encoding="utf-8")
+    if "json" in files:
+        files["json"].write_text(json_text(verdict), encoding="utf-8")
     return verdict
 
 

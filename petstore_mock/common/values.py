@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from pathlib import Path
-from typing import Final, TypeAlias, TypeGuard, TypeVar, cast
+from typing import Final, TypeAlias, TypeGuard, cast
 
 from petstore_mock.common.refusing import refuse, shown
 
 # The addresses of every interface, with the address for clients on this machine.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -48,19 +44,6 @@ def write_text(path: object, text: str) -> None:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         refuse(f"expected a file that can be written; got path={str(path)!r}: {error}")
-
-
-class Bounded(OrderedDict[K, V]):
-    """A dict of at most ``limit`` entries: a new entry drops the oldest."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__()
-        self.limit = limit
-
-    def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
-        if len(self) > self.limit:
-            self.popitem(last=False)
 
 
 def origin_of(host: str, port: object, *, secure: bool) -> str:

@@ -15,34 +15,24 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.core.refusals import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.violations import Violation
 
 PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
-_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
-
-
-class ProblemError(PetStoreMockError):
-    """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
-
-    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.violations = violations
-        self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
+_ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
+_HOST: Final = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
+# Browsers write an origin without a path, in lower case and without the default port.
+_ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*://{_ADDRESS}")
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine can reach a listener at ``address``."""
+    """Return whether only this machine can reach a listener at an address or a name."""
     try:
-        return ip_address(address.partition("%")[0]).is_loopback
+        return address == "localhost" or ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
 
@@ -61,6 +51,13 @@ def check_host(host: str) -> str:
     return host
 
 
+def check_origin(origin: str) -> str:
+    """Return the origin if a browser can send it (https://fetch.spec.whatwg.org/#origin-header)."""
+    words = "an origin as browsers write it, such as http://localhost:5173"
+    require(_ORIGIN.fullmatch(origin), words, allowed_origin=origin)
+    return origin
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The conditions that a request to the door must meet."""
@@ -77,30 +74,30 @@ class Admission:
         is_allowed = any(one.lower() in {host, host.rpartition(":")[0]} for one in self.allowed_hosts)
         if is_loopback(address) and host not in own and not is_allowed:
             raise ProblemError(
-                403,
                 f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}. Behind a proxy, forward "
                 "the Host of the client and name it with --allowed-host",
+                403,
             )
         origins = request.values("Origin")
         for origin in origins:
             if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
-                    403,
                     f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. To let a page of "
                     "another origin steer the stub, name the origin with --allowed-origin",
+                    403,
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
         may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
         if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
-            raise ProblemError(403, "expected a request from this origin; got one from a page of another site")
+            raise ProblemError("expected a request from this origin; got one from a page of another site", 403)
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the right token, which is compared in constant time."""
         given = request.header(TOKEN_HEADER) or ""
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise ProblemError(
-                401,
                 f"expected the header {TOKEN_HEADER} with the token of --control-token, or with the token in the "
                 f"greeting of serve; got {'a wrong token' if given else 'no such header'}",
+                401,
                 WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
             )

@@ -15,18 +15,19 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
-from petstore_mock.control.admission import PROBLEM_TYPE, Admission, ProblemError
+from petstore_mock.control.admission import PROBLEM_TYPE, Admission
 from petstore_mock.control.console import console_page
 from petstore_mock.control.schemas import Schema, door_document, shape_of, violations
+from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
-from petstore_mock.core.routing import CLOSED, DOOR_PATH
+from petstore_mock.core.routing import BROWSER_FILES, CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.handler import Blocking
-from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
+from petstore_mock.http.handler import Blocking, Handler
+from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
-from petstore_mock.interface.violations import MOST_SHOWN, Violation
+from petstore_mock.interface.violations import MOST_LISTED, Violation
 from petstore_mock.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
-_BROWSER_PATHS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # browsers request these on their own
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _FIELDS: Final = {  # a page of another site must not frame, sniff or read a response
     "Cache-Control": "no-store",
@@ -56,7 +56,7 @@ class HealthData(TypedDict):
     uptime: float  # seconds
 
 
-class Door:
+class Door(Handler):
     """The control door. The service passes it each request for which :meth:`serves` returns true.
 
     A closed door responds to ``health`` only.
@@ -90,37 +90,27 @@ class Door:
         """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in _BROWSER_PATHS or _PATH.fullmatch(path) is not None
+        return is_browser or path in BROWSER_FILES or _PATH.fullmatch(path) is not None
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:  # noqa: ARG002
+    def body_limit(self, request: ApiRequest) -> int:
         try:
             self._admit(request, to_page=False)
         except ProblemError:
-            return False
-        return True
-
-    def body_limit(self, request: ApiRequest) -> int:
-        return _LIMIT if self.admits(request, None) else UNASKED_BODY
-
-    def generation(self) -> object:
-        return None
+            return 0
+        return _LIMIT
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
-        return _refused(ProblemError(CONDITIONS[condition].status, f"expected a valid request; got {detail}"))
+        return _refused(ProblemError(f"expected a valid request; got {detail}", CONDITIONS[condition].status))
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
         return _refused(
-            ProblemError(500, f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}")
+            ProblemError(f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}", 500)
         )
-
-    def connection_opened(self) -> None: ...
-
-    def handshake_failed(self, reason: str) -> None: ...
 
     # Routing
 
@@ -135,7 +125,7 @@ class Door:
     def _admit(self, request: ApiRequest, *, to_page: bool) -> None:
         """Refuse a request that may not use the door. The files of the page need no token."""
         if not self._is_open:
-            raise ProblemError(404, f"the control door is {CLOSED}")
+            raise ProblemError(f"the control door is {CLOSED}", 404)
         scheme = "https" if self.server is self._service and self._worlds.host.tls else "http"
         self._admission.check_source(request, self.server.bound, self.server.port, scheme, to_page=to_page)
         if not to_page:
@@ -152,22 +142,22 @@ class Door:
         if path != "/health" or name is not None or method not in found:  # health is open to all
             self._admit(request, to_page=page is not None)
         if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-            raise ProblemError(501, f"expected an HTTP method; got {cut(method, 40)}")
+            raise ProblemError(f"expected an HTTP method; got {cut(method, 40)}", 501)
         if page is not None and method in {"GET", "HEAD"}:
             self._worlds.find(name or DEFAULT_WORLD)
             return _response(*page)
         if not found and page is None:
             known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
-            raise ProblemError(404, f"expected a path of the control door; got {came}")
+            raise ProblemError(f"expected a path of the control door; got {came}", 404)
         allowed = ", ".join(sorted({"OPTIONS", *(found if page is None else ("GET", "HEAD"))}))
         if method == "OPTIONS":
             return _response(204, fields={"Allow": allowed})
         if method not in found:
-            raise ProblemError(405, f"expected one of the methods {allowed}; got {method}", Allow=allowed)
+            raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
         verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
-            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds. Send the request to {DOOR_PATH}{path}")
+            raise ProblemError(f"root only: {path[1:]} concerns all worlds. Send the request to {DOOR_PATH}{path}", 404)
         return self._run(request, verb, name, given.groupdict())
 
     # Running a verb
@@ -211,7 +201,7 @@ def _parts_of(target: str) -> tuple[str | None, str]:
     """Return the world in a path (None at the root) and the path below ``/__petstore``."""
     match = _PATH.fullmatch(target)
     if match is None:
-        raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
+        raise ProblemError(f"expected a path of the control door, such as {DOOR_PATH}/world", 404)
     name = None if match["name"] is None else unquote(match["name"])
     if name == DEFAULT_WORLD:
         check_name(name)  # raises an error: the only address of the default world is the root
@@ -240,23 +230,23 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
     required = rules.get("required", ["JSON"])
     if request.oversized:
         came = request.header("Content-Length") or "more"
-        raise ProblemError(413, f"expected a body of at most {_LIMIT} bytes; got {came}")
+        raise ProblemError(f"expected a body of at most {_LIMIT} bytes; got {came}", 413)
     if not request.body:
         if required:
-            raise ProblemError(422, f"expected a body with {', '.join(required)}; got none")
+            raise ProblemError(f"expected a body with {', '.join(required)}; got none", 422)
         return {}
     if not request.fields.is_json:
         came = cut(request.header("Content-Type") or "none", 100)
-        raise ProblemError(415, f"expected Content-Type: application/json; got {came}", Accept="application/json")
+        raise ProblemError(f"expected Content-Type: application/json; got {came}", 415, Accept="application/json")
     if coding := request.fields.coding:  # RFC 9110 §12.5.3
         came = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
-        raise ProblemError(415, came, Accept_Encoding="identity")
+        raise ProblemError(came, 415, Accept_Encoding="identity")
     try:
         value, repeated = decode_json(request.body)
     except MalformedJsonError as error:
-        raise ProblemError(400, str(error)) from None
+        raise ProblemError(str(error), 400) from None
     if repeated:
-        raise ProblemError(400, str(repeated[0]), repeated)
+        raise ProblemError(str(repeated[0]), 400, repeated)
     return _validated(value, rules, "body")
 
 
@@ -264,7 +254,7 @@ def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401
     """Return the value if its schema allows it."""
     found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
     if found:
-        raise ProblemError(422, "; ".join(found.words), found)
+        raise ProblemError(found.in_words(), 422, found)
     return value
 
 
@@ -293,6 +283,6 @@ def _refused(error: PetStoreMockError) -> Response:
         "detail": cut(str(error), _LONGEST_DETAIL),
     }
     if broken:
-        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:MOST_SHOWN]]
+        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:MOST_LISTED]]
     content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a quoted value may have a lone surrogate
     return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})

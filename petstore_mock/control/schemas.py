@@ -24,7 +24,6 @@ from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.outcomes import coverage_of
 
 if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violations
@@ -178,7 +177,6 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
     "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),
     "Gaps": _like(gap_register()),
-    "Coverage": _like(coverage_of(())),
     "Archive": _like(har_document([])),
     "Refusal": {**_like(_REFUSAL), "required": ["title", "status", "detail"]},
     "Fault": {

@@ -1,60 +1,15 @@
-"""The fake's own time: it decides ``Date``, the expiry of keys and the removal of deprecated operations."""
+"""The fake's clock, with which a test travels in time."""
 
 from __future__ import annotations
 
-import math
-import time
-from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.common import real
-from petstore_mock.common.dates import EARLIEST, LATEST, http_date, iso, moment_of
-from petstore_mock.common.refusing import Stays, require
+from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.refusing import Stays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-
-def wall_clock() -> float:
-    """Return the real time or freezegun's. Other mocks of ``time.time`` are meant for the client under test only."""
-    now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
-    return now if EARLIEST <= now <= LATEST else float(real.time())
-
-
-class Time:
-    """The time of one world: the real time with an offset, or frozen. The caller holds the world's lock."""
-
-    def __init__(self) -> None:
-        self.offset = 0.0  # seconds ahead of the real clock
-        self.frozen: float | None = None  # the moment at which the clock is frozen
-
-    def now(self) -> float:
-        return wall_clock() + self.offset if self.frozen is None else self.frozen
-
-    @property
-    def date(self) -> bytes:
-        """The value of the field ``Date``. Requests of the same second share it."""
-        return _date_of(self.now() // 1)
-
-    def change(
-        self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
-    ) -> None:
-        """Travel to a moment, then move by a step of days, hours, minutes and seconds, then freeze or unfreeze."""
-        now = self.now() if moment is None else moment
-        try:
-            now += timedelta(**(step or {})).total_seconds()
-        except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
-            now = math.inf
-        require(EARLIEST <= now <= LATEST, "a step in numbers that ends in the years 1970 to 9998", step=step)
-        stands = self.frozen is not None if freeze is None else freeze
-        self.frozen = now if stands else None
-        self.offset = now - wall_clock()
-
-
-@lru_cache(maxsize=8)
-def _date_of(second: float) -> bytes:
-    return http_date(second).encode("ascii")
 
 
 class Clock(Stays):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import Stays, one_of, refuse, require
+from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
 from petstore_mock.common.values import counted, is_integer, is_number
+from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import OPERATIONS, in_words, require_operation
 from petstore_mock.journal.criteria import Criteria
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 CommitPoint = Literal["before_commit", "after_commit"]
-Point = Literal["before_commit", "after_commit", "handshake"]  # a handshake fault meets a connection
+Point = CommitPoint | Literal["handshake"]  # a handshake fault meets a connection
 
 _SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
-_COMMIT_POINTS: Final = ("before_commit", "after_commit")
 _KEPT: Final = 1_000  # faults, including spent ones
 _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
@@ -61,7 +61,7 @@ class FaultHandle(Stays):
     off_contract: bool = False  #: whether its status may be undeclared for the operation
     id: int = 0  #: its number in its world, from 1
     hits: int = 0  #: how often it fired
-    sent_as: Any = None  # the JSON form in which the door got the fault
+    sent_as: Any = None  # the JSON form in which a test sent the fault
     required: bool = True  # whether it must fire; a fault that Hypothesis draws need not
     over: bool = False  # whether it is cancelled or spent, or its block has ended
     plan: FaultPlan | None = None
@@ -93,7 +93,7 @@ class FaultHandle(Stays):
         require(is_integer(self.after) and self.after >= 0, "after as a whole number of at least 0", after=self.after)
         is_share = is_number(self.probability) and 0 < self.probability <= 1
         require(is_share, "a probability above 0 and at most 1", probability=self.probability)
-        one_of(self.at, _COMMIT_POINTS, "commit point")
+        one_of(self.at, get_args(CommitPoint), "commit point")
         plain = when is None or callable(when)
         words = "when as a non-async function of an ApiRequest"
         require(plain and not iscoroutinefunction(when), words, when=when)
@@ -153,10 +153,10 @@ class FaultHandle(Stays):
     def cancel(self, *, required: bool = False) -> None:
         """Cancel the fault. It need not fire any more, unless ``required``."""
         if self.plan is not None:
-            self.plan.discard(self, required=required)
-
-    def concerns(self, operation: str | None) -> bool:
-        return self.on is None or self.on == operation
+            with self.plan.lock:
+                self.over = True
+                stays = required and self.is_unfired  # as a problem
+                self.plan.every = [one for one in self.plan.every if one is not self or stays]
 
     def why_not(self) -> str:
         """Return the reasons why it has not fired, as text."""
@@ -164,14 +164,15 @@ class FaultHandle(Stays):
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
         return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
         return {
             **{name: getattr(self, name) for name in _SHOWN},
-            "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
+            "fault": self.sent_as,
             "times": None if self.fault.kind == "sequence" else self.times,
             "at": "before_commit" if self.at == "handshake" else self.at,
             "where": None if self._criteria is None else self._criteria.shown(),
+            "why_not": self.why_not() if self.is_unfired else None,
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
@@ -200,7 +201,7 @@ class FaultPlan:
     """The faults of one world, in the order in which they were planned."""
 
     def __init__(self, lock: RLock, errors: deque[BaseException]) -> None:
-        self._lock = lock  # a test may cancel a fault while the listener's thread chooses one
+        self.lock = lock  # a test may cancel a fault while the listener's thread chooses one
         self._errors = errors  # collects the exceptions of ``when=`` functions
         self.clear()
 
@@ -212,41 +213,30 @@ class FaultPlan:
     def in_force(self) -> list[FaultHandle]:
         return [handle for handle in self.every if not handle.over]
 
-    def get(self, number: object) -> FaultHandle | None:
-        return next((handle for handle in self.every if handle.id == number), None)
+    def find(self, number: int) -> FaultHandle:
+        for handle in self.every:
+            if handle.id == number:
+                return handle
+        raise NotFoundError(f"expected the id of a planned fault; got {shown(number)}")
 
     def add(self, handle: FaultHandle) -> FaultHandle:
-        with self._lock:
+        with self.lock:
             self._planned += 1
             handle.plan, handle.id = self, self._planned
             self.every = [*(self.every if len(self.every) < _KEPT else self.in_force), handle]
             return handle
 
-    def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
-        """Cancel a fault. If it is ``required`` and has not fired, it stays a problem."""
-        with self._lock:
-            handle.over = True
-            stays = required and handle.is_unfired
-            self.every = [one for one in self.every if one is not handle or stays]
-
-    def cancel_all(self) -> None:
-        """Cancel every fault, including spent ones. None of them need fire any more."""
-        with self._lock:
-            for handle in self.every:
-                handle.over = True
-            self.every = []
-
     def pass_by(self, operation: str | None, why: str) -> None:
         """Count a request that no fault could meet."""
         for handle in self.in_force:
-            if handle.at != "handshake" and handle.concerns(operation):
+            if handle.at != "handshake" and handle.on in {None, operation}:
                 handle.pass_by(why)
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or a connection in its handshake."""
         operation, chosen = None if exchange is None else exchange.operation, None
         for handle in self.in_force:
-            if handle.at != point or not handle.concerns(operation):
+            if handle.at != point or handle.on not in {None, operation}:
                 continue
             if chosen is None:
                 chosen = self._met(handle, exchange, random)

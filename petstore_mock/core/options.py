@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.core.cors import cors_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -149,7 +148,6 @@ _SEED_WORDS: Final = "The animals of the starting state: a number of them, a lis
 _BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset, gaps, or a TOML file"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
 _RANDOM_WORDS: Final = "The seed of random ids, list orders and probabilities"
-_CORS_WORDS: Final = "The origins whose pages may use the service in a browser, or * for any"
 _TTL_WORDS: Final = "Seconds without a request after which a world by address ends"
 _KEEP_WORDS: Final = "The number of requests that the journal of each world by address keeps"
 _OFF: Final = False
@@ -165,7 +163,6 @@ _ROWS: Final = (
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("cors", _CORS_WORDS, cors_of, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),

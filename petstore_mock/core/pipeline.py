@@ -2,51 +2,74 @@
 
 :func:`handle` responds to one request of one world. The world's lock covers every step from the key to the journal,
 so the journal has the order of events. The adapters wait for delays, outside the lock.
+
+Each operation has one executor. Everything else about an operation follows from its row in the table.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
 
+from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real import perf_counter
 from petstore_mock.core import mutation
-from petstore_mock.core.operations import Call, execute, fault_response, refused, render
-from petstore_mock.core.routing import Refusal, validate, validate_head
+from petstore_mock.core.routing import SERVER, Refusal, validate
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.handler import Deferred
-from petstore_mock.http.response import Response
-from petstore_mock.interface.table import METHODS
-from petstore_mock.journal.exchange import Exchange
+from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
+from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
+from petstore_mock.interface.gaps import ListPage
+from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.routing import Body, Route
+    from petstore_mock.core.store import Store
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
+    from petstore_mock.http.handler import Pending
     from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.conditions import Condition
+    from petstore_mock.interface.gaps import ResponseFields
+    from petstore_mock.interface.table import Operation
+    from petstore_mock.journal.exchange import Exchange
 
-    Respond = Callable[[Exchange], "Response | Deferred"]
+    Respond = Callable[[World, Exchange], "Response | Deferred"]
 
 
-def handle(world: World, request: ApiRequest) -> Response | Deferred:
-    """Respond to a request of this world. The caller holds its lock."""
-    return _journalled(world, request, lambda exchange: _respond(world, exchange))
+_KEPT_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A valid request on its way through faults, execution and rendering."""
+
+    world: World  # its lock is held
+    operation: Operation
+    route: Route
+    body: Body | None
+    exchange: Exchange
+    pending: Pending  # the held responses when the request arrived; a reset replaces the world's object
+    commit: bool = True  # False: a fault corrupts the response, and the store keeps nothing
+
+
+def handle(world: World, request: ApiRequest, respond: Respond | None = None) -> Response | Deferred:
+    """Respond to a request of this world, and record it in the journal. The caller holds the world's lock."""
+    exchange = world.begin(request)
+    response = _finished(world, exchange, respond or _respond)
+    exchange.duration = perf_counter() - request.started
+    world.journal.add(exchange)
+    return response
 
 
 def refuse(world: World, refusal: Refusal, request: ApiRequest) -> Response:
     """Respond to an incomplete or malformed request with an error, and record it in the journal."""
     with world.lock:
-        return cast("Response", _journalled(world, request, lambda exchange: refused(world, exchange, refusal)))
-
-
-def refuse_leftover(world: World, refusal: Refusal, request: ApiRequest) -> Response:
-    """Refuse a request of an earlier test or to an unknown world. The journal of ``world`` does not record it."""
-    with world.lock:
-        response = refused(world, Exchange(0, None, request, 0.0), refusal)
-        world.host.cors.expose(response, request)
-        return response
+        return cast("Response", handle(world, request, lambda _, exchange: refused(world, exchange, refusal)))
 
 
 def failure(world: World, error: BaseException) -> Refusal:
@@ -55,28 +78,9 @@ def failure(world: World, error: BaseException) -> Refusal:
     return Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
 
 
-def admits(world: World, request: ApiRequest, length: int | None) -> bool:
-    """Return whether to read the body of a request, judged by its head (RFC 9110 §10.1.1). It changes no state."""
-    with world.lock:
-        if world.mutant is not None:
-            return True  # a mutant may accept an invalid key or body
-        route = world.rules.route(request.method, request.target)
-        if route.operation is None or route.invalid is not None or world.refused_key(request):
-            return False
-        return route.operation.body is None or validate_head(world.rules, request, length) is None
-
-
-def _journalled(world: World, request: ApiRequest, respond: Respond) -> Response | Deferred:
-    exchange = world.begin(request)
-    response = _finished(world, exchange, respond)
-    exchange.duration = perf_counter() - request.started
-    world.journal.add(exchange)
-    return response
-
-
 def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | Deferred:
     try:
-        response = respond(exchange)
+        response = respond(world, exchange)
     except Exception as error:  # noqa: BLE001  # the client gets a response
         response = refused(world, exchange, failure(world, error))
     if isinstance(response, Response):
@@ -85,10 +89,9 @@ def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | 
 
 
 def _dress(world: World, exchange: Exchange, response: Response) -> None:
-    """Let the mutant and CORS change a response, and record it in its exchange."""
+    """Let the mutant change a response, and record it in its exchange."""
     if world.mutant is not None:
         mutation.after(world, world.mutant, exchange, response)
-    world.host.cors.expose(response, exchange.request)
     exchange.response = response
 
 
@@ -96,33 +99,19 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     request, refused_key = exchange.request, world.refused_key(exchange.request)
     if world.mutant is not None:
         request, refused_key = mutation.before(world, world.mutant, exchange, refused_key)
-    route = world.rules.route(request.method, request.target)
+    route = world.store.rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
-        return _without_operation(world, route, exchange)
+        if route.refusal is not None:
+            return refused(world, exchange, route.refusal)
+        return _render(world.store, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
     exchange.request.operation = operation.name
     judged = _judge(world, request, route, refused_key)
     if isinstance(judged, Refusal):
         world.plan.pass_by(operation.name, "ended with a refusal")
         return refused(world, exchange, judged)
     call = Call(world, operation, route, judged, exchange, world.pending)
-    if world.plan.in_force:
-        return _meet_fault(call)
-    cached = world.store.responses.get(route)
-    if cached is not None and cached.date == world.time.date:
-        exchange.executed = True
-        return cached
-    return _execute(call)
-
-
-def _without_operation(world: World, route: Route, exchange: Exchange) -> Response:
-    # A preflight succeeds on an unknown path too. Otherwise the browser would hide the 404 from its page.
-    fields = world.host.cors.preflight(exchange.request, route.allow or METHODS)
-    if fields is not None:
-        return render(world, 204, None, fields)
-    if route.refusal is not None:
-        return refused(world, exchange, route.refusal)
-    return render(world, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
+    return _meet_fault(call) if world.plan.every else _execute(call)
 
 
 def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) -> Body | Refusal | None:
@@ -133,32 +122,131 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
             detail = "it was revoked" if world.owner is None else f"the world of {world.owner} revoked it"
         return Refusal(refused_key, detail=detail)
     world.use_key(request)
-    judged = validate(world.rules, request, route)
+    store, limit = world.store, world.store.rules.policies.rate_limit
+    judged = validate(store.rules, request, route)
     if isinstance(judged, Refusal):
         return judged
-    world.store.valid_requests += 1
-    limit = world.rules.policies.rate_limit
-    after = None if limit is None else limit(world.store.valid_requests, world.time.now())
+    store.valid_requests += 1
+    after = None if limit is None else limit(store.valid_requests, store.now())
     return judged if after is None else Refusal("rate_limited", fields=(("Retry-After", after),))
+
+
+# Operations
 
 
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
     The store drops cached responses when an animal changes, and a new behaviour has new routes. They last a second,
-    because ``Date`` and the removal depend on the time. Mutants and CORS change responses later, and paging headers
-    depend on the client's address.
+    because ``Date`` and the removal depend on the time. A mutant changes responses later, and paging headers depend on
+    the client's address.
     """
-    world, commits = call.world, call.operation.commits
-    drawn = world.store.drawn
-    done = execute(call)
+    world, store, operation = call.world, call.world.store, call.operation
+    cached = store.responses.get(call.route)
+    if cached is not None and cached.date == store.date:
+        call.exchange.executed = True
+        return cached
+    chosen, drawn, removed_at = store.rules.policies, store.drawn, operation.removed_at
+    is_removed = removed_at is not None and store.now() >= removed_at.timestamp()
+    if is_removed and chosen.after_removal is not None:
+        done: Response | Refusal = Refusal(chosen.after_removal, detail=operation.removal)
+    else:
+        done = EXECUTORS[operation.name](call)
     if isinstance(done, Refusal):
-        return refused(world, call.exchange, done)
-    call.exchange.executed = call.commit or not commits
-    is_plain = world.mutant is None and not world.host.cors.origins and world.rules.policies.paging_headers is None
-    if is_plain and not commits and drawn == world.store.drawn and not world.store.hidden:
-        world.store.responses[call.route] = done
+        return refused(world, call.exchange, replace(done, fields=chosen.deprecation_headers(removed_at)))
+    call.exchange.executed = call.commit or not operation.commits
+    is_plain = world.mutant is None and chosen.paging_headers is None
+    if is_plain and not operation.commits and drawn == store.drawn and not store.hidden:
+        if len(store.responses) >= _KEPT_RESPONSES:  # cheaper than dropping the oldest entry each time
+            store.responses.clear()
+        store.responses[call.route] = done
     return done
+
+
+def success(call: Call, content: bytes | None = None, fields: ResponseFields = ()) -> Response:
+    """Return the response to a successful call, with canonical JSON or without a body."""
+    operation, store = call.operation, call.world.store
+    deprecation = store.rules.policies.deprecation_headers(operation.removed_at)
+    return _render(store, operation.success, content, (*deprecation, *fields))
+
+
+def list_pets(call: Call) -> Response:
+    """Return at most ``limit`` animals that match the filters (§4.1)."""
+    route, store, chosen = call.route, call.world.store, call.world.store.rules.policies
+    limit = route.arguments["limit"]
+    ids = store.ids(route.filters)
+    if store.hidden:
+        ids = [pet_id for pet_id in ids if not store.hides(pet_id)]
+    most = chosen.page_fill(limit)
+    page = chosen.list_order(ids, most, store, store.random)
+    fields: ResponseFields = ()
+    if chosen.paging_headers is not None:
+        fields = chosen.paging_headers(ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids)))
+    return success(call, store.page(page), fields)
+
+
+def create_pet(call: Call) -> Response:
+    """Create an animal, and return it with its assigned id (§4.2)."""
+    store, chosen, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
+    pet = {"id": pet_id, **(call.body or {})}
+    if chosen.status_when_omitted is not None:
+        pet.setdefault("status", chosen.status_when_omitted)
+    content = store.put(pet) if call.commit else encode_json(pet)
+    if call.commit and chosen.visibility:
+        store.hide(pet_id, chosen.visibility)
+    location = chosen.location_header
+    return success(call, content, () if location is None else location(call.exchange.request.base_path, pet_id))
+
+
+def get_pet(call: Call) -> Response | Refusal:
+    """Return the animal (§4.3)."""
+    store, pet_id = call.world.store, call.route.pet_id
+    content = store.get(pet_id)
+    if content is None or store.hides(pet_id):
+        return Refusal("absent_pet", detail=f"petId {pet_id}")
+    return success(call, content)
+
+
+EXECUTORS: Final[dict[str, Callable[[Call], Response | Refusal]]] = {
+    "listPets": list_pets,
+    "createPet": create_pet,
+    "getPet": get_pet,
+}
+
+
+# Responses
+
+
+def _render(store: Store, status: int, canonical: bytes | None = None, fields: ResponseFields = ()) -> Response:
+    """Return a response with a JSON body in the style of the behaviour, or without a body."""
+    rules, head = store.rules, (SERVER, *fields)
+    if canonical is not None:
+        head = (("Content-Type", rules.policies.content_type), *head)
+        for rewrite in rules.rewrites:
+            canonical = rewrite(canonical)
+    return Response(_head(status, head), canonical or b"", store.date, rules.wire_format)
+
+
+@lru_cache(maxsize=1024)
+def _head(status: int, fields: ResponseFields) -> Head:
+    return Head(status, fields)
+
+
+def refused(world: World, exchange: Exchange, refusal: Refusal) -> Response:
+    """Return the error response of a refusal (§7), and record it in the exchange. Its message masks keys."""
+    condition = CONDITIONS[refusal.condition]
+    exchange.condition, exchange.detail = condition, refusal.detail
+    exchange.violations, exchange.omitted = tuple(refusal.violations), refusal.violations.omitted
+    words = refusal.violations.in_words() if refusal.violations else refusal.detail
+    message = f"{condition.message}: {words}" if words else condition.message
+    keys = (*world.secrets(), *exchange.request.fields.credentials)  # a client may send a key anywhere
+    return _error(world.store, condition, mask_text(message, keys), refusal.fields)
+
+
+def _error(store: Store, condition: Condition, message: str, fields: ResponseFields) -> Response:
+    status = condition.status
+    document = error_document(store.rules.policies.error_codes(condition.code, status), message, status)
+    return _render(store, status, encode_json(document), (*condition.fields, *fields))
 
 
 # Faults
@@ -201,27 +289,27 @@ def _commit(call: Call) -> Response | Deferred:
 
 def _resume(call: Call) -> Response | Deferred:
     """Continue after a delay, unless a reset or a restore has replaced the state in the meantime."""
-    world = call.world
-    with world.lock:
-        if world.pending is call.pending:
-            return _finished(world, call.exchange, lambda _: _commit(call))
-        return _finished(world, call.exchange, lambda exchange: refused(world, exchange, Refusal("released")))
+
+    def respond(world: World, exchange: Exchange) -> Response | Deferred:
+        return _commit(call) if world.pending is call.pending else refused(world, exchange, Refusal("released"))
+
+    with call.world.lock:
+        return _finished(call.world, call.exchange, respond)
 
 
 def _broken(call: Call, fault: Fault, response: Response | None) -> Response | Deferred:
     """Return the response that the client receives under a fault. ``response`` is None if none was made."""
-    world = call.world
     if fault.row.responds:
-        broken = fault_response(world, fault, call.route)
+        broken = _fault_response(call, fault)
     elif response is None or fault.row.loses_response:
-        unsent = render(world, 503)
+        unsent = _render(call.world.store, 503)
         return _deferred(call, fault, lambda: unsent)
     else:
         head, body = fault.corrupt(response.head, response.body) if response.body else (response.head, b"")
         broken = Response(head, body, response.date, response.wire_format)  # the store may cache the original
     if fault.delay is None and fault.delivery is None:
         return broken
-    _dress(world, call.exchange, broken)
+    _dress(call.world, call.exchange, broken)
     return _deferred(call, fault, lambda: broken)
 
 
@@ -235,3 +323,19 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
     seconds = low if low == high else world.store.random().uniform(low, high)
     exchange.in_flight = True
     return Deferred(resume, exchange.complete, call.pending, delay=seconds, delivery=fault.delivery)
+
+
+def _fault_response(call: Call, fault: Fault) -> Response:
+    """Return the response of a fault, with the fault's own body or the interface's Error (§2)."""
+    condition, store = condition_of_status(fault.status or 500), call.world.store
+    fields: ResponseFields = (("Allow", call.route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
+    if condition.status == 404:  # a real 404 has these fields too (§9)
+        fields = store.rules.policies.deprecation_headers(call.operation.removed_at)
+    if fault.body is not None or condition.status in BODILESS_STATUSES:
+        response = _render(store, condition.status, None, (*condition.fields, *fields))
+        response.body = fault.body or b""
+    else:
+        response = _error(store, condition, f"{condition.message} (injected: {fault})", fields)
+    if fault.fields:
+        response.head = response.head.with_fields(*fault.fields)
+    return response

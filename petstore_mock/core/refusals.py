@@ -12,23 +12,15 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
 
 
+class ProblemError(PetStoreMockError):
+    """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
+
+    def __init__(self, detail: str, status: int = 422, violations: Sequence[Violation] = (), **fields: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.violations = violations
+        self.fields = {name.replace("_", "-"): value for name, value in fields.items()}
+
+
 class NotFoundError(PetStoreMockError):
     status = 404  # there is no such world, animal, fault, key or snapshot
-
-
-class ConflictError(PetStoreMockError):
-    status = 409  # the request contradicts the state of the world
-
-
-class ExistsError(PetStoreMockError):
-    status = 412  # the request may only make a new world
-
-
-class FullError(PetStoreMockError):
-    status = 507  # the maximum number of worlds exists
-
-
-class InvalidError(PetStoreMockError):
-    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
-        super().__init__(message)
-        self.violations = tuple(violations)  # the rules that a value breaks

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import require, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
-from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal
+from petstore_mock.core.refusals import NotFoundError, ProblemError
+from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsPlan
+from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
 _KEPT_LEAKS: Final = 1_000
+_KEPT_NOTES: Final = 50
 _ADDRESSES: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the second is the same path
 _NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # clients remove . and .. from paths
 
@@ -41,14 +42,13 @@ def check_name(name: str) -> None:
     require(_NAME.fullmatch(name), words, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(TypedDict):
     """A request with the key or the address of an ended world, or an incomplete request that began in it."""
 
-    owner: str  # the test or the world that it belongs to
+    world: str  # the world or the test that it belongs to
     request: str  # its method and target, keys masked
     status: int
-    by_key: bool = True  # whether its key identified the owner
+    by_key: bool  # whether its key identified the owner
 
 
 class _Lost(NamedTuple):
@@ -57,12 +57,6 @@ class _Lost(NamedTuple):
     refusal: Refusal
     owner: str | None
     note: str = ""
-
-
-class _Generation(NamedTuple):
-    world: World
-    number: int
-    owner: str | None
 
 
 class Worlds:
@@ -76,7 +70,7 @@ class Worlds:
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
         self.at_root = [default]  # then worlds of ``fresh()``; the last is current. The list is replaced, never changed
-        self._lock = RLock()
+        self.lock = RLock()
 
     # The worlds at the root
 
@@ -97,19 +91,17 @@ class Worlds:
 
         The world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
         """
-        inner = [one for one in self.at_root if one is not world and one.owner == world.owner]
-        others = [one for one in self.at_root if one is not world and one not in inner]
-        self.at_root = [*others, world, *inner]
+        self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 
     def release(self) -> None:
-        for world in self.at_root:
+        for world in {*self.at_root, *self}:
             world.release()
 
     # Worlds by address
 
     def __iter__(self) -> Iterator[World]:
         """Iterate over a copy: the default world and the worlds by address."""
-        with self._lock:
+        with self.lock:
             return iter([self.default, *self.named.values()])
 
     def find(self, name: str) -> World:
@@ -120,28 +112,23 @@ class Worlds:
         world.asked = perf_counter()
         return world
 
-    def make(self, name: str, options: Mapping[str, Any], *, new: bool = False) -> None:
-        with self._lock:
-            if name == DEFAULT_WORLD or name in self.named:
-                if new:
-                    raise ExistsError(f"expected the name of a new world; got {shown(name)}, which exists")
-                self.find(name).remake(options)
-                return
-            check_name(name)
-            most = self.host.max_worlds
-            if len(self.named) >= most:
-                self.expire()  # the server calls it only at intervals, because it checks every world
-            if len(self.named) >= most:
-                raise FullError(f"expected at most {most} worlds: end some, or raise --max-worlds")
-            world = self.named[name] = World(self.host, options, name=name)
-            self.host.retired.pop(f"/w/{name}", None)
-        self.host.announce(world, "made")
+    def add(self, name: str, options: Mapping[str, Any]) -> None:
+        """Make a world by address. The caller holds the lock."""
+        check_name(name)
+        most = self.host.max_worlds
+        if len(self.named) >= most:
+            self.expire()  # the server calls it only at intervals, because it checks every world
+        if len(self.named) >= most:
+            raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
+        self.named[name] = World(self.host, options, name=name)
+        self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
-            raise ConflictError("expected a world by address, /w/NAME; the default world lasts as long as the stub")
-        with self._lock:
+            words = "expected a world by address, /w/NAME; the default world lasts as long as the stub"
+            raise ProblemError(words, 409)
+        with self.lock:
             if self.named.get(world.name or "") is world:
                 del self.named[world.name or ""]
                 self.host.remember(f"/w/{world.name}", world.name)
@@ -152,7 +139,7 @@ class Worlds:
         if self.host.ttl is None:
             return []
         due = perf_counter() - self.host.ttl
-        with self._lock:
+        with self.lock:
             over = {name: one for name, one in self.named.items() if one.asked < due and not one.visitors}
             for world in over.values():
                 self.end(world)
@@ -161,12 +148,12 @@ class Worlds:
     @contextmanager
     def visiting(self, world: World) -> Generator[None]:
         """Keep a world alive for a block, such as a wait or a stream."""
-        with self._lock:
+        with self.lock:
             world.visitors += 1
         try:
             yield
         finally:
-            with self._lock:
+            with self.lock:
                 world.visitors -= 1
                 world.asked = perf_counter()
 
@@ -217,48 +204,52 @@ class Worlds:
 
     def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
         """Refuse a request that no journal records. If it has an owner, record it as a leak."""
-        response = pipeline.refuse_leftover(self.current, lost.refusal, request)
+        world = self.current
+        with world.lock:
+            response = pipeline.refused(world, Exchange(0, None, request, 0.0), lost.refusal)
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
-            leak = Leak(lost.owner, line + lost.note, response.status, lost.refusal.condition == "retired_key")
+            by_key = lost.refusal.condition == "retired_key"
+            leak = Leak(world=lost.owner, request=line + lost.note, status=response.status, by_key=by_key)
             self.leaks.append(leak)
             self.leak_count += 1
             self.leaked(leak)
         return response
-
-    def clear_leaks(self) -> None:
-        self.leaks.clear()
-        self.leak_count = 0
 
     def world_of(self, request: ApiRequest) -> World:
         """Return the world of a request before the request is handled."""
         found = self._find(request)
         return self.current if isinstance(found, _Lost) else found
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return pipeline.admits(self.world_of(request), request, length)
-
     def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body that a request may have, in bytes (gap body_limit)."""
-        limit: int | None = self.world_of(request).rules.policies.body_limit
-        return limit
+        """Return the longest body to read, in bytes (gap body_limit), or 0 for a refused head. It changes no state."""
+        world = self.world_of(request)
+        with world.lock:
+            rules = world.store.rules
+            limit: int | None = rules.policies.body_limit
+            if world.mutant is not None:
+                return limit  # a mutant may accept an invalid key or body
+            route = rules.route(request.method, request.target)
+            if route.operation is None or route.refusal is not None or world.refused_key(request):
+                return 0
+            return 0 if route.operation.body is not None and validate_head(rules, request) else limit
 
-    def generation(self) -> object:
+    def generation(self) -> tuple[World, int, str | None]:
         """Return a token for the state of the current world, which gets requests without a key."""
         world = self.current
-        return _Generation(world, world.generation, world.owner)
+        return world, world.generation, world.owner
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: Any = None) -> Response:  # noqa: ANN401
         """Refuse an incomplete or malformed request. Without a key it belongs to the world in which it began."""
         refusal = Refusal(condition, detail=detail)
         world = self._find(request)
         if isinstance(world, _Lost):
             return self._turn_away(request, world)
-        if isinstance(generation, _Generation) and not request.mount and request.fields.bearer[0] not in world.keys:
-            if generation.world.generation != generation.number:
-                return self._turn_away(request, _Lost(refusal, generation.owner, f" ({condition})"))
-            world = generation.world
+        if generation is not None and not request.mount and request.fields.bearer[0] not in world.keys:
+            world, number, owner = generation
+            if world.generation != number:
+                return self._turn_away(request, _Lost(refusal, owner, f" ({condition})"))
         return pipeline.refuse(world, refusal, request)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
@@ -273,7 +264,9 @@ class Worlds:
         return None if fault is None else TlsPlan(fault.kind.removeprefix("tls."), world.pending)
 
     def handshake_failed(self, reason: str) -> None:
-        self.current.journal.notes.append(reason)
+        world = self.current
+        with world.lock:
+            world.journal.notes = [*world.journal.notes, reason][-_KEPT_NOTES:]
 
 
 def whose(owner: str, *, present: bool) -> str:

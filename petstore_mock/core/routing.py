@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
-from petstore_mock.interface.behaviour import Behaviour, policies
-from petstore_mock.interface.gaps import RULES, ResponseFields
+from petstore_mock.interface.gaps import GAPS, RULES, ResponseFields
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
@@ -27,9 +27,10 @@ from petstore_mock.interface.violations import Violation, Violations, no_such_na
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from petstore_mock.core.store import Filter
     from petstore_mock.http.request import ApiRequest
+    from petstore_mock.interface.behaviour import Behaviour
 
+Filter = tuple[str, Any]  # a field, and a value that it equals or contains
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
@@ -42,7 +43,7 @@ _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill t
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # the longest cached target in characters, and body in bytes
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
-_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
+BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ class Refusal:
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
 class Route:
     operation: Operation | None = None
-    refusal: Refusal | None = None  # for a wrong path or method; such a request needs no key
+    # For a wrong path or method, without an operation; or for wrong parameters, after the key.
+    refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
-    invalid: Refusal | None = None  # for wrong parameters; an invalid key is refused first
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
@@ -69,9 +70,13 @@ class Rules:
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
-        self.policies = chosen = policies(behaviour)
+        # An attribute for each gap: the chosen value or function.
+        self.policies: Any = SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
+        chosen = self.policies
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
+        # The functions that rewrite a JSON body. Usually there are none.
+        self.rewrites = [one for one in (chosen.extra_response_fields, chosen.json_style) if one is not None]
         self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
     def route(self, method: str, target: str) -> Route:
@@ -95,7 +100,7 @@ class Rules:
                 self._validate(route, operation, arguments, query)
             return route
         shown = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
-        condition = "browser_file" if path in _BROWSER_FILES else self.policies.unknown_route
+        condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
         return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
 
     # Parameters
@@ -103,13 +108,13 @@ class Rules:
     def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
         texts, violations = self._read_query(operation, query)
         texts |= in_path
+        condition = "invalid_query"
         for parameter in operation.parameters:
             name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
             value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
-            broken = [replace(one, subject=operation.subject(one.path)) for one in broken]
             if broken and parameter.where == "path":
-                route.invalid = Refusal(getattr(self.policies, parameter.gap or ""), Violations(broken))
-                return
+                condition, violations = getattr(self.policies, parameter.gap or ""), Violations(broken)
+                break
             violations += broken
             value = rules.get("default") if value is None else value
             if value is not None:
@@ -117,7 +122,8 @@ class Rules:
                 route.filters += ((parameter.filters, value),) if parameter.filters else ()
                 route.pet_id = value if parameter.where == "path" else route.pet_id
         if violations:
-            route.invalid = Refusal("invalid_query", violations)
+            found = Violations(replace(one, subject=operation.name) for one in violations)
+            route.refusal = Refusal(condition, found)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
@@ -131,7 +137,7 @@ class Rules:
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
-        names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
+        names = [parameter.name for parameter in operation.query_parameters]
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
         violations = Violations()
@@ -139,19 +145,18 @@ class Rules:
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
                 words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-                violations.append(Violation("query", "percentEncoding", words, part[:80], subject))
+                violations.append(Violation("query", "percentEncoding", words, part[:80]))
             else:
                 values.setdefault(name, []).append(value)
         for name, given in values.items():
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
             if name in names and text is None:
-                words, path = "must be given only once", f"query.{name}"
-                violations.append(Violation(path, "unique", words, given, operation.subject(path)))
+                violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
             elif name in names:
                 texts[name] = text
             elif self.policies.unknown_query:
                 words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
-                violations.append(Violation(path, "additionalProperties", words, given[0], subject))
+                violations.append(Violation(path, "additionalProperties", words, given[0]))
         return texts, violations
 
 
@@ -192,8 +197,8 @@ def _path_hint(path: str) -> str:
 # Bodies
 
 
-def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
-    """Validate a body by its head: its coding, its media type and, if declared, its length in bytes."""
+def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
+    """Validate a body by its head: its coding, its media type, and whether the adapter has read all of it."""
     if coding := request.fields.coding:
         return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
     condition = rules.policies.media_type
@@ -201,19 +206,18 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
         given = request.header("content-type")
         came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
         return Refusal(condition, detail=came)
-    limit = rules.policies.body_limit
-    if request.oversized or (limit is not None and length is not None and length > limit):
-        return Refusal("body_too_large", detail=f"the limit is {limit} bytes")
+    if request.oversized:
+        return Refusal("body_too_large", detail=f"the limit is {rules.policies.body_limit} bytes")
     return None
 
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
     """Return the validated body, None if the operation takes no body, or a refusal with every violation."""
-    operation, invalid, content = route.operation, route.invalid, request.body
+    operation, invalid, content = route.operation, route.refusal, request.body
     if operation is None or operation.body is None:
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
-    body = validate_head(rules, request, len(content)) or decode(rules, content, operation.body)
+    body = validate_head(rules, request) or decode(rules, content, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
     return replace(invalid, violations=invalid.violations.plus(body.violations))
@@ -228,19 +232,19 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
         return Refusal("malformed_json", Violations([error.violation]))
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     _let_pass(rules, document, schema)
-    violations = repeated if rules.policies.duplicate_member else Violations()
+    found = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
-        violations = violations.plus(schemas.violations(schemas.schema(schema), value, "body"))
-    wrong = {one.path for one in violations}
+        found = found.plus(schemas.violations(schemas.schema(schema), value, "body"))
+    wrong = {one.path for one in found}
     for gap in RULES:
         path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
         if keywords and gap.field in document and path not in wrong:
             bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
-            found = schemas.violations(bounds, document[gap.field], path)
-            violations += [replace(one, expected=f"{one.expected} {choice}") for one in found]
-    if violations:
-        return Refusal("invalid_body", violations)
+            broken = schemas.violations(bounds, document[gap.field], path)
+            found += [replace(one, expected=f"{one.expected} {choice}") for one in broken]
+    if found:
+        return Refusal("invalid_body", found)
     return {name: document[name] for name in schemas.properties(schema) if name in document}
 
 

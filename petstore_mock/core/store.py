@@ -1,48 +1,63 @@
-"""The plain state of one world: animals, randomness and counts. The caller holds the world's lock."""
+"""The state of one world that a reset undoes: animals, behaviour, time, randomness and counts.
+
+The caller holds the world's lock. The operations use the store, and so does a test that seeds, changes and removes
+animals as another actor would.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from bisect import bisect_left, insort
 from copy import copy
+from datetime import timedelta
+from functools import lru_cache
 from json import loads
+from os import PathLike
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.guards import is_array
-from petstore_mock.common.values import Bounded
+from petstore_mock.common import real
+from petstore_mock.common.dates import EARLIEST, LATEST, http_date
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.values import as_path, is_integer
+from petstore_mock.core.options import MOST_PETS
+from petstore_mock.core.refusals import NotFoundError, ProblemError
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from petstore_mock.core.options import Seed
+    from petstore_mock.core.routing import Filter, Rules
     from petstore_mock.http.response import Response
 
-Filter = tuple[str, Any]  # a field, and a value that it equals or contains
-_All = None  # the key of all ids in the index
+Pet = dict[str, Any]
 
+_REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
+# No field is required, because samples fill missing ones. Pet.json leaves unknown fields to the behaviour.
+_RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
+_is_allowed: Final = schemas.quick(_RULES)
+_LARGEST_ID: Final = 2**63 - 1
+_All = None  # the key of all ids in the index
 # The fields that a parameter of the interface filters by.
 _FILTERED: Final = tuple(
     dict.fromkeys(one.filters for operation in OPERATIONS.values() for one in operation.parameters if one.filters)
 )
-_LARGEST_ID: Final = 2**63 - 1
-_MOST_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
-
-
-def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
-    """Return the filters that select an animal. Each item of an array makes one."""
-    found: list[Filter] = []
-    for name in _FILTERED:
-        value = document.get(name)
-        if value is not None:
-            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
-    return found
 
 
 class Store:
     """Animals as canonical bytes, an index of their ids by filter, and all other state that a reset undoes."""
 
-    def __init__(self, random_seed: int = 0) -> None:
+    def __init__(self, rules: Rules, random_seed: int = 0) -> None:
+        self.rules = rules  # of the behaviour
+        self.offset = 0.0  # seconds by which the fake's time is ahead of the real time
+        self.frozen: float | None = None  # the moment at which the fake's time stands still
         self._animals: dict[int, bytes] = {}
         self._ids: dict[Filter | None, list[int]] = {_All: []}
         self.last = 0  # the highest id so far, because no id is assigned twice
@@ -55,17 +70,17 @@ class Store:
         self.drawn = 0  # the number of random draws
         self._random_seed = random_seed
         self._random: Random | None = None  # made at the first draw, because copying it takes as long as a reset
-        # Cached responses of read-only operations.
-        self.responses: Bounded[object, Response] = Bounded(_MOST_RESPONSES)
+        # Cached responses of read-only operations, by route.
+        self.responses: dict[object, Response] = {}
 
     def copy(self) -> Store:
-        other = Store()
+        other = Store(self.rules)
         vars(other).update(vars(self))
         other._animals = self._animals.copy()
         other._ids = {key: ids[:] for key, ids in self._ids.items() if ids or key is _All}
         other.hidden = self.hidden.copy()
         other._random = copy(self._random)
-        other.responses = Bounded(_MOST_RESPONSES)
+        other.responses = {}
         return other
 
     def random(self) -> Random:
@@ -74,19 +89,45 @@ class Store:
             self._random = Random(self._random_seed)  # noqa: S311  # nothing here is a secret
         return self._random
 
+    # Time
+
+    def now(self) -> float:
+        """Return the fake's time. It decides ``Date``, the expiry of keys and the removal of operations."""
+        return wall_clock() + self.offset if self.frozen is None else self.frozen
+
+    @property
+    def date(self) -> bytes:
+        """The value of the field ``Date``. Requests of the same second share it."""
+        return _date_of(self.now() // 1)
+
+    def change_time(
+        self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
+    ) -> None:
+        """Travel to a moment, then move by a step of days, hours, minutes and seconds, then freeze or unfreeze."""
+        now = self.now() if moment is None else moment
+        try:
+            now += timedelta(**(step or {})).total_seconds()
+        except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
+            now = math.inf
+        require(EARLIEST <= now <= LATEST, "a step in numbers that ends in the years 1970 to 9998", step=step)
+        stands = self.frozen is not None if freeze is None else freeze
+        self.frozen = now if stands else None
+        self.offset = now - wall_clock()
+
     # Reading
 
     def __len__(self) -> int:
         return len(self._animals)
 
-    def __contains__(self, pet_id: int) -> bool:
-        return pet_id in self._animals
-
     def get(self, pet_id: int) -> bytes | None:
         return self._animals.get(pet_id)
 
-    def document(self, pet_id: int) -> dict[str, Any] | None:
+    def document(self, pet_id: int) -> Pet | None:
         return loads(self._animals[pet_id]) if pet_id in self._animals else None
+
+    def other(self, pet_id: int) -> Pet | None:
+        """Return the animal with the lowest id that is not ``pet_id``."""
+        return next((self.document(other) for other in self.ids()[:2] if other != pet_id), None)
 
     def bodies(self) -> list[bytes]:
         return [self._animals[pet_id] for pet_id in self._ids[_All]]
@@ -100,13 +141,6 @@ class Store:
         animals = self._animals
         return b"[%b]" % b",".join([animals[pet_id] for pet_id in ids])
 
-    def free_id(self, assign: Callable[[int, Callable[[], Random]], int]) -> int:
-        """Return a free id (§2) that gap id_assignment chooses."""
-        candidate = assign(self.last, self.random)
-        while candidate > _LARGEST_ID or candidate in self._animals:
-            candidate = self.random().randint(1, _LARGEST_ID)
-        return candidate
-
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
@@ -118,10 +152,18 @@ class Store:
 
     # Changing
 
+    def free_id(self) -> int:
+        """Return a free id (§2) that gap id_assignment chooses."""
+        candidate: int = self.rules.policies.id_assignment(self.last, self.random)
+        while candidate > _LARGEST_ID or candidate in self._animals:
+            candidate = self.random().randint(1, _LARGEST_ID)
+        return candidate
+
     def put(self, document: Mapping[str, Any]) -> bytes:
         """Add or replace an animal, and return its canonical JSON."""
         pet_id = document["id"]
-        self.remove(pet_id)
+        if pet_id in self._animals:
+            self.remove(pet_id)
         self._animals[pet_id] = content = encode_json(document)
         for key in (_All, *_filters_of(document)):
             ids = self._ids.setdefault(key, [])
@@ -133,11 +175,136 @@ class Store:
         self.responses.clear()
         return content
 
-    def remove(self, pet_id: int) -> bool:
-        if pet_id not in self._animals:
-            return False
+    def remove(self, pet_id: int) -> None:
+        if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are no identifiers
+            raise _no_animal(pet_id)
         for key in (_All, *_filters_of(loads(self._animals.pop(pet_id)))):
             ids = self._ids[key]
             del ids[bisect_left(ids, pet_id)]
         self.responses.clear()
-        return True
+
+    def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
+        """Change an animal as another actor would, and return it; None removes a field."""
+        former = self.document(pet_id) if is_integer(pet_id) else None
+        if former is None:
+            raise _no_animal(pet_id)
+        for name, value in changes.items():
+            if name in FIELDS and FIELDS[name].assigned and value != former.get(name):
+                refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(value)}")
+        gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
+        _check({name: value for name, value in changes.items() if name not in gone}, "update")
+        return self._put({name: value for name, value in {**former, **changes}.items() if name not in gone})
+
+    def _put(self, document: Mapping[str, Any]) -> Pet:
+        ordered = {name: document[name] for name in FIELDS if name in document}
+        self.put(ordered)
+        return ordered
+
+    # Seeding
+
+    def add(self, fields: object) -> Pet:
+        """Add an animal and return it. Samples fill missing required fields. The schema applies, and no gap."""
+        if not is_object(fields):
+            refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
+        return self._add(fields, _REQUIRED)
+
+    def seed_count(self, count: int, name: str) -> list[Pet]:
+        in_range = is_integer(count) and 0 <= count <= MOST_PETS
+        require(in_range, f"a number of animals from 0 to {MOST_PETS:,}", **{name: count})
+        return [self._add({}, FIELDS) for _ in range(count)]
+
+    def seed_each(self, pets: object, where: str = "") -> list[Pet]:
+        """Add all animals of an iterable, or none if one is wrong. ``where`` is the prefix of an error."""
+        if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
+            refuse(f"expected a list or a number of animals as the seed; got {shown(pets)}")
+        former, added = self.copy(), list[Pet]()
+        for index, pet in enumerate(cast("Iterable[object]", pets)):
+            try:
+                added.append(self.add(pet))
+            except PetStoreMockError as error:
+                vars(self).update(vars(former))
+                error.args = (f"{where}animal {index}: {error}; no animal was added", *error.args[1:])
+                raise
+        return added
+
+    def fill(self, seed: Seed | None) -> None:
+        """Add the animals of a starting state: a number of them, a list, or a JSON file."""
+        if isinstance(seed, (str, PathLike)):
+            self.seed_each(animals_of_file(seed), f"{seed}: ")
+        elif isinstance(seed, int):
+            self.seed_count(seed, "seed")
+        elif seed is not None:
+            self.seed_each(seed, "seed: ")
+
+    def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
+        _check(given, "seed")
+        if "id" in given and given["id"] in self._animals:
+            raise ProblemError(f"expected a free id; got id={given['id']}, which is taken", 409)
+        number = self.seeded + 1
+        fillers = {name: _sample(name, number) for name in filled if FIELDS[name].samples}
+        assigned = {} if "id" in given else {"id": self.free_id()}
+        self.seeded = number
+        return self._put({**assigned, **fillers, **given})
+
+
+def wall_clock() -> float:
+    """Return the real time or freezegun's. Other mocks of ``time.time`` are meant for the client under test only."""
+    now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
+    return now if EARLIEST <= now <= LATEST else float(real.time())
+
+
+@lru_cache(maxsize=8)
+def _date_of(second: float) -> bytes:
+    return http_date(second).encode("ascii")
+
+
+def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
+    """Return the filters that select an animal. Each item of an array makes one."""
+    found: list[Filter] = []
+    for name in _FILTERED:
+        value = document.get(name)
+        if value is not None:
+            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
+    return found
+
+
+def _no_animal(pet_id: object) -> NotFoundError:
+    return NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
+
+
+def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the sample value of a field for the ``number``-th seeded animal. Free text is unique."""
+    samples = FIELDS[name].samples
+    turn, index = divmod(number - 1, len(samples))
+    value = samples[index]
+    is_free_text = isinstance(value, str) and "enum" not in schemas.properties("Pet")[name]
+    return f"{value} {turn + 1}" if is_free_text and turn else value
+
+
+def _check(given: Mapping[str, Any], call: str) -> None:
+    """Refuse unknown fields, and values that Pet.json does not allow."""
+    if not _is_allowed(dict(given)):
+        try:
+            broken = schemas.violations(_RULES, dict(given), call)
+        except ValueError:  # Python writes no integer of thousands of digits
+            refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
+        if broken:  # the quick check refuses a member of an enumeration, although it is text
+            words = f"expected an animal that Pet.json allows (§2): {broken.in_words()}"
+            raise ProblemError(words, 422, broken)
+    try:
+        encode_json(dict(given))
+    except UnicodeEncodeError:
+        refuse(f"expected text that UTF-8 can encode; got {shown(given)}")
+
+
+def animals_of_file(path: str | PathLike[str]) -> list[Any]:
+    words = f"a number of animals, or a JSON file with an array of them; got {path}"
+    try:
+        animals = loads(as_path(path, "seed").read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        refuse(f"expected {words}: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        refuse(f"expected {words}: {error}")
+    if not is_array(animals):
+        refuse(f"expected {words}: {describe(animals)}")
+    return list(animals)

@@ -115,12 +115,12 @@ class ExpectedViolation(Stays):
     It is a class, because a generator would show frames of contextlib in a failing test.
     """
 
-    def __init__(self, lock: AbstractContextManager[object], journal: Journal, pattern: str | None) -> None:
+    def __init__(self, journal: Journal, pattern: str | None) -> None:
         try:
             re.search(pattern or "", "")
         except (re.error, TypeError) as error:
             refuse(f"expected a regular expression; got pattern={shown(pattern)}: {error}")
-        self._lock, self._journal, self._pattern = lock, journal, pattern
+        self._journal, self._pattern = journal, pattern
 
     def __enter__(self) -> None:
         self._before, self._clears = len(self._journal), self._journal.clears
@@ -129,11 +129,10 @@ class ExpectedViolation(Stays):
         """Mark violations even if an exception leaves the block: the client may raise one for the refusal."""
         __tracebackhide__ = True
         journal, pattern = self._journal, self._pattern
-        with self._lock:
-            before = self._before if journal.clears == self._clears else 0  # a reset restarts the numbers
-            found = [one for one in journal.violations if one.number > before]
-            matching = [one for one in found if pattern is None or re.search(pattern, _words(one))]
-            journal.expect(matching)
+        before = self._before if journal.clears == self._clears else 0  # a reset restarts the numbers
+        found = [one for one in journal.violations if one.number > before]
+        matching = [one for one in found if pattern is None or re.search(pattern, _words(one))]
+        journal.expect(matching)
         if kind is None and not matching:
             wanted = "" if pattern is None else f" that matches {pattern!r}"
             came = "; ".join(f"{one.request_line}: {one.reason}" for one in found) or "none"

@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from petstore_mock.common.dates import LATEST, moment_of
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, require, shown
-from petstore_mock.common.values import Bounded, is_number
-from petstore_mock.core.animals import Animals
-from petstore_mock.core.clock import Time
-from petstore_mock.core.cors import Cors
-from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
-from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, own_start, start_of
-from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.routing import Rules, rules_for
+from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, own_start, start_of
+from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
-from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.credentials import KEY_TEXT
 from petstore_mock.http.handler import Pending
 from petstore_mock.interface.mutants import MUTANTS
@@ -30,14 +23,11 @@ from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from datetime import date
 
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.interface.behaviour import Behaviour
 
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
 _REMEMBERED: Final = 20_000  # names and keys of ended worlds; a stub may run for months
-_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
 _KEPT_KEYS: Final = 1_000  # of one world; a further key retires the oldest revoked one
 
@@ -59,7 +49,6 @@ class Host:
     Several worlds may have the same key. Then only an address identifies the world.
     """
 
-    cors: Cors = field(default_factory=Cors)  # the pages that may use the service
     tls: bool = False
     own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
     public_url: str = ""  # the address of the service behind a proxy; empty for the address in the request
@@ -67,16 +56,15 @@ class Host:
     max_worlds: int = MAX_WORLDS  # by address
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    renew_connections: Callable[[], object] = lambda: None  # a busy connection closes after its response
-    # Closes the idle connections with these numbers, or all.
-    close_connections: Callable[[frozenset[int] | None], object] = lambda _: None
+    # Closes the idle connections with these numbers, or all; with ``busy=True``, the others after their response.
+    close_connections: Callable[..., object] = lambda *_, **__: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
     # A watcher must be quick and must not raise.
     watchers: list[Callable[[World, WorldEvent, Exchange | None], object]] = field(default_factory=list[Any])
     by_key: dict[str, list[World]] = field(default_factory=dict[str, Any])
     # The owners of retired keys, and of addresses such as /w/NAME.
-    retired: Bounded[str, str] = field(default_factory=lambda: Bounded(_REMEMBERED))
+    retired: dict[str, str] = field(default_factory=dict[str, str])
     # Two processes must not issue the same key.
     _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -102,16 +90,16 @@ class Host:
         """Store the owner of a key or an address as the newest entry."""
         self.retired.pop(what, None)
         self.retired[what] = owner or NOBODY
+        if len(self.retired) > _REMEMBERED:
+            del self.retired[next(iter(self.retired))]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Stays):
-    """A copy of the state of a world: animals, randomness, behaviour, keys and clock."""
+    """A copy of the state of a world: animals, randomness, behaviour, clock and keys."""
 
     store: Store
-    rules: Rules
     keys: Mapping[str, Key]
-    clock: tuple[float, float | None]  # its offset in seconds, and the moment at which it is frozen
 
 
 class World:
@@ -130,7 +118,6 @@ class World:
         self.name = name  # of its address /w/NAME; None at the root
         self.owner = owner or name  # the test that it belongs to
         self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
-        self.time = Time()
         self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(host.keep or (KEPT if name is None else KEPT_REQUESTS), self.secrets)
         self.journal.listen(lambda exchange: host.announce(self, "request", exchange))
@@ -143,26 +130,40 @@ class World:
         self.visitors = 0  # open waits and streams
         self.generation = 0  # changes with each reset and at the end
         self.asked = perf_counter()  # when the last request to its address arrived
-        self._lasting_keys = keys
-        self._begin(options)
+        self._lasting_keys: tuple[str, ...] = keys
+        self.remake(options)
         if name is None:
-            self._lasting_keys = self.start.keys
+            self._lasting_keys = self._base.keys
 
     # The starting state
 
-    def _begin(self, options: Mapping[str, Any]) -> None:
-        """Enter the starting state of ``options``. Wrong options change nothing."""
-        start = start_of(options, self._lasting_keys)
-        for key in start.keys:
-            self._check_key(key)
-        require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
-        self.made = perf_counter()
-        store, rules = Store(start.random_seed), rules_for(start.behaviour)
-        Animals(store, rules.policies.id_assignment).fill(start.seed)
-        self._base = self.start = start
-        self._origin = Snapshot(store, rules, {}, (0.0, None))
+    def remake(self, options: Mapping[str, Any]) -> None:
+        """Begin the test of these options. The world at the root keeps its first keys. Wrong options change nothing."""
+        with self.lock:
+            start = start_of(options, self._lasting_keys)
+            for key in start.keys:
+                self._check_key(key)
+            require(len({*start.keys}) == len(start.keys), "each API key once", keys=len(start.keys))
+            origin = Snapshot(Store(rules_for(start.behaviour), start.random_seed), {})
+            origin.store.fill(start.seed)
+            self.made = perf_counter()
+            self._base, self._origin = start, origin
+            self._begin(start)
+
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
+        """Begin another test: the starting state with its ``own`` options, and a new or a fixed key."""
+        start = own_start(self._base, own)
+        with self.lock:
+            self._begin(start)
+            self.owner = owner
+
+    def _begin(self, start: Start) -> None:
+        self.start = start
         self._give_keys()
-        self._go_back()
+        self.go_back()
+        self.snapshots.clear()
+        self.verification.forget()
+        self.host.announce(self, "made")
 
     def _check_key(self, key: object) -> None:
         """Refuse a key that is no bearer token or that another world has. The error does not show the key."""
@@ -171,48 +172,20 @@ class World:
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
             refuse("expected an API key that no other world behind this listener has; this one is taken")
 
-    def remake(self, options: Mapping[str, Any]) -> None:
-        """Start again with ``options`` for another test. The world at the root keeps its first keys."""
-        with self.lock:
-            self._begin(options)
-            self._begin_test()
-
-    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
-        """Start again for another test: the starting state with its ``own`` options, and a new or a fixed key."""
-        start = own_start(self._base, own)
-        with self.lock:
-            self.start = start
-            self._give_keys()
-            self._go_back()
-            self.owner = owner
-            self._begin_test()
-
-    def _begin_test(self) -> None:
-        self.snapshots.clear()
-        self.verification.forget()
-        self.host.announce(self, "made")
-
-    def reset(self) -> None:
-        """Return to the starting state. Keep unreported problems for the verification, and revoke issued keys."""
-        with self.lock:  # a concurrent request must get the starting state
-            self.verification.keep()
-            self.host.at_end(self)
-            self._go_back()
-        self.host.announce(self, "reset")
-
-    def _go_back(self) -> None:
+    def go_back(self) -> None:
+        """Return to the starting state, and revoke issued keys. The caller holds the lock."""
         start = self.start
         self.generation += 1
         self._restore(self._origin)
-        self.rules = rules_for(start.behaviour)
+        self.store.rules = rules_for(start.behaviour)
         if start.at is not None:
-            self.time.change(moment=start.at)
+            self.store.change_time(moment=start.at)
         self.journal.clear()
         self.plan.clear()
         self.errors.clear()
         self.verification.strict = start.strict
         self.mutant = None if start.mutant is None else MUTANTS[start.mutant]
-        self.animals.fill(start.added)
+        self.store.fill(start.added)
 
     def release(self) -> None:
         pending, self.pending = self.pending, Pending()
@@ -233,7 +206,7 @@ class World:
     def snapshot(self) -> Snapshot:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
-            return Snapshot(self.store.copy(), self.rules, self.keys.copy(), (self.time.offset, self.time.frozen))
+            return Snapshot(self.store.copy(), self.keys.copy())
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Revoke keys that were issued later; the world's own key is valid again."""
@@ -243,8 +216,7 @@ class World:
             self._restore(snapshot)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        self.store, self.rules = snapshot.store.copy(), snapshot.rules
-        self.time.offset, self.time.frozen = snapshot.clock
+        self.store = snapshot.store.copy()
         for name in self.keys:
             former = Key(name, revoked="" if name in self._start_keys else "revoked_key")
             self.keys[name] = snapshot.keys.get(name, former)
@@ -262,40 +234,23 @@ class World:
             self._retire(name)
         for name in names:
             if name not in self.keys:
-                self._add_key(name)
+                self.add_key(name)
         self._start_keys = names
         self.key = names[0]  # the world's own, valid from the start on
 
-    def _add_key(self, name: str, expires: float | None = None) -> None:
+    def add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
         self.host.hold(name, self)
+        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
+            self._retire(revoked[0])
 
     def _retire(self, name: str) -> None:
         del self.keys[name]
         self.host.retire(name, self)
 
-    def issue_key(self, expires: float | str | date | None = None) -> str:
-        """Return a new valid key. ``expires`` is a number of seconds from now, or a moment."""
-        until = None
-        if is_number(expires):
-            require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
-            until = self.time.now() + expires
-        elif expires is not None:
-            until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
-        name = self.host.new_key()
-        self._add_key(name, until)
-        if len(self.keys) > _KEPT_KEYS and (revoked := [key.name for key in self.keys.values() if key.revoked]):
-            self._retire(revoked[0])
-        return name
-
-    def revoke_key(self, name: str) -> None:
-        if name not in [*self.keys]:
-            raise NotFoundError("expected a key of this world; got an unknown key")
-        self.keys[name] = self.keys[name]._replace(revoked="revoked_key")
-
     def key_problem(self, key: Key) -> str:
         """Return the condition that refuses a key now; empty if it is valid."""
-        is_expired = key.expires is not None and self.time.now() >= key.expires
+        is_expired = key.expires is not None and self.store.now() >= key.expires
         return key.revoked or ("expired_key" if is_expired else "")
 
     def refused_key(self, request: ApiRequest) -> str:
@@ -306,7 +261,7 @@ class World:
 
     def use_key(self, request: ApiRequest) -> None:
         """Count the use of a key. The key that was used first may rotate (gap key_rotation)."""
-        name, store, rotates = request.fields.bearer[0], self.store, self.rules.policies.key_rotation
+        name, store, rotates = request.fields.bearer[0], self.store, self.store.rules.policies.key_rotation
         if name is None or name not in self.keys:  # a mutant accepted it
             return
         store.first_key = store.first_key or name
@@ -314,48 +269,9 @@ class World:
         if rotates is not None and name == store.first_key and rotates(store.first_key_uses + 1):
             self.keys[name] = self.keys[name]._replace(revoked="rotated_key")
 
-    # Animals, faults, behaviour, requests
-
-    @property
-    def animals(self) -> Animals:
-        """The calls of a test that change animals. The caller holds the lock."""
-        return Animals(self.store, self.rules.policies.id_assignment)
-
-    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the fields of FaultHandle
-        handle = FaultHandle(fault=coerce(fault), **rule)
-        if handle.at == "handshake":
-            self._check_handshakes(handle.fault)
-        self.plan.add(handle)
-        if handle.at == "handshake":
-            self.host.renew_connections()
-        return handle
-
-    def _check_handshakes(self, fault: Fault) -> None:
-        if not self.host.tls:
-            refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
-        if self.name is not None:
-            refuse(f"expected the world at the root for {fault}; got {self.name!r}, but a handshake names no world")
-        if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
-            refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
-
-    @property
-    def behaviour(self) -> Behaviour:
-        return self.rules.behaviour
-
-    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
-        """Set ``behaviour``, or keep the current one, and change its ``gaps``. A reset undoes it."""
-        self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
-
     def begin(self, request: ApiRequest) -> Exchange:
         """Return the exchange of a request that has arrived. The caller holds the lock."""
         self.store.turn += 1
-        exchange = Exchange(self.journal.total + 1, self.owner, request, self.time.now())
+        exchange = Exchange(self.journal.total + 1, self.owner, request, self.store.now())
         exchange.secure = self.host.tls
         return exchange
-
-    def clear_requests(self) -> None:
-        """Clear the journal. The verification still reports its violations."""
-        with self.lock:
-            self.verification.keep_violations()
-            self.journal.clear()  # numbers restart
-        self.host.announce(self, "cleared")

@@ -85,14 +85,12 @@ class Handler(Protocol):
     # Never raises, whatever a client sends.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Return whether to read the body. Only the head decides (RFC 9110 §10.1.1). ``length`` is None if chunked.
-    def admits(self, request: ApiRequest, length: int | None) -> bool: ...
-
-    # Return the size limit of the request's body in bytes, or None.
+    # Return the size limit of the request's body in bytes, or None. It is 0 if the head decides on a refusal.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
     # Return a token that changes with each test. ``refuse`` receives the token at the first byte of the request.
-    def generation(self) -> object: ...
+    def generation(self) -> object:
+        return None
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
@@ -100,6 +98,8 @@ class Handler(Protocol):
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.
-    def connection_opened(self) -> TlsPlan | None: ...
+    def connection_opened(self) -> TlsPlan | None:
+        return None
 
-    def handshake_failed(self, reason: str) -> None: ...
+    def handshake_failed(self, reason: str) -> object:  # noqa: ARG002
+        return None

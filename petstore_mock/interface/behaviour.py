@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
@@ -141,12 +139,6 @@ def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}
     Behaviour().replace(choices)
     return choices
-
-
-@lru_cache(maxsize=64)
-def policies(behaviour: Behaviour) -> Any:  # noqa: ANN401  # each gap has its own type
-    """Return an object with one attribute for each gap: the chosen value or function."""
-    return SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
 
 
 def gap_register() -> dict[str, Any]:

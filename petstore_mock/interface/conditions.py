@@ -27,14 +27,10 @@ class Condition:
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
     violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
-
-    @property
-    def fields(self) -> tuple[tuple[str, str], ...]:
-        """The header fields that HTTP requires for the refusal, except those that depend on the request."""
-        return _FIELDS.get(self.name) or _FIELDS.get(self.status, ())
+    fields: tuple[tuple[str, str], ...] = ()  # the header fields that HTTP requires, except those that vary by request
 
 
-_FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {
+_FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the name of a condition, else by its status
     "missing_key": (("WWW-Authenticate", _CHALLENGE),),  # RFC 6750 §3.1: no error code without credentials
     "content_coding": (("Accept-Encoding", "identity"),),  # RFC 9110 §12.5.3: the coding caused the 415
     401: (("WWW-Authenticate", f'{_CHALLENGE}, error="invalid_token", error_description="The API key is not valid"'),),
@@ -53,7 +49,8 @@ def _code(status: int) -> str:
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
-    return Condition(name, status, *words, code=code or _code(status), violation=violation)
+    fields = _FIELDS.get(name) or _FIELDS.get(status, ())
+    return Condition(name, status, *words, code=code or _code(status), violation=violation, fields=fields)
 
 
 _INVALID_KEY: Final = "The API key is not valid"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -62,7 +63,7 @@ class Parameter:
         return snake_case(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Operation:
     """An operation of the interface (§4)."""
 
@@ -91,11 +92,11 @@ class Operation:
         """The first word of the name, as in ids of clauses and mutants: ``create``."""
         return self.client_method.partition("_")[0]
 
-    @property
+    @cached_property
     def commits(self) -> bool:
         return self.effect not in {"lists", "reads"}
 
-    @property
+    @cached_property
     def statuses(self) -> frozenset[int]:
         """Every status that the interface declares for the operation (§4, §7)."""
         return frozenset({*self.errors, self.success})
@@ -111,15 +112,6 @@ class Operation:
     @property
     def parameters_schema(self) -> str:
         return f"{self.name}.parameters"
-
-    @property
-    def query_subject(self) -> str:
-        """The key in ``SENTENCES`` of the sentence that lists the query parameters."""
-        return f"{self.name}.query"
-
-    def subject(self, path: str) -> str:
-        """Return the key of the sentence about the parameter at a path: ``path.petId``."""
-        return ".".join([self.name, *path.split(".")[:2]])
 
     @property
     def removal_day(self) -> str:
@@ -290,8 +282,8 @@ def _sentences() -> dict[str, Sentence]:
     dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
         **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
-        **{row.subject(f"{one.where}.{one.name}"): one.sentence for row in _OPERATIONS for one in row.parameters},
-        **{operation.query_subject: _query_sentence(operation) for operation in _OPERATIONS},
+        **{f"{row.name}.{one.where}.{one.name}": one.sentence for row in _OPERATIONS for one in row.parameters},
+        **{f"{operation.name}.query": _query_sentence(operation) for operation in _OPERATIONS},
         "query": Sentence("4", "The interface shows the query parameters of each operation"),
         "path": Sentence("4", "The interface shows the path parameters of each operation"),
         "body": Sentence("4.2", "Request body (required, application/json): NewPet"),

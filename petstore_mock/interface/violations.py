@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Sentence
 
+MOST_LISTED: Final = 20  # in one message; an animal may have thousands of wrong fields
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
-MOST_SHOWN: Final = 20  # violations in one response
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
 _MISSING: Final = object()
 
@@ -80,7 +80,7 @@ class Violation:
         rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
         expected: the expectation, in words that follow the path.
         value: the received value; absent for a missing member.
-        subject: the key in ``SENTENCES`` of the broken sentence; empty if the path determines it.
+        subject: a key in ``SENTENCES``, or the name of the operation with this parameter; empty for a body.
     """
 
     path: str
@@ -107,8 +107,9 @@ class Violation:
     def sentence(self) -> Sentence:
         """The sentence of the interface that the request breaks."""
         location, *names = self.path.split(".")
-        keys = (self.subject, ".".join([location, *names[:1]]), location)
-        return next(SENTENCES[key] for key in (*keys, "body") if key in SENTENCES)
+        places = [".".join([location, *names[:1]]), location]
+        keys = [*(f"{self.subject}.{place}" for place in places), self.subject, *places, "body"]
+        return next(SENTENCES[key] for key in keys if key in SENTENCES)
 
 
 class Violations(list[Violation]):
@@ -127,8 +128,7 @@ class Violations(list[Violation]):
         both.omitted = self.omitted + others.omitted
         return both
 
-    @property
-    def words(self) -> list[str]:
-        """The first violations in words, and how many more there are."""
-        more = len(self[MOST_SHOWN:]) + self.omitted
-        return [*map(str, self[:MOST_SHOWN]), *([f"and {more} more"] if more else [])]
+    def in_words(self) -> str:
+        """Return the first violations in words, and the number of the others."""
+        more = len(self[MOST_LISTED:]) + self.omitted
+        return "; ".join([*map(str, self[:MOST_LISTED]), *([f"and {more} more"] if more else [])])

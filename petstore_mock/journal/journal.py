@@ -7,7 +7,7 @@ they work on a copy of the list.
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
+from collections import Counter
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
 _LONGEST_WAIT: Final = 86_400.0  # seconds; the operating system can't wait much longer
+_POLL: Final = 0.2  # seconds; a reset or the end of the world wakes no waiting thread
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
 
@@ -52,7 +53,7 @@ class Journal(Stays):
         self.clears = 0  # how often clear() was called
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
-        self.notes: deque[str] = deque(maxlen=50)  # events other than requests, such as failed handshakes
+        self.notes: list[str] = []  # events other than requests, such as failed handshakes; replaced, never changed
         self._keys = keys  # the world's keys, to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
@@ -90,7 +91,7 @@ class Journal(Stays):
             exchange.changed = None
         self._exchanges = []
         self.counts.clear()
-        self.notes.clear()
+        self.notes = []
         self.violation_count = self.total = 0
         self._first = None
         self.clears += 1
@@ -167,8 +168,9 @@ class Journal(Stays):
         Raises:
             EvictedError: the journal no longer keeps some of them.
         """
+        count = self.violation_count  # before the list, which a new request extends
         found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
-        if len(found) < self.violation_count:
+        if len(found) < count:
             raise self.lost()
         return found
 
@@ -233,7 +235,7 @@ class Journal(Stays):
         if asked.asked and self.evicted:
             raise self.lost()
         found = self._matching(asked)
-        count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
+        count = self.count_of(asked)
         claim = asked.claim_of("at least once" if times is None else _times(times))
         if count > 0 if times is None else count == times:
             return True, f"{claim}; {self._matches(count)}", found
@@ -333,13 +335,19 @@ class Journal(Stays):
         self.listen(listener)  # before the first check, so that no event is lost
         try:
             while not done() and (left := deadline - monotonic()) > 0:
-                happened.wait(left)
+                happened.wait(min(left, _POLL))
                 happened.clear()
         finally:
             self.unlisten(listener)
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
+
+    def count_of(self, asked: Criteria) -> int:
+        """Return the number of matching requests. Without criteria, dropped requests count as well."""
+        if asked.asked:
+            return len(self._matching(asked))
+        return self.total if asked.operation is None else self.counts[asked.operation]
 
     # Export
 

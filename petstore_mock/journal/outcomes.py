@@ -1,18 +1,16 @@
-"""The documented outcomes of each operation (§4, §7), and how many requests showed each."""
+"""The documented outcomes of each operation (§4, §7), and those that an exchange shows."""
 
 from __future__ import annotations
 
-from collections import Counter
 from json import loads
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array
-from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.schemas import parameters, schema
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -76,14 +74,3 @@ def _page_limit(exchange: Exchange, operation: Operation) -> int:
         return min(max(int(exchange.query["limit"]), bounds["minimum"]), bounds["maximum"])
     except (KeyError, ValueError):
         return bounds["default"]
-
-
-def coverage_of(exchanges: Iterable[Exchange]) -> dict[str, Any]:
-    """Return how many requests showed each outcome and fault, as the control door sends it."""
-    counts = Counter((one.operation or "", outcome) for one in exchanges for outcome in outcomes_of(one))
-    kinds = {kind: {name: counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
-    every = [(name, outcome) for name, outcomes in OUTCOMES.items() for outcome in outcomes]
-    return {
-        "outcomes": [{"operation": one[0], "outcome": one[1], "shown": counts[one]} for one in every],
-        "faults": [{"fault": kind, "shown": sum(by.values()), "operations": by} for kind, by in kinds.items()],
-    }

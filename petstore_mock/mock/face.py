@@ -50,7 +50,7 @@ class PetStore(Stays):
             return verb(self.world, arguments)
 
     def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
-        return next(handle for handle in self.world.plan.every if handle.id == plan["id"])
+        return self.world.plan.find(plan["id"])
 
     @property
     def _address(self) -> str | None:
@@ -61,7 +61,7 @@ class PetStore(Stays):
         animals = counted(self._do(worlds.show_world, {})["pets"], "animal")
         return f"<{type(self).__name__} {self._address or 'not listening'}, {animals}>"
 
-    def verify(self) -> None:
+    def verify(self, *, again: bool = True) -> None:
         """Raise an error if the world has problems. Problems from before a :meth:`reset` are raised once.
 
         These are problems:
@@ -71,11 +71,14 @@ class PetStore(Stays):
         - an expectation of ``httpserver`` that failed or was not met
         - if the fake is strict, a violation of the contract by the client
 
+        Args:
+            again: whether to raise problems again that an earlier call has raised.
+
         Raises:
             VerificationError: there are problems. The message lists all of them.
         """
         __tracebackhide__ = True
-        self.world.verification.verify()
+        self.world.verification.verify(again=again)
 
     @property
     def api_key(self) -> str:
@@ -118,7 +121,7 @@ class PetStore(Stays):
             PetStoreMockError: ``pattern`` is not a valid regular expression.
             VerificationError: at the end of the block, if no such violation occurred.
         """
-        return ExpectedViolation(self.world.lock, self.world.journal, pattern)
+        return ExpectedViolation(self.journal, pattern)
 
     # Going back
 

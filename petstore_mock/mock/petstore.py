@@ -11,10 +11,9 @@ from petstore_mock.core.world import World
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
-from petstore_mock.transport.in_process import AsgiApp, WsgiApp, requests_session
+from petstore_mock.transport.in_process import WsgiApp, requests_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import date, datetime
     from os import PathLike
 
@@ -44,7 +43,6 @@ class PetStoreMock(PetStore):
         random_seed: the seed for all random choices: ids, orders, probabilities.
         mutant: the name of a mutant, which is a service that breaks one clause. None is the correct service.
         control: whether the control door is open on the same port.
-        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any. None allows none.
         tls: whether to listen with TLS, which needs the extra ``tls``.
 
     Attributes:
@@ -67,11 +65,10 @@ class PetStoreMock(PetStore):
         random_seed: int = 0,
         mutant: str | None = None,
         control: bool = False,
-        cors: Iterable[str] | None = None,
         tls: bool = False,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in options_at("world")}
-        listener = checked({"host": host, "port": port, "control": control, "cors": cors, "tls": tls}, "listener")
+        listener = checked({"host": host, "port": port, "control": control, "tls": tls}, "listener")
         self.service = Service(listener, given)
         self.world = self.service.worlds.default
 
@@ -174,11 +171,6 @@ class PetStoreMock(PetStore):
     def app(self) -> WsgiApp:
         """The WSGI callable of the same fake (PEP 3333)."""
         return WsgiApp(self.service)
-
-    @property
-    def asgi(self) -> AsgiApp:
-        """The ASGI callable of the same fake (ASGI 3.0), for asyncio."""
-        return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
         """Return a ``requests.Session`` that calls this mock in process, for every host in a URL.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
 from petstore_mock.common.refusing import require
-from petstore_mock.core.cors import Cors
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
@@ -45,7 +43,7 @@ class Service:
         certificates: ServerTls | None = None,
         **shared: Any,  # noqa: ANN401  # further options of Host
     ) -> None:
-        self.host = Host(listener["cors"] or Cors(), tls=listener["tls"], **shared)
+        self.host = Host(tls=listener["tls"], **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
         self.worlds.default.verification.expectations = self._problems
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
@@ -59,7 +57,6 @@ class Service:
         loop, address = listener.get("loop", "asyncio"), (listener["host"], listener["port"])
         self.server = Server(self, *address, tls=certificates, loop=loop)
         self.host.close_connections = self.server.close_connections
-        self.host.renew_connections = partial(self.server.close_connections, busy=True)
         self._stubs: Listener | None = None
         self._door: Door | None = None
         if listener["control"]:
@@ -114,14 +111,12 @@ class Service:
         return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
-        """Return the expectations if a request has no route and is no CORS preflight."""
+        """Return the expectations if a request has no route."""
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
-        if self.host.cors.preflight(request) is not None:
-            return None
         world = self.worlds.world_of(request)
-        return None if world.rules.route(request.method, request.target).allow else stubs
+        return None if world.store.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
         """Journal a request that an expectation matches, and return the function that responds."""
@@ -134,8 +129,7 @@ class Service:
         def run() -> Response:
             head, body = respond()
             with world.lock:
-                response = exchange.response = Response(head, body, world.time.date)
-                self.host.cors.expose(response, request)
+                response = exchange.response = Response(head, body, world.store.date)
                 exchange.duration = perf_counter() - request.started
                 exchange.trim()
             return response
@@ -152,9 +146,6 @@ class Service:
         stubs = self._stubs_for(request)
         respond = None if stubs is None else stubs.match(request)
         return self._handler_of(request).handle(request) if respond is None else self._stubbed(request, respond)
-
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        return self._stubs_for(request) is not None or self._handler_of(request).admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         return self._handler_of(request).body_limit(request) if self._stubs_for(request) is None else _STUB_BODY

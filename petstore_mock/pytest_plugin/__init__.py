@@ -49,7 +49,6 @@ _COMMAND_LINE: Final = {
 }
 _MARKERS: Final = (
     "petstore(behaviour=None, seed=None, at=None, strict=None): the test's starting state, beside petstore_options.",
-    "petstore_each(*gaps): run the test once under each alternative of these gaps of the interface.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake keeps them, and exploration leaves them out.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest
@@ -92,7 +91,7 @@ def petstore_options() -> Mapping[str, Any]:
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """Return a fake pet store service on loopback. Each test and each Hypothesis example gets a new world.
-    Connect: url, api_key, headers; app, asgi and requests_session() in process.
+    Connect: url, api_key, headers; app and requests_session() in process.
     Set up: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
     Inject faults: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
     Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().

@@ -44,13 +44,6 @@ class Home:
         self._service.worlds.bring_forward(self.world)
         self._service.clear()
 
-    def verify(self, *, again: bool) -> None:
-        __tracebackhide__ = True
-        self.world.verification.verify(again=again)
-
-    def excuse(self) -> None:
-        self.world.verification.report()
-
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the number of requests of finished tests, and those requests after the first ``count``."""
         worlds = self._service.worlds
@@ -63,8 +56,8 @@ class Home:
         return {
             "animals": world.store.bodies(),
             "faults": world.plan.in_force,
-            "a behaviour": world.behaviour,
-            "a date": (world.time.offset, world.time.frozen),
+            "a behaviour": world.store.rules.behaviour,
+            "a date": (world.store.offset, world.store.frozen),
             "expectations of httpserver": self._service.expects,
         }
 

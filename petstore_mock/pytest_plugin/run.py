@@ -49,8 +49,6 @@ class Run:
 
     def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
         """Return the arguments of ``World.renew`` that the markers of the test set. The nearest marker wins."""
-        from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # only users of the fixture need it
-
         start: dict[str, Any] = {}
         declared: dict[str, str] = {}
         for mark in self.item.iter_markers():
@@ -62,11 +60,6 @@ class Run:
             elif mark.name == "petstore_assumes":
                 require(not mark.args, 'keyword arguments gap="alternative"', got=mark.args)
                 declared = {**mark.kwargs, **declared}
-            elif mark.name == "petstore_each":
-                for name in mark.args:
-                    one_of(name, GAPS, "gap")
-                expected = "names of gaps, on a function: pytest can't repeat methods of unittest"
-                require(mark.args and variant_of(self.item) is not None, expected, got=mark.args)
         self.facts |= {f"assumes {name}={alternative}" for name, alternative in declared.items()}
         gaps = {**assumed, **declared}
         if self.mutant is None and (variant := variant_of(self.item)):
@@ -134,7 +127,7 @@ class Run:
             "test": name_without_variant(self.item),
             "variant": variant_of(self.item) or "",
             "facts": sorted(self.facts | ({"finished"} if report.when == "teardown" else set())),
-            "leaks": [[leak.owner, leak.request] for leak in leaks],
+            "leaks": [[leak["world"], leak["request"]] for leak in leaks],
         }
 
     def _is_excused(self, error: BaseException | None) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # options without a setting
-_KEYWORDS: Final = [name for name in (*options_at("fixture"), "cors") if name not in _OF_THE_COMMAND_LINE]
+_KEYWORDS: Final = [name for name in options_at("fixture") if name not in _OF_THE_COMMAND_LINE]
 LEAK_MODES: Final = ("error", "warn", "ignore")  # the first is the default
 SETTINGS: Final[Mapping[str, str]] = {
     **{name: OPTIONS[name].words for name in _KEYWORDS},
@@ -119,8 +119,6 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # eac
         from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
 
         return as_behaviour(text, folder)
-    if name == "cors":
-        return text.replace(",", " ").split()
     value = OPTIONS[name].parse(text)
     return folder / value if name == "seed" and not isinstance(value, int) else value
 

@@ -77,28 +77,17 @@ def _row_by_row(columns: Iterable[list[str]]) -> list[str]:
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Parametrise a test, so that pytest runs it unchanged and then under its variants."""
     definition, option = metafunc.definition, metafunc.config.getoption
-    variants = by_hand(definition)
     count, mutants = option("petstore_explore"), option("petstore_mutants")
-    if (count or mutants) and FIXTURE in metafunc.fixturenames:
-        seed = option("petstore_random_seed") or 0
-        held = {name for mark in definition.iter_markers("petstore_assumes") for name in mark.kwargs}
-        explored = pick(definition.nodeid, count, seed, {*assumed, *held}) if count else []
-        chosen = choose_mutants(mutants, seed) if mutants else []
-        variants = ["", *variants, *explored, *(f"mutant={name}" for name in chosen)]
-    if variants:
-        # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`.
-        marks = pytest.mark.parametrize(_PARAMETER, [])
-        params = [pytest.param(one, id=one or _AS_IT_IS, marks=marks) for one in dict.fromkeys(variants)]
-        metafunc.fixturenames.append(_PARAMETER)
-        # With function scope, pytest does not reorder tests.
-        metafunc.parametrize(_PARAMETER, params, indirect=True)
-
-
-def by_hand(item: pytest.Item) -> list[str]:
-    """Return the variants of ``petstore_each``. A wrong gap name is ignored here and refused when the test runs."""
-    names = [name for mark in item.iter_markers("petstore_each") for name in mark.args if isinstance(name, str)]
-    if not names:
-        return []
-    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do not need it
-
-    return [f"{name}={alternative}" for name in names if name in GAPS for alternative in GAPS[name].alternatives]
+    if not (count or mutants) or FIXTURE not in metafunc.fixturenames:
+        return
+    seed = option("petstore_random_seed") or 0
+    held = {name for mark in definition.iter_markers("petstore_assumes") for name in mark.kwargs}
+    explored = pick(definition.nodeid, count, seed, {*assumed, *held}) if count else []
+    chosen = choose_mutants(mutants, seed) if mutants else []
+    variants = ["", *explored, *(f"mutant={name}" for name in chosen)]
+    # Hypothesis reports a method that runs on several instances, unless the test has a mark `parametrize`.
+    marks = pytest.mark.parametrize(_PARAMETER, [])
+    params = [pytest.param(one, id=one or _AS_IT_IS, marks=marks) for one in variants]
+    metafunc.fixturenames.append(_PARAMETER)
+    # With function scope, pytest does not reorder tests.
+    metafunc.parametrize(_PARAMETER, params, indirect=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.registry import Leak
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
@@ -19,6 +18,8 @@ from petstore_mock.verbs import state, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from petstore_mock.core.registry import Leak
 
 
 class Elsewhere:
@@ -71,19 +72,12 @@ class Elsewhere:
         with suppress(NotFoundError):
             self._door.send(worlds.end_world, name, {})
 
-    def verify(self, *, again: bool) -> None:
-        __tracebackhide__ = True
-        self.world.verify(again=again)
-
-    def excuse(self) -> None:
-        self._door.send(worlds.report_problems, self._name, {})
-
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
-        new: list[dict[str, Any]] = found["leaks"][count - found["total"] :] if found["total"] > count else []
+        new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         own = [leak for leak in new if leak["world"] in self._owners]
-        return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
+        return found["total"], [{**leak, "world": self._owners[leak["world"]]} for leak in own]
 
     def state(self) -> dict[str, object]:
         """Return the state that fixtures may set up. The plugin compares it with a later state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, Unpack
 from urllib.parse import urlsplit
@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.core.animals import animals_of_file
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.core.verification import ExpectedViolation
+from petstore_mock.core.store import animals_of_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.text import error_of
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     Do = Callable[[Verb, Mapping[str, Any]], Any]
 
-_SAME_PROCESS: Final = frozenset({"app", "asgi", "httpserver", "requests_session", "tls"})
+_SAME_PROCESS: Final = frozenset({"app", "httpserver", "requests_session", "tls"})
 
 
 def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
@@ -238,9 +237,6 @@ class RemotePetStore(PetStore):
         is_own = is_array(snapshot) and [*snapshot][:1] == [self.url]
         require(is_own, "a snapshot of this world, as snapshot() returns it", snapshot=snapshot)
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})
-
-    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        return ExpectedViolation(nullcontext(), self._journal, pattern)
 
 
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:

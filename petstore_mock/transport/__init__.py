@@ -1,1 +1,1 @@
-"""Adapters that carry requests to the core: sockets, WSGI, ASGI and ``httpserver``."""
+"""Adapters that carry requests to the core: sockets, WSGI and ``httpserver``."""

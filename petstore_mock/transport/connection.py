@@ -162,17 +162,16 @@ class Connection(asyncio.Protocol):
         request, self._waited = self._incoming, 0.0
         body = reader.take_body()
         size = max(head.length, reader.size)
-        if size > UNASKED_BODY and not self._fits(request, size):
+        waits = body is None and begins and head.expects and not reader.buffer  # RFC 9110 §10.1.1
+        limit = handler.body_limit(request) if waits or size > UNASKED_BODY else None
+        if limit is not None and (limit == 0 or size > limit):
             request.oversized = self._last = True  # closing the connection drains the body
         elif body is not None:
             request.body = body
-        elif not (begins and head.expects and not reader.buffer):
-            return None
-        elif handler.admits(request, head.length if head.length > 0 else None):
-            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")  # RFC 9110 §10.1.1
-            return None
         else:
-            self._last = True
+            if waits:
+                self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            return None
         self._incoming = None
         return head, request
 
@@ -180,10 +179,6 @@ class Connection(asyncio.Protocol):
         self._exchange = exchange = self._exchange + 1
         version = "HTTP/1.1" if head.modern else "HTTP/1.0"
         return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, self._started, version)
-
-    def _fits(self, request: ApiRequest, size: int) -> bool:
-        limit = self._shared.handler.body_limit(request)
-        return limit is None or size <= limit
 
     # Responding
 

@@ -1,10 +1,9 @@
-"""The fake without a socket: a WSGI application (PEP 3333), an ASGI application, and a session of requests."""
+"""The fake without a socket: a WSGI application (PEP 3333), and a session of requests."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -17,7 +16,7 @@ from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reas
 from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     import requests
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Handler
 
 Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
-Message = MutableMapping[str, Any]
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _READ_SIZE: Final = 64 * 1024  # bytes at once
@@ -144,66 +142,13 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
     limit = handler.body_limit(request)
-    most = sys.maxsize if limit is None else limit + 1
+    most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
     while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
         request.body += part  # a stream may return fewer bytes, and takes the memory for all of them
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
-
-
-# ASGI
-
-
-class AsgiApp(Stays):
-    """The fake as an ASGI application (ASGI 3.0) for asyncio. A thread handles each request."""
-
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
-
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
-        """Respond to one request, or confirm the start and the end of the server.
-
-        Raises:
-            PetStoreMockError: the fault that the request met needs a socket, or the scope is of another type.
-        """
-        from asyncio import to_thread  # noqa: PLC0415  # slow to import, and few use it
-
-        if scope["type"] == "lifespan":
-            stage = ""
-            while stage != "lifespan.shutdown":
-                stage = (await receive())["type"]
-                await send({"type": f"{stage}.complete"})
-            return
-        if scope["type"] != "http":
-            refuse(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
-        request, more = _of_scope(scope), True
-        while more:
-            message = await receive()
-            request.body += message.get("body", b"")
-            more = message.get("more_body", False)
-        status, fields, body = await to_thread(_respond, self._handler, request)
-        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"".join(body)})
-
-
-def _of_scope(scope: Message) -> ApiRequest:
-    """Return a request without its body."""
-    root = scope.get("root_path", "").rstrip("/")
-    raw = scope.get("raw_path")
-    path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
-    query = scope.get("query_string", b"").decode("latin-1")
-    target = f"{path.removeprefix(root) if path.startswith(f'{root}/') else path}{f'?{query}' if query else ''}"
-    fields = Fields((bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"])
-    version = f"HTTP/{scope.get('http_version', '1.1')}"
-    return ApiRequest(scope["method"], target, fields, started=perf_counter(), version=version, root_path=quote(root))
 
 
 # requests

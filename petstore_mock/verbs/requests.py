@@ -8,7 +8,6 @@ from json import dumps
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
-from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
@@ -17,7 +16,6 @@ from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
-from petstore_mock.journal.outcomes import coverage_of
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
@@ -25,7 +23,6 @@ from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, P
 
 _HEARTBEAT: Final = 10.0  # seconds; only a failed write shows that the client of a stream has gone
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
-_POLL: Final = 0.2  # seconds; a waiting request checks this often whether its world has ended
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
@@ -78,7 +75,9 @@ def list_requests(
 @verb("DELETE", "requests", 204)
 def clear_requests(world: World) -> None:
     """Clear the journal. The verification still reports the violations."""
-    world.clear_requests()
+    world.verification.keep_violations()
+    world.journal.clear()  # numbers restart
+    world.host.announce(world, "cleared")
 
 
 @verb("POST", "requests/wait", locks=False)
@@ -93,20 +92,15 @@ def wait_for_requests(
 ) -> WaitedData:
     """Wait until the journal has at least the given number of matching requests."""
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
-    deadline, state = monotonic() + timeout, (journal.clears, world.generation)
+    state = journal.clears, world.generation
 
     def has_ended() -> bool:
         return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
     def is_done() -> bool:
-        if asked.asked:
-            came = sum(map(asked.matches, journal.kept))
-        else:
-            came = journal.total if operation is None else journal.counts[operation]
-        return came >= wanted or has_ended()
+        return journal.count_of(asked) >= wanted or has_ended()
 
-    while not is_done() and (left := deadline - monotonic()) > 0:
-        journal.wait_until(is_done, min(left, _POLL))
+    journal.wait_until(is_done, timeout)
     met = is_done() and not has_ended()
     if asked.asked and journal.evicted and not met and not has_ended():
         raise journal.lost()
@@ -165,12 +159,6 @@ def show_curl(world: World, number: int) -> str:
         if exchange.number == number:
             return curl_line(exchange)
     raise NotFoundError(f"expected the number of a request in the journal; got {shown(number)}")
-
-
-@verb("GET", "coverage", locks=False)
-def show_coverage(world: World) -> Annotated[dict[str, Any], Keywords("Coverage")]:
-    """Count the documented outcomes and the faults among the kept requests."""
-    return coverage_of(world.journal.kept)
 
 
 @verb("POST", "connections/close", 204)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from json import loads
-from typing import Annotated, Any, Literal, TypedDict, Unpack, cast
+from typing import Annotated, Any, Final, Literal, TypedDict, Unpack
 
-from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.dates import LATEST, iso, moment_of
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import shown
+from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.values import is_number
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.routing import rules_for
 from petstore_mock.core.world import Snapshot, World
-from petstore_mock.faults.fault import coerce
+from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
@@ -25,6 +27,8 @@ FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arg
 BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
 GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # the alternative of each gap, and `preset`
 Amounts = Annotated[Mapping[str, float], Keywords("Amounts")]  # for example {"minutes": 5}
+
+_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 
 # Animals
 
@@ -41,20 +45,20 @@ def list_pets(world: World) -> list[Pet]:
 def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
     """Add one animal, a list of animals, or a number of generated animals. Adds all or none."""
     if not is_object(pets):
-        return [*world.animals.seed_each(pets)]
-    return [*world.animals.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.animals.add(pets)]
+        return [*world.store.seed_each(pets)]
+    return [*world.store.seed_count(pets["count"], "count")] if {*pets} == {"count"} else [world.store.add(pets)]
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
 def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
     """Change an animal, as another actor of the store would. null removes a field."""
-    return world.animals.update(pet_id, changes)
+    return world.store.update(pet_id, changes)
 
 
 @verb("DELETE", "pets/{pet_id}", 204)
 def remove_pet(world: World, pet_id: int) -> None:
     """Remove an animal, as another actor of the store would."""
-    world.animals.remove(pet_id)
+    world.store.remove(pet_id)
 
 
 # Faults
@@ -78,15 +82,10 @@ class PlannedFault(Rule):
     why_not: str | None  # why the fault fired less often than planned
 
 
-def _planned(handle: FaultHandle) -> PlannedFault:
-    why_not = handle.why_not() if handle.is_unfired else None
-    return cast("PlannedFault", {**handle.to_data(), "why_not": why_not})
-
-
 @verb("GET", "faults", member="faults")
 def list_faults(world: World) -> list[PlannedFault]:
     """List the planned faults, including spent ones."""
-    return [_planned(handle) for handle in world.plan.every]
+    return [handle.to_data() for handle in world.plan.every]
 
 
 @verb("POST", "faults", 201, locks=False)
@@ -94,24 +93,36 @@ def plan_fault(
     world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
 ) -> PlannedFault:
     """Plan a fault."""
-    handle = world.inject(coerce(fault), when=when, **rule)
-    handle.sent_as = fault
-    return _planned(handle)
+    handle = FaultHandle(fault=coerce(fault), sent_as=fault, when=when, **rule)
+    if handle.at == "handshake":
+        _check_handshakes(world, handle.fault)
+    world.plan.add(handle)
+    if handle.at == "handshake":
+        world.host.close_connections(busy=True)  # clients must connect again
+    planned: PlannedFault = handle.to_data()
+    return planned
+
+
+def _check_handshakes(world: World, fault: Fault) -> None:
+    if not world.host.tls:
+        refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
+    if world.name is not None:
+        refuse(f"expected the world at the root for {fault}; got {world.name!r}, but a handshake names no world")
+    if world.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
+        refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
 
 
 @verb("DELETE", "faults", 204)
 def cancel_faults(world: World) -> None:
     """Cancel every fault. The verification no longer expects any of them to fire."""
-    world.plan.cancel_all()
+    for handle in world.plan.every:
+        handle.cancel()
 
 
 @verb("DELETE", "faults/{fault_id}", 204)
 def cancel_fault(world: World, fault_id: int, *, required: bool = False) -> None:
     """Cancel a fault."""
-    handle = world.plan.get(fault_id)
-    if handle is None:
-        raise NotFoundError(f"expected the id of a planned fault; got {shown(fault_id)}")
-    handle.cancel(required=required)  # if required, a fault that never fired remains a problem
+    world.plan.find(fault_id).cancel(required=required)  # if required, a fault that never fired remains a problem
 
 
 # Behaviour and time
@@ -125,7 +136,7 @@ class ClockData(TypedDict):
 @verb("GET", "behaviour")
 def show_behaviour(world: World) -> BehaviourData:
     """Return every gap with the chosen alternative."""
-    return dict(world.behaviour)
+    return dict(world.store.rules.behaviour)
 
 
 @verb("PATCH", "behaviour", body="gaps")
@@ -133,8 +144,9 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     """Choose alternatives for gaps, or a preset with alternatives that override it."""
     chosen = dict(gaps)
     preset = chosen.pop("preset", None)
-    world.configure(None if preset is None else Behaviour.preset(preset), chosen)
-    return dict(world.behaviour)
+    former = world.store.rules.behaviour if preset is None else Behaviour.preset(preset)
+    world.store.rules = rules_for(former.replace(chosen))
+    return dict(world.store.rules.behaviour)
 
 
 @verb("GET", "gaps")
@@ -146,7 +158,7 @@ def list_gaps(_: World) -> Annotated[dict[str, Any], Keywords("Gaps")]:
 @verb("GET", "clock")
 def show_clock(world: World) -> ClockData:
     """Return the fake's time."""
-    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
+    return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
 
 
 @verb("PATCH", "clock")
@@ -155,8 +167,8 @@ def change_clock(
 ) -> ClockData:
     """Change the clock: first travel to a moment, then advance, then freeze or run."""
     moment = None if travel_to is None else moment_of(travel_to, "travel_to")
-    world.time.change(moment=moment, step=advance, freeze=freeze)
-    return {"now": iso(world.time.now()), "frozen": world.time.frozen is not None}
+    world.store.change_time(moment=moment, step=advance, freeze=freeze)
+    return {"now": iso(world.store.now()), "frozen": world.store.frozen is not None}
 
 
 # Keys and snapshots
@@ -184,13 +196,23 @@ def list_keys(world: World) -> list[KeyData]:
 @verb("POST", "keys", 201, member="api_key")
 def issue_key(world: World, expires: float | str | None = None) -> str:
     """Issue another API key. It expires after a number of seconds, at a moment, or never."""
-    return world.issue_key(expires)
+    until = None
+    if is_number(expires):
+        require(abs(expires) < LATEST, "expires as a number of seconds, or a moment", expires=expires)
+        until = world.store.now() + expires
+    elif expires is not None:
+        until = moment_of(expires, "expires")  # type: ignore[arg-type]  # a bool is refused there
+    name = world.host.new_key()
+    world.add_key(name, until)
+    return name
 
 
 @verb("DELETE", "keys/{api_key}", 204)
 def revoke_key(world: World, api_key: str) -> None:
     """Revoke an API key."""
-    world.revoke_key(api_key)
+    if api_key not in [*world.keys]:
+        raise NotFoundError("expected a key of this world; got an unknown key")
+    world.keys[api_key] = world.keys[api_key]._replace(revoked="revoked_key")
 
 
 @verb("POST", "snapshots", 201, member="id")

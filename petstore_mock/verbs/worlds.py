@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.common.real import perf_counter
+from petstore_mock.common.refusing import shown
 from petstore_mock.core.options import WorldOptions
-from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.refusals import ProblemError
+from petstore_mock.core.registry import DEFAULT_WORLD, Leak, Worlds
 from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
 from petstore_mock.interface.openapi import openapi_document
@@ -48,15 +50,8 @@ class EndedData(TypedDict):
     problems: list[ProblemData]
 
 
-class LeakData(TypedDict):
-    world: str
-    request: str
-    status: int
-    by_key: bool
-
-
 class LeaksData(TypedDict):
-    leaks: list[LeakData]
+    leaks: list[Leak]
     total: Count
 
 
@@ -86,9 +81,15 @@ def make_world(
     worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", *, new: bool = False, **options: Unpack[WorldOptions]
 ) -> WorldData:
     """Make the world, or replace the existing one for another test."""
-    former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
-    previous = None if former is None else _verification(former.verification.problems())
-    worlds.make(name, options, new=new)
+    with worlds.lock:
+        former = worlds.default if name == DEFAULT_WORLD else worlds.named.get(name)
+        previous = None if former is None else _verification(former.verification.problems())
+        if former is None:
+            worlds.add(name, options)
+        elif new:
+            raise ProblemError(f"expected the name of a new world; got {shown(name)}, which exists", 412)
+        else:
+            former.remake(options)
     data = world_data(worlds.find(name), origin)
     return data if previous is None else {**data, "previous": previous}
 
@@ -108,7 +109,10 @@ def describe_service(world: World, origin: str = "") -> dict[str, Any]:
 @verb("POST", "world/reset")
 def reset_world(world: World, origin: str = "") -> WorldData:
     """Reset the world to its starting state. The next verification still reports earlier problems."""
-    world.reset()
+    world.verification.keep()
+    world.host.at_end(world)
+    world.go_back()
+    world.host.announce(world, "reset")
     return world_data(world, origin)
 
 
@@ -159,14 +163,11 @@ def end_worlds(worlds: Worlds) -> EndedData:
 @verb("GET", "leaks")
 def list_leaks(worlds: Worlds) -> LeaksData:
     """List the newest leaks, which are requests to ended worlds, and count all leaks."""
-    leaks: list[LeakData] = [
-        {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.by_key}
-        for leak in tuple(worlds.leaks)
-    ]
-    return {"leaks": leaks, "total": worlds.leak_count}
+    return {"leaks": list(worlds.leaks), "total": worlds.leak_count}
 
 
 @verb("DELETE", "leaks", 204)
 def clear_leaks(worlds: Worlds) -> None:
     """Clear the leaks."""
-    worlds.clear_leaks()
+    worlds.leaks.clear()
+    worlds.leak_count = 0

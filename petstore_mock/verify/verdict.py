@@ -1,4 +1,4 @@
-"""The verdict of a run, and its output as text, JSON, JUnit XML and TOML."""
+"""The verdict of a run, and its output as text, JSON and TOML."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
-from xml.etree import ElementTree as ET
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import counted
@@ -233,21 +232,3 @@ def json_text(verdict: Verdict) -> str:
     left = [{"id": pet_id, "name": name} for pet_id, name in verdict.left]
     further = {"date": verdict.began, "exit_code": verdict.exit_code, "created": verdict.created, "left": left}
     return json.dumps({**asdict(verdict), **further}, indent=2, ensure_ascii=False) + "\n"
-
-
-def as_junit(verdict: Verdict) -> str:
-    """Return JUnit XML with a test case for each clause and each drift. An unchecked clause is an error."""
-    suite = ET.Element("testsuite", name="petstore-mock verify", timestamp=verdict.began[:19], hostname=verdict.url)
-    cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
-    cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
-    tags = {"broken": "failure", "could_not_check": "error", "not_observable": "skipped"}
-    for kind, name, result, detail in cases:
-        case = ET.SubElement(suite, "testcase", classname=f"petstore.{kind}", name=name, time="0")
-        if result in tags:
-            ET.SubElement(case, tags[result], message=detail)
-    counted_as = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error"}
-    for attribute, path in {**counted_as, "skipped": "testcase/skipped"}.items():
-        suite.set(attribute, str(len(suite.findall(path))))
-    root = ET.Element("testsuites")
-    root.append(suite)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -60,7 +60,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--public-url", "ci.example"), "--public-url: expected an address"),
     (("serve", "--api-key", "a b"), "RFC 6750"),
     (("serve", "--log-format", "xml"), "text, json"),
-    (("serve", "--cors", "shop"), "--cors"),
+    (("serve", "--allowed-origin", "http://shop.example/"), "as browsers write it"),
     (("serve", "--keep-requests", "0"), "at least 1"),
     (("serve", "--control", "--no-control"), "--control or --no-control"),
     (("serve", "--control-token", "a\tb"), "printable"),

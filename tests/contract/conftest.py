@@ -27,7 +27,7 @@ def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN
     return stack.enter_context(Client(petstore, over))
 
 
-@pytest.fixture(scope="session", params=["wsgi", "asgi", "socket"])
+@pytest.fixture(scope="session", params=["wsgi", "socket"])
 def over(request: pytest.FixtureRequest) -> str:
     """Return the name of the carrier."""
     return str(request.param)

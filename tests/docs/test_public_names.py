@@ -35,7 +35,7 @@ UNITS = re.compile(r"seconds?|bytes|chance|fraction|share|moment|amounts?|patien
 ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # another entry says it
 # What users pass on, or what only the package's own rooms ask for.
 PASSED_ON = {
-    *("WsgiApp", "AsgiApp"),  # to callers of such applications
+    "WsgiApp",  # to callers of such applications
     *("Listener", "Session"),  # pytest-httpserver and requests document them
     *("ApiResponse", "Response", "Head", "Condition", "RequestFields"),  # an exchange has their parts
     *("Criteria", "DeferredResponses", "Delivery", "Restrictions", "Step", "PlannedFault"),

@@ -56,11 +56,11 @@ EXECUTOR: Final = '''\
 def delete_pet(call: Call) -> Response | Refusal:
     """Remove the animal."""
     store, pet_id = call.world.store, call.route.pet_id
-    if pet_id not in store:
+    if store.get(pet_id) is None:
         return Refusal("absent_pet", detail=f"petId {pet_id}")
     if call.commit:
         store.remove(pet_id)
-    return render(call.world, call.operation.success)
+    return success(call)
 
 
 '''
@@ -83,9 +83,9 @@ def grow(folder: Path) -> None:
     insert(table, ")\n\n_OPERATIONS: Final = (", FIELD)
     insert(table, '        ),\n        response="Pets",', PARAMETER)
     insert(table, ")\n\nFIELDS: Final", OPERATION)
-    operations = folder / "petstore_mock" / "core" / "operations.py"
-    insert(operations, "EXECUTORS: Final", EXECUTOR)
-    insert(operations, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
+    pipeline = folder / "petstore_mock" / "core" / "pipeline.py"
+    insert(pipeline, "EXECUTORS: Final", EXECUTOR)
+    insert(pipeline, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
 
     add_property(folder, "NewPet", "tags", TAGS)
     add_property(folder, "Pet", "tags", TAGS)

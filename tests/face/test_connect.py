@@ -131,12 +131,12 @@ def test_a_taken_id_is_no_question_about_dropped_requests(stub: PetStoreMock) ->
         rex = petstore.seed()
         with pytest.raises(PetStoreMockError, match="taken") as refused:
             petstore.seed(id=rex["id"])
-        assert type(refused.value).__name__ == "ConflictError"
+        assert type(refused.value).__name__ == "ProblemError"
 
 
 def test_features_of_the_same_process_raise_an_error(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
-        for name in ("app", "asgi", "httpserver", "requests_session"):
+        for name in ("app", "httpserver", "requests_session"):
             with pytest.raises(PetStoreMockError, match="process"):
                 getattr(petstore, name)
             with pytest.raises(AttributeError):

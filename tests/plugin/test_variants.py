@@ -1,4 +1,4 @@
-"""Variants of tests (exploration, ``petstore_each`` and mutants), and the coverage of outcomes."""
+"""Variants of tests (exploration and mutants), and the coverage of outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tests.plugin.conftest import Inner
 
 AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest before 8.4 can't hide an id
-_ORDERS = ["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"]
 
 
 def is_of_status(outcome: str) -> bool:
@@ -129,15 +128,11 @@ def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> 
         def test_broken(petstore):
             assert petstore is None
 
-        @pytest.mark.petstore_each("null_status")
-        def test_by_hand(petstore):
-            assert petstore is None
-
         def test_last():
             pass
     """
     result = inner(source, "--petstore-explore=40", "--tb=no")
-    assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
+    assert result.parseoutcomes() == {"failed": 1, "passed": 1}
 
 
 def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_runs_alone(inner: Inner) -> None:
@@ -162,27 +157,6 @@ def test_a_known_assumption_is_kept_and_listed(inner: Inner) -> None:
     assert result.ret == pytest.ExitCode.OK
     assert "  list_order=by_name: the setting petstore_assumes" in str(result.stdout)
     assert "test_robust[list_order=" not in str(result.stdout)
-
-
-# petstore_each
-
-
-def test_petstore_each_runs_a_test_once_under_every_alternative(inner: Inner, pytester: pytest.Pytester) -> None:
-    source = """
-        @pytest.mark.petstore_each("list_order")
-        class TestIt:
-            @pytest.mark.petstore_each("json_style", "list_order")
-            def test_each(self, petstore):
-                with open("seen", "a") as file:
-                    file.write(f"{petstore.behaviour.list_order} ")
-
-        @pytest.mark.petstore_each("json_style")
-        def test_by_name(request):
-            assert call(request.getfixturevalue("petstore"))[0] == 200
-    """
-    inner(source, "--strict-markers").assert_outcomes(passed=9 + 4)
-    seen = (pytester.path / "seen").read_text().split()
-    assert [order for order in seen if order != "id_ascending"] == _ORDERS[1:]
 
 
 # Mutants

@@ -91,6 +91,14 @@ def test_body_up_to_the_limit_is_served(client: Raw, settle: Callable[[], None],
     assert client.send(b"0\r\n\r\n").response().status == 201
 
 
+@pytest.mark.parametrize("framing", ["Content-Length: 65537", "Transfer-Encoding: chunked"])
+def test_large_body_of_a_refused_head_is_not_read(client: Raw, petstore: PetStoreMock, framing: str) -> None:
+    head = post(b"", framing=framing).replace(AUTH.encode(), b"Authorization: Bearer wrong")
+    client.send(head + b"10001\r\n" + b"a" * 65_537)
+    refused(client, petstore, 401, "unknown_key")
+    assert petstore.journal.last.body == b""
+
+
 @pytest.mark.parametrize(
     ("head", "status"),
     [(post(b"", framing="Content-Length: 20000000"), 413), (CHUNKED + b"1312d00\r\n", 413), (LINE + b"X: ", 431)],

@@ -7,7 +7,7 @@ import * as requests from "./requests.js";
 import * as steering from "./steering.js";
 const PANES = {
   requests: async () => {}, exchange: overview.showExchange, animals: steering.showAnimals, faults: steering.showFaults,
-  gaps: steering.showGaps, clock: steering.showClock, coverage: overview.showCoverage, worlds: overview.showWorlds,
+  gaps: steering.showGaps, clock: steering.showClock, worlds: overview.showWorlds,
 };
 const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // these panes change only with a request or a user's action
 let shown = "";

@@ -1,4 +1,4 @@
-// Shows the exchange, the coverage and the worlds.
+// Shows the exchange and the worlds.
 import { ask, pageOf, ROOT, text, WORLD } from "./door.js";
 import { $, attempt, button, confirmed, count, counted, fillTable, make, visible } from "./dom.js";
 /** Show the same table as in a report. The service makes it and escapes the text of clients. */
@@ -16,24 +16,6 @@ export async function showExchange() {
   }
   for (const one of table?.querySelectorAll("details") ?? []) one.open = known.get(one.dataset.key) ?? one.open;
   $("exchange-table").replaceChildren(...(table ? [document.importNode(table, true)] : []));
-}
-
-export async function showCoverage() {
-  const { outcomes, faults } = await ask("GET", "coverage");
-  const operations = [...new Set(outcomes.map((one) => one.operation))];
-  const names = [...new Set(outcomes.map((one) => one.outcome))].sort();
-  const cell = (shown, never = "never") => {
-    if (shown === undefined) return make("td", {}, make("span", { "aria-hidden": "true" }, "–"));
-    return make("td", { class: shown ? "shown" : never }, shown ? count(shown) : "never");
-  };
-  const row = (name, cells) => ({ cells: [make("th", { scope: "row" }, name), ...cells] });
-  fillTable($("coverage-table"), ["outcome", ...operations], [
-    ...names.map((name) => row(name, operations.map((operation) =>
-      cell(outcomes.find((one) => one.operation === operation && one.outcome === name)?.shown)))),
-    ...faults.map((one) => row(`fault ${one.fault}`, operations.map((operation) => cell(one.operations[operation], "unseen")))),
-  ]);
-  const shown = outcomes.filter((one) => one.shown).length;
-  $("coverage-summary").textContent = `The requests in the journal show ${shown} of ${outcomes.length} documented outcomes.`;
 }
 
 function ageOf(seconds) {

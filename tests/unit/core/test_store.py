@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
+from unittest.mock import Mock
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
+from petstore_mock.interface.behaviour import Behaviour
 
 STATUSES = ("available", "pending", "sold", None)
 
@@ -18,8 +24,8 @@ def pet(pet_id: int, status: str | None = None) -> dict[str, Any]:
     return document if status is None else {**document, "status": status}
 
 
-def filled(*pets: dict[str, Any]) -> Store:
-    store = Store()
+def filled(*pets: dict[str, Any], **gaps: str) -> Store:
+    store = Store(rules_for(Behaviour().replace(gaps)))
     for one in pets:
         store.put(one)
     return store
@@ -27,10 +33,11 @@ def filled(*pets: dict[str, Any]) -> Store:
 
 @given(st.lists(st.tuples(st.integers(1, 12), st.sampled_from([*STATUSES, "gone"]))))
 def test_index_matches_the_animals(changes: list[tuple[int, str | None]]) -> None:
-    store, model = Store(), dict[int, dict[str, Any]]()
+    store, model = filled(), dict[int, dict[str, Any]]()
     for pet_id, status in changes:
         if status == "gone":
-            assert store.remove(pet_id) == (model.pop(pet_id, None) is not None)
+            with nullcontext() if model.pop(pet_id, None) else pytest.raises(NotFoundError):
+                store.remove(pet_id)
         else:
             store.put(pet(pet_id, status))
             model[pet_id] = pet(pet_id, status)
@@ -55,13 +62,14 @@ def test_page_has_the_order_of_the_ids() -> None:
 def test_id_is_assigned_once() -> None:
     store = filled(pet(5))
     store.remove(5)
-    assert store.free_id(lambda last, _draw: last + 1) == 6
+    assert store.free_id() == 6
 
 
 def test_taken_or_too_large_id_is_replaced() -> None:
-    store = filled(pet(5))
-    assert store.free_id(lambda _last, _draw: 5) != 5
-    assert store.free_id(lambda _last, _draw: 2**63) < 2**63
+    for wrong in (5, 2**63):
+        store = filled(pet(5))
+        store.rules = Mock(policies=Mock(id_assignment=lambda _last, _draw, wrong=wrong: wrong))
+        assert store.free_id() not in {5, 2**63}
 
 
 def test_hidden_animal_is_visible_from_its_turn_on() -> None:

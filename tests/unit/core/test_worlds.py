@@ -30,7 +30,7 @@ def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
     of_a = world.key
     world.renew("test_b", seed=2, strict=True)
     assert (send(worlds, world.key), send(worlds, of_a), send(worlds, first)) == (200, 401, 401)
-    assert [leak.owner for leak in worlds.leaks] == ["test_a", "an earlier world"]
+    assert [leak["world"] for leak in worlds.leaks] == ["test_a", "an earlier world"]
     assert (world.journal.total, len(world.store), world.verification.strict) == (1, 2, True)
 
 
@@ -46,11 +46,11 @@ def test_world_of_an_earlier_test_gets_only_requests_with_its_key() -> None:
 
 def test_shared_key_belongs_to_the_world_of_the_address() -> None:
     worlds = worlds_of(api_key="team")
-    worlds.make("one", {"api_key": "team", "seed": 1})
+    worlds.add("one", {"api_key": "team", "seed": 1})
     one = worlds.find("one")
     assert (send(worlds, "team", "/w/one/v1/pets"), send(worlds, "team")) == (200, 200)
     assert (one.journal.total, worlds.default.journal.total) == (1, 1)
     worlds.end(one)
     targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
     assert [send(worlds, "team", target) for target in targets] == [404, 404, 200]
-    assert [(leak.owner, leak.by_key) for leak in worlds.leaks] == [("one", False)]
+    assert [(leak["world"], leak["by_key"]) for leak in worlds.leaks] == [("one", False)]
