@@ -23,6 +23,7 @@ from petstore_mock.core.verification import Verification
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.http.credentials import KEY_TEXT
 from petstore_mock.http.handler import Pending
+from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT, Journal
@@ -340,9 +341,10 @@ class World:
     def behaviour(self) -> Behaviour:
         return self.rules.behaviour
 
-    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
-        """Set ``behaviour``, or keep the current one, and change its ``gaps``. A reset undoes it."""
-        self.rules = rules_for((behaviour or self.behaviour).replace(**gaps))
+    def configure(self, gaps: Mapping[str, str]) -> None:
+        """Choose alternatives for gaps, after a preset if ``gaps`` names one. A reset undoes it."""
+        base = {} if "preset" in gaps else self.behaviour
+        self.rules = rules_for(as_behaviour({**base, **gaps}))
 
     def begin(self, request: ApiRequest) -> Exchange:
         """Return the exchange of a request that has arrived. The caller holds the lock."""

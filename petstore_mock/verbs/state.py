@@ -11,7 +11,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import Snapshot, World
-from petstore_mock.interface.behaviour import Behaviour, gap_register
+from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 from petstore_mock.verbs.worlds import WorldData, world_data
 
@@ -123,9 +123,7 @@ def show_behaviour(world: World) -> BehaviourData:
 @verb("PATCH", "behaviour", body="gaps")
 def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     """Choose alternatives for gaps, or a preset with alternatives that override it."""
-    chosen = dict(gaps)
-    preset = chosen.pop("preset", None)
-    world.configure(None if preset is None else Behaviour.preset(preset), chosen)
+    world.configure(gaps)
     return dict(world.behaviour)
 
 
