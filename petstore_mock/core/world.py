@@ -343,7 +343,7 @@ class World:
 
     def configure(self, gaps: Mapping[str, str]) -> None:
         """Choose alternatives for gaps, after a preset if ``gaps`` names one. A reset undoes it."""
-        base = {} if "preset" in gaps else self.behaviour
+        base: Mapping[str, str] = {} if "preset" in gaps else self.behaviour
         self.rules = rules_for(as_behaviour({**base, **gaps}))
 
     def begin(self, request: ApiRequest) -> Exchange:
