@@ -45,7 +45,7 @@ class Service:
     ) -> None:
         self.host = Host(tls=listener["tls"], **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
-        self.worlds.default.verification.expectations = self._problems
+        self.worlds.default.verification.expectations = lambda: [] if self._stubs is None else self._stubs.problems()
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
         self.connection_opened, self.handshake_failed = self.worlds.connection_opened, self.worlds.handshake_failed
         self.tls: Tls | None = None
@@ -106,9 +106,6 @@ class Service:
         """Drop the expectations."""
         if self._stubs is not None:
             self._stubs.clear()
-
-    def _problems(self) -> list[str]:
-        return [] if self._stubs is None else self._stubs.problems()
 
     def _stubs_for(self, request: ApiRequest) -> Listener | None:
         """Return the expectations if a request has no route."""

@@ -22,10 +22,6 @@ class Home:
         self._service = petstore.service
 
     @property
-    def url(self) -> str | None:
-        return self.petstore.url if self._service.server.is_alive else None
-
-    @property
     def died(self) -> str:
         """The error that stopped the listener, or an empty text."""
         return self._service.server.died

@@ -43,10 +43,6 @@ class Elsewhere:
         self.petstore.adds_notes = False  # the report of the plugin shows the journal
 
     @property
-    def url(self) -> str:
-        return self.world.url
-
-    @property
     def worlds(self) -> list[RemotePetStore]:
         return [self.world, *self.world.inner]
 

@@ -155,11 +155,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
 
 
 def requests_session(handler: Handler) -> requests.Session:
-    """Return a session of requests that calls the fake in process, for every host and without a socket.
-
-    Raises:
-        PetStoreMockError: requests is not installed.
-    """
+    """Return a session of requests that calls the fake in process, for every host and without a socket."""
     try:
         import requests  # noqa: PLC0415  # an optional package
         from requests.adapters import HTTPAdapter  # noqa: PLC0415

@@ -89,11 +89,12 @@ _ANY_TESTS = """
 def test_each_test_has_a_world_of_its_own_on_the_stub(
     remote: Inner, stub: PetStoreMock, workers: tuple[str, ...]
 ) -> None:
-    result = remote(_ANY_TESTS, *workers)
+    result = remote(_ANY_TESTS, "--petstore-coverage", *workers)
     result.assert_outcomes(passed=7, warnings=2)
     assert result.ret == pytest.ExitCode.OK
     assert f"remote={stub.url} from --petstore-remote" in str(result.stdout)
     assert str(result.stdout).count("ContractWarning: GET /v1/pets?first=1 ") == 1
+    assert "listPets 200 partial page: 4 tests" in str(result.stdout)
     assert stub.pets == []
 
 
