@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
@@ -208,8 +208,8 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
 
 def _require_type(name: str, value: object) -> None:
     words, types = _TYPES.get(name, ("", ()))
-    fits = isinstance(value, types) and not isinstance(value, bool)
-    require(not words or fits, f"{name} as {words}", **{name: value})
+    if words and (not isinstance(value, types) or isinstance(value, bool)):
+        refuse(f"expected {name} as {words}; got {_show(name, value)}")
 
 
 def _require_json(value: object) -> None:

@@ -90,7 +90,7 @@ class Run:
             operation = OPERATIONS.get(one.operation or "")
             if operation is None:
                 continue
-            self.facts |= {f"calls {operation.name}", *(["asked"] if one.mutant is not None else [])}
+            self.facts |= {f"calls {operation.name}", *(["reached"] if one.mutant is not None else [])}
             if operation.removed_at is not None:
                 self.facts |= {"removed"} if one.timestamp >= operation.removed_at.timestamp() else set()
                 words = f"which the interface removes on {operation.removal_day} (§{operation.section})"
