@@ -61,7 +61,7 @@ class PetStore(Stays):
         animals = counted(self._do(worlds.show_world, {})["pets"], "animal")
         return f"<{type(self).__name__} {self._address or 'not listening'}, {animals}>"
 
-    def verify(self) -> None:
+    def verify(self, *, again: bool = True) -> None:
         """Raise an error if the world has problems. Problems from before a :meth:`reset` are raised once.
 
         These are problems:
@@ -71,11 +71,14 @@ class PetStore(Stays):
         - an expectation of ``httpserver`` that failed or was not met
         - if the fake is strict, a violation of the contract by the client
 
+        Args:
+            again: whether to include problems that an earlier call raised.
+
         Raises:
             VerificationError: there are problems. The message lists all of them.
         """
         __tracebackhide__ = True
-        self.world.verification.verify()
+        self.world.verification.verify(again=again)
 
     @property
     def api_key(self) -> str:

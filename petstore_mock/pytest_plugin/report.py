@@ -69,8 +69,9 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
     elif not run.fresh:
         from petstore_mock.transport.no_proxy import PROXIES  # noqa: PLC0415  # as above
 
-        is_listening = home.url is not None and not run.leaks
-        yield f"no request arrived at {home.url}, where the fixture petstore listens" if is_listening else "no requests"
+        address = home.petstore._address  # noqa: SLF001  # internal
+        is_reachable = address is not None and not run.leaks
+        yield f"no request arrived at {address}, where the fixture petstore listens" if is_reachable else "no requests"
         if proxies := [name for name in PROXIES if environ.get(name)]:
             yield f"{' and '.join(proxies)} is set: a client that ignores NO_PROXY sends its requests there"
     for exchanges in run.fresh.values():

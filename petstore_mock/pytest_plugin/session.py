@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ import pytest
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
+from petstore_mock.pytest_plugin.home import state_of
 from petstore_mock.pytest_plugin.ledger import Summaries
 from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
 from petstore_mock.pytest_plugin.run import Run, end_at_author, raise_at
@@ -114,9 +116,9 @@ class Session:
         was_verified = phase == "call" and run.by_example
         if isinstance(error, _ENDS) or (error is None and was_verified):
             run.warnings.clear()
-            run.home.excuse()
+            _excuse(run.home)
         elif phase == "setup" and error is not None:
-            run.home.excuse()  # the body never ran, so no fault could fire
+            _excuse(run.home)  # the body never ran, so no fault could fire
         elif phase != "setup":
             self._verify(run, error, again=phase == "call")
 
@@ -126,7 +128,7 @@ class Session:
         assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
         try:
-            run.home.verify(again=again)
+            run.home.petstore.verify(again=again)
             if noted:
                 run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:
@@ -234,9 +236,9 @@ class Session:
         __tracebackhide__ = True
         if fixturedef.scope == "function" or self.home is None or self._run is None:
             return (yield)
-        before = self.home.state()
+        before = state_of(self.home.petstore)
         result = yield
-        changed = [name for name, value in self.home.state().items() if value != before[name]]
+        changed = [name for name, value in state_of(self.home.petstore).items() if value != before[name]]
         self._wider[fixturedef.argname] = changed, self._run.item.nodeid
         return result
 
@@ -272,3 +274,9 @@ class Session:
         if report.when != "teardown":
             return "", "", ""
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
+
+
+def _excuse(home: Home) -> None:
+    """Mark the problems of a test as reported."""
+    with suppress(VerificationError):
+        home.petstore.verify()

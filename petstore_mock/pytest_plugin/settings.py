@@ -96,7 +96,10 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
-            return _elsewhere(config, address, options)
+            from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
+
+            token = setting(config, "remote_token")[0] or None
+            return cast("Home", Elsewhere(address, options, token))  # it has the same methods
         from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # a slow import
 
         return Home(PetStoreMock(**options).start())
@@ -125,11 +128,3 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # eac
         return text.replace(",", " ").split()
     value = OPTIONS[name].parse(text)
     return folder / value if name == "seed" and not isinstance(value, int) else value
-
-
-def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
-    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
-
-    found = Elsewhere(address, options, setting(config, "remote_token")[0] or None)
-    config.add_cleanup(found.close)
-    return cast("Home", found)  # it has the same methods

@@ -6,7 +6,6 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import Leak
@@ -15,7 +14,7 @@ from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.petstore import RemotePetStore
 from petstore_mock.transport import no_proxy
-from petstore_mock.verbs import state, worlds
+from petstore_mock.verbs import worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,10 +39,6 @@ class Elsewhere:
         self._name = f"{self._prefix}-1"
         self.petstore = self.world = RemotePetStore(door, self._name, options)
         self.petstore.adds_notes = False  # the report of the plugin shows the journal
-
-    @property
-    def url(self) -> str:
-        return self.world.url
 
     @property
     def worlds(self) -> list[RemotePetStore]:
@@ -71,13 +66,6 @@ class Elsewhere:
         with suppress(NotFoundError):
             self._door.send(worlds.end_world, name, {})
 
-    def verify(self, *, again: bool) -> None:
-        __tracebackhide__ = True
-        self.world.verify(again=again)
-
-    def excuse(self) -> None:
-        self._door.send(worlds.report_problems, self._name, {})
-
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
@@ -85,20 +73,7 @@ class Elsewhere:
         own = [leak for leak in new if leak["world"] in self._owners]
         return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
 
-    def state(self) -> dict[str, object]:
-        """Return the state that fixtures may set up. The plugin compares it with a later state."""
-        world = self.petstore
-        return {
-            "animals": world.pets,
-            "faults": self._door.send(state.list_faults, self._name, {}),
-            "a behaviour": world.behaviour,
-            "a date": (world.clock.frozen, round((world.clock.now() - time()) / 60)),
-        }
-
     def stop(self) -> None:
-        """Do nothing: the plugin verifies the last test later and needs its world."""
-
-    def close(self) -> None:
         no_proxy.unexempt(self.world)
         with suppress(PetStoreMockError):  # the tests have reported a stub that is gone
             self._end(self._name)
