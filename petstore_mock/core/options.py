@@ -104,6 +104,10 @@ def seed_of(text: str) -> int | Path:
     return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
+def origins_of(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
 def seconds_of(text: str) -> float:
     try:
         return float(text)
@@ -165,7 +169,7 @@ _ROWS: Final = (
     Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
     Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("cors", _CORS_WORDS, cors_of, "listener serve"),
+    Option("cors", _CORS_WORDS, cors_of, "listener serve fixture", None, origins_of),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),

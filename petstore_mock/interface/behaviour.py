@@ -124,8 +124,8 @@ def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
     return Behaviour(**choices)
 
 
-def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour for an argument; the path of a relative file starts at ``folder``."""
+def as_behaviour(given: object) -> Behaviour:
+    """Return the behaviour for an argument."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):
@@ -135,7 +135,7 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
         return Behaviour.preset(given)  # a file has the ending .toml or a folder; a preset has neither
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
-    return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
+    return Behaviour.from_toml(as_path(cast("object", given), "behaviour"))
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # options without a setting
-_KEYWORDS: Final = [name for name in (*options_at("fixture"), "cors") if name not in _OF_THE_COMMAND_LINE]
+_KEYWORDS: Final = [name for name in options_at("fixture") if name not in _OF_THE_COMMAND_LINE]
 LEAK_MODES: Final = ("error", "warn", "ignore")  # the first is the default
 SETTINGS: Final[Mapping[str, str]] = {
     **{name: OPTIONS[name].words for name in _KEYWORDS},
@@ -111,20 +111,13 @@ def start_fake(config: pytest.Config, given: object) -> Home:
 
 
 def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: setting(config, name) for name in _KEYWORDS}
-    options = {name: _value_of(name, text, folder) for name, (text, _, folder) in found.items() if text}
+    options: dict[str, Any] = {}
+    for name in _KEYWORDS:
+        text, _, folder = setting(config, name)
+        is_file = name in {"behaviour", "seed"} and (folder / text).is_file()
+        if text:
+            options[name] = OPTIONS[name].parse(str(folder / text) if is_file else text)
     for name in given:
         one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
     asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}
     return {**options, **given, **{name: value for name, value in asked.items() if value not in {None, ""}}}
-
-
-def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
-    if name == "behaviour":
-        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
-
-        return as_behaviour(text, folder)
-    if name == "cors":
-        return text.replace(",", " ").split()
-    value = OPTIONS[name].parse(text)
-    return folder / value if name == "seed" and not isinstance(value, int) else value
