@@ -13,7 +13,7 @@ from petstore_mock.common.values import text_of, variable_of
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.core.world import Host, World
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.interface.behaviour import choices_of
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 # Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
 _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 _BETWEEN: Final = re.compile(r"[,\s]+")  # separates the values of a repeated option in a variable
-
-
-def _settings(_: str, texts: tuple[str, ...]) -> dict[str, str]:
-    for text in texts:
-        require("=" in text, "GAP=VALUE, such as list_order=by_name", set=text)
-    pairs = [[part.strip() for part in text.split("=", 1)] for text in texts]
-    Behaviour().replace(dict(pairs))
-    return dict(pairs)
 
 
 def _keys(_: str, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,7 +56,7 @@ _SERVE: Final = (
     replace(OPTIONS["api_key"], check=_keys, default=()),
     replace(OPTIONS["at"], check=_date),
     replace(OPTIONS["cors"], default=()),
-    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _settings, "serve", ()),
+    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", choices_of, "serve", ()),
     Option("tls_cert", "Listen with TLS and this certificate (PEM, with its chain)", _plain, "serve"),
     Option("tls_key", "The private key of that certificate (PEM), if it is in another file", _plain, "serve"),
     Option("tls_host", "Another name for the stub's own certificate, such as its container's", _plain, "serve", ()),

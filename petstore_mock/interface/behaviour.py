@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, shown
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
 from petstore_mock.common.values import as_path
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.gaps import GAPS, PRESETS
@@ -136,6 +136,15 @@ def as_behaviour(given: object) -> Behaviour:
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml(as_path(cast("object", given), "behaviour"))
+
+
+def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
+    """Return the alternatives by gap for the texts of a setting, such as ``list_order = by_name``."""
+    for text in texts:
+        require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
+    choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}
+    Behaviour().replace(choices)
+    return choices
 
 
 @lru_cache(maxsize=64)

@@ -122,8 +122,7 @@ def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
     if place == "query":
         text = _query(exchange).get(name, _NOT_SENT)
         return _Parameter(text) if isinstance(text, str) else text
-    parts = operation.path.split("/")
-    return _Parameter(unquote(exchange.target.partition("?")[0].split("/")[parts.index(f"{{{name}}}") - len(parts)]))
+    return _Parameter(unquote(exchange.target.partition("?")[0].rpartition("/")[2]))  # a path ends with its parameter
 
 
 # General criteria

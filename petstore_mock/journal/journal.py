@@ -235,27 +235,23 @@ class Journal(Stays):
         found = self._matching(asked)
         count = len(found) if asked.asked else self.total if asked.operation is None else self.counts[asked.operation]
         claim = asked.claim_of("at least once" if times is None else _times(times))
-        if count > 0 if times is None else count == times:
-            return True, f"{claim}; {self._matches(count)}", found
-        return False, self._failure(claim, count, found, asked, nearest=times is None or count < times), found
+        passed = count > 0 if times is None else count == times
+        nearest = not passed and (times is None or count < times)
+        return passed, self._message(claim, count, [] if passed else found, asked, nearest=nearest), found
 
-    def _failure(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
-        """Return the message of a failed assertion: the requests that match, and the near misses."""
-        lines = [f"{claim}; {self._matches(count)}"]
+    def _message(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
+        """Return the message of an assertion: the claim, the requests that match, and the near misses."""
+        lines = [f"{claim}; matching requests: {count} of {self.total}"]
         if found:
             lines.append("the journal keeps these:" if self.evicted else "these match:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
-        misses = [(differences, one) for one in self.kept if (differences := asked.differences(one))]
-        of_operation = [miss for miss in misses if asked.operation in {None, miss[1].operation}]
-        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[0]), -miss[1].number))
-        if nearest and misses:
-            texts = request_lines([one for _, one in misses[:_SHOWN]])
-            whys = ["; ".join(differences) for differences, _ in misses[:_SHOWN]]
-            lines += ["near misses:", *(f"  {text}: {why}" for text, why in zip(texts, whys, strict=True))]
+        misses = [(one, differences) for one in self.kept if nearest and (differences := asked.differences(one))]
+        of_operation = [miss for miss in misses if asked.operation in {None, miss[0].operation}]
+        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[1]), -miss[0].number))
+        lines += ["near misses:"] if misses else []
+        for text, (_, differences) in zip(request_lines([one for one, _ in misses[:_SHOWN]]), misses, strict=False):
+            lines.append(f"  {text}: {'; '.join(differences)}")
         return mask_text("\n".join(lines), self._keys())
-
-    def _matches(self, count: int) -> str:
-        return f"matching requests: {count} of {self.total}"
 
     # Waiting
 
@@ -317,7 +313,7 @@ class Journal(Stays):
         if self.evicted:
             raise self.lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
-        raise VerificationError(self._failure(claim, len(found), found, asked, nearest=True))
+        raise VerificationError(self._message(claim, len(found), found, asked, nearest=True))
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         """Wait in this thread; the remote journal overrides this and waits at the door."""

@@ -161,11 +161,6 @@ def to_data(exchange: Exchange) -> ExchangeData:
     return data
 
 
-def masked_copy(exchange: Exchange) -> Exchange:
-    """Return a copy that is safe to show, because every key in it is masked."""
-    return exchange if exchange.is_masked else from_data(to_data(exchange))
-
-
 def from_data(data: ExchangeData) -> Exchange:
     """Return the exchange that :func:`to_data` converted. Its reports equal those of the original."""
     request = ApiRequest(
@@ -177,7 +172,6 @@ def from_data(data: ExchangeData) -> Exchange:
         **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized", "operation")},
     )
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
-    exchange.is_masked = True
     exchange.cut_request = data["body_size"] - len(request.body)
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
@@ -206,4 +200,5 @@ def _violation_of(data: ViolationData) -> Violation:
     return found if data["value"] is None else replace(found, value=Described(data["value"]))
 
 
+# A copy is safe to show, because every key in it is masked.
 copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

@@ -6,7 +6,6 @@ import functools
 import inspect
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
-from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
     from petstore_mock.journal.exchange import Exchange
-    from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
 
     Wrapper = Generator[None, Any, Any]
@@ -37,15 +35,14 @@ _ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 class Session:
     """The hooks that run the tests of a session, and the session's fake."""
 
+    _run: Run  # of the current test
+
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # until a test requests the fixture
         self.config = config
         self._summaries = Summaries(config)
         config.pluginmanager.register(self._summaries, "petstore-summaries")
-        self._run: Run | None = None
         self._options: object = None  # the fixture definition whose options the fake has
-        # For each journal, the number of clears and the number of the last exchange.
-        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()
         self._leak_count = 0
         self._wider: WiderFixtures = {}
 
@@ -54,7 +51,7 @@ class Session:
     def begin(self) -> None:
         """Begin a world for the current test or example."""
         home, run = self.home, self._run
-        if home is None or run is None or run.start_error:
+        if home is None or run.start_error:
             return
         run.fresh.clear()
         run.facts |= {f"death {home.died}"} if home.died else set()
@@ -66,7 +63,7 @@ class Session:
             return
         run.home = home
         for world in home.worlds:
-            self._unseen(world.journal)  # earlier requests belong to other tests
+            _unnoted(world)  # earlier requests belong to other tests
 
     def _require_options(self, item: pytest.Item) -> None:
         # pytest has no public function for the fixture definition that a test gets.
@@ -75,24 +72,14 @@ class Session:
             self._options = self._options or definitions[-1]
             require(definitions[-1] is self._options, _ONE_OPTIONS, got=definitions[-1].baseid)
 
-    def _unseen(self, journal: Journal) -> list[Exchange]:
-        """Return the requests to a world since the last call."""
-        total = len(journal)
-        clears, number = self._seen.get(journal, (-1, 0))
-        if (clears, number) == (journal.clears, total):
-            return []
-        new = [one for one in journal.kept if one.number > number or clears != journal.clears]
-        self._seen[journal] = journal.clears, new[-1].number if new else total
-        return new
-
     def _look(self, home: Home) -> None:
         for world in home.worlds:
             self._look_at(world)
 
     def _look_at(self, world: World) -> None:
         """Note the new requests of a world. The fake calls this as well, before it clears a world."""
-        run, new = self._run, self._unseen(world.journal)
-        if run is None or run.home is None or not new:
+        run, new = self._run, _unnoted(world)
+        if run.home is None or not new:
             return
         run.note(new, with_outcomes=self._summaries.covers)
         if world is not run.home.world:
@@ -114,11 +101,12 @@ class Session:
         self._look(run.home)
         # Each example is verified on its own, and `assume()` may have discarded the last one.
         was_verified = phase == "call" and run.by_example
-        if isinstance(error, _ENDS) or (error is None and was_verified):
+        is_excused = isinstance(error, _ENDS) or (error is None and was_verified)
+        if is_excused:
             run.warnings.clear()
-            _excuse(run.home)
-        elif phase == "setup" and error is not None:
-            _excuse(run.home)  # the body never ran, so no fault could fire
+        if is_excused or (phase == "setup" and error is not None):  # if the body never ran, no fault could fire
+            with suppress(VerificationError):
+                run.home.petstore.verify()
         elif phase != "setup":
             self._verify(run, error, again=phase == "call")
 
@@ -141,7 +129,6 @@ class Session:
     def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         """Return a test function that gives each Hypothesis example a world, and verifies it."""
         run = self._run
-        assert run is not None  # noqa: S101  # for the type checker: the setup set it
 
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
@@ -217,7 +204,6 @@ class Session:
 
     def _phase(self, phase: Literal["setup", "call", "teardown"], item: pytest.Item) -> Wrapper:
         __tracebackhide__ = True
-        assert self._run is not None  # noqa: S101  # for the type checker
         try:
             result = yield
         except BaseException as error:
@@ -234,7 +220,7 @@ class Session:
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Wrapper:
         """Note the state that a fixture of wider scope sets up. The next test will not have it."""
         __tracebackhide__ = True
-        if fixturedef.scope == "function" or self.home is None or self._run is None:
+        if fixturedef.scope == "function" or self.home is None:
             return (yield)
         before = state_of(self.home.petstore)
         result = yield
@@ -246,7 +232,7 @@ class Session:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
         """Add the record to the report, and the journal to a failure."""
         report = yield
-        run = self._run
+        run = getattr(self, "_run", None)
         if run is None or run.item is not item:
             return report
         leaks: list[Leak] = []
@@ -276,7 +262,9 @@ class Session:
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
 
 
-def _excuse(home: Home) -> None:
-    """Mark the problems of a test as reported."""
-    with suppress(VerificationError):
-        home.petstore.verify()
+def _unnoted(world: World) -> list[Exchange]:
+    """Return the requests to a world since the last call."""
+    new = [one for one in world.journal.kept if not one.noted]
+    for one in new:
+        one.noted = True
+    return new

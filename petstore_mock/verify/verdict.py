@@ -182,7 +182,7 @@ def _clauses(run: Run, history: History, keys: tuple[str, ...]) -> Iterator[Clau
         breaches = [one for one in found[clause.id] if not one[0].holds]
         own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
         for check, seen in own[:1]:
-            result, curl = "broken", curl_line(seen.exchange, own_ca=False)
+            result, curl = "broken", curl_line(seen.exchange)
             detail = f"{seen.line}: expected {check.expected}; got {seen.came}"
         if breaches and not own:
             result, detail = "not_observable", f"hidden by the breach of {first[breaches[0][0].cause]}"
