@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
@@ -10,14 +11,14 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import REQUEST_KINDS
+from petstore_mock.faults.kinds import ARGUMENTS, REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from petstore_mock.faults.fault import Fault
     from petstore_mock.interface.table import Operation
@@ -183,6 +184,8 @@ _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 _TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
     "body": ("bytes or text", (bytes, str)),
+    "query": ("a mapping", (Mapping,)),
+    "headers": ("a mapping of text to text", (Mapping,)),
     "method": ("text", (str,)),
     "path": ("text", (str,)),
 }
@@ -190,32 +193,18 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return the value of a criterion in the form that ``differences`` compares."""
-    _require_type(name, value)
-    if name in {"query", "headers"} and not is_object(value):
-        refuse(f"expected {name} as a mapping; got another value")  # the value may be a key
-    if name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair):
-        refuse("expected headers as a mapping of text to text; got another value")
-    if name == "json":
-        _require_json(value)
+    words, types = _TYPES.get(name, ("", (object,)))
+    fits = isinstance(value, types) and not (words and isinstance(value, bool))
+    if not fits or (name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair)):
+        refuse(f"expected {name} as {words}; got {_show(name, value)}")
     if name == "query":
         return _parameters({name: one for name, one in value.items() if one is not None})
+    if name == "json":
+        return ARGUMENTS["json"].parse(name, value)
     if name == "body" and isinstance(value, str):
         return value.encode()
     known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
     return value if known is None or value is None else one_of(value, known, name)
-
-
-def _require_type(name: str, value: object) -> None:
-    words, types = _TYPES.get(name, ("", ()))
-    if words and (not isinstance(value, types) or isinstance(value, bool)):
-        refuse(f"expected {name} as {words}; got {_show(name, value)}")
-
-
-def _require_json(value: object) -> None:
-    try:
-        dumps(value, sort_keys=True)
-    except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected json to be a JSON value; {error}")
 
 
 # Values
@@ -224,8 +213,10 @@ def _require_json(value: object) -> None:
 def _masked(name: str, value: Any) -> Any:  # noqa: ANN401
     """Mask the keys in header fields and parameters."""
     mask = {"headers": mask_field, "query": mask_parameter}.get(name)
-    if mask is None or not is_object(value):
+    if mask is None or value is None:
         return value
+    if not is_object(value):
+        return "***"  # it may be a key
     return {one: mask(str(one), text) if isinstance(text, str) else text for one, text in value.items()}
 
 

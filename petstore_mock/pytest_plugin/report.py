@@ -82,18 +82,11 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield f"{leak.request} ({leak.status}) belongs to {owner}"
 
 
-# Files
-
-
-def file_name(nodeid: str) -> str:
-    """Return a file name that is unique to a test and valid on every file system."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
-    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
-
-
 def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record
     """Write the files that options request, and yield a line for each."""
-    name = file_name(run.item.nodeid)
+    nodeid = run.item.nodeid  # the name of a file must be valid on every file system, and still unique
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
+    name = name if name == nodeid else f"{name}-{zlib.crc32(nodeid.encode()):08x}"
     worlds = {"The fixture petstore": run.home.world.journal.kept} if run.home is not None else {}
     worlds |= {f"World {number} of fresh()": found for number, found in enumerate(run.fresh.values(), 1)}
     if folder := config.getoption("petstore_har"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pytest
 
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.values import Bounded
 from petstore_mock.core.options import options_at
 from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, PetStoreMockError
 from petstore_mock.pytest_plugin.variants import FIXTURE, mutant_of, name_without_variant, variant_of
@@ -40,7 +41,7 @@ class Run:
         # The violations and unfired faults of a test that failed for another reason.
         self.problems: list[str] = []
         self.warnings: dict[str, Warning] = {}
-        self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # requests to worlds of fresh()
+        self.fresh: Bounded[tuple[Journal, int], list[Exchange]] = Bounded(_MOST_WORLDS)
         self.leaks: list[Leak] = []  # requests of finished tests that arrived during this test
         self.reasons: list[str] = []  # the message of each failure
         self.tracebacks: list[str] = []
@@ -101,20 +102,14 @@ class Run:
 
             self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
 
-    def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
-        self.fresh.setdefault((journal, journal.clears), []).extend(exchanges)
-        if len(self.fresh) > _MOST_WORLDS:
-            del self.fresh[next(iter(self.fresh))]
-
     def warn(self, noted: Mapping[str, Warning]) -> None:
         """Warn at the line of the test, at most once per text, and not under mutants.
 
         A warning that a filter makes an error raises each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
-        module = getattr(
-            getattr(self.item, "module", None), "__name__", self.item.name
-        )  # Python drops a warning for None
+        # Python drops a warning for None.
+        module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
             self._warned.add(text)

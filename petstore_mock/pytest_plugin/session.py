@@ -86,7 +86,7 @@ class Session:
             keys = world.secrets()  # the world will drop its keys, but reports must still mask them
             for exchange in new:
                 exchange.keys = lambda: keys
-            run.note_fresh(world.journal, new)
+            run.fresh.setdefault((world.journal, world.journal.clears), []).extend(new)
 
     # Verification
 

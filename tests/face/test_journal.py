@@ -325,7 +325,7 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         (None, {"header": {}}, "'headers'"),
         ("createPet", {"status": 201.0, "times": 0}, "status"),
         *(("createPet", {"status": one, "times": 0}, "status") for one in (True, False)),
-        *((None, {"json": one, "times": 0}, "JSON") for one in ({1}, {1: 1, "a": 1})),
+        *((None, {"json": one, "times": 0}, "JSON") for one in ({1}, [float("nan")])),
         *((None, {"headers": one, "times": 0}, "headers") for one in ({"X-Page": 1}, {1: "x"})),
         ("createPet", {"body": {}}, "body"),
         (None, {"method": b"GET"}, "method"),
