@@ -60,7 +60,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         if not options["quiet"]:
             words = "arrived after the end of this world"
             service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
-            service.worlds.leaked = lambda leak: log.say("leak", f"{leak.request} {words}", leak.owner)
+            service.worlds.leaked = lambda leak: log.say("leak", f"{leak['request']} {words}", leak["world"])
         gc.set_threshold(_COLLECTED)
         for server in (service, door) if door else (service,):
             server.start()

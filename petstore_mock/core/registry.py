@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, cast
 from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
@@ -41,14 +40,13 @@ def check_name(name: str) -> None:
     require(_NAME.fullmatch(name), words, name=name)
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(TypedDict):
     """A request with the key or the address of an ended world, or an incomplete request that began in it."""
 
-    owner: str  # the test or the world that it belongs to
+    world: str  # the test or the world that it belongs to
     request: str  # its method and target, keys masked
     status: int
-    by_key: bool = True  # whether its key identified the owner
+    by_key: bool  # whether its key identified the owner
 
 
 class _Lost(NamedTuple):
@@ -221,7 +219,8 @@ class Worlds:
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"
-            leak = Leak(lost.owner, line + lost.note, response.status, lost.refusal.condition == "retired_key")
+            by_key = lost.refusal.condition == "retired_key"
+            leak = Leak(world=lost.owner, request=line + lost.note, status=response.status, by_key=by_key)
             self.leaks.append(leak)
             self.leak_count += 1
             self.leaked(leak)

@@ -78,8 +78,8 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield "in a world of fresh():"
         yield journal_text(exchanges)
     for leak in run.leaks[:_SHOWN]:
-        owner = whose(leak.owner, present=leak.owner == run.item.nodeid)
-        yield f"{leak.request} ({leak.status}) belongs to {owner}"
+        owner = whose(leak["world"], present=leak["world"] == run.item.nodeid)
+        yield f"{leak['request']} ({leak['status']}) belongs to {owner}"
 
 
 def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record

@@ -129,7 +129,7 @@ class Run:
             "test": name_without_variant(self.item),
             "variant": variant_of(self.item) or "",
             "facts": sorted(self.facts | ({"finished"} if report.when == "teardown" else set())),
-            "leaks": [[leak.owner, leak.request] for leak in leaks],
+            "leaks": [[leak["world"], leak["request"]] for leak in leaks],
         }
 
     def _is_excused(self, error: BaseException | None) -> bool:

@@ -242,7 +242,7 @@ class Session:
         if not run.uses and not leaks:
             return report
         # A mutant may keep a client running.
-        leaks = [leak for leak in leaks if "mutant=" not in leak.owner]
+        leaks = [leak for leak in leaks if "mutant=" not in leak["world"]]
         report.petstore = run.record(report, None if call.excinfo is None else call.excinfo.value, leaks)
         if run.mutant is not None:  # a failure means that the test noticed the mutant
             report.outcome, report.longrepr, report.sections = "passed", None, []

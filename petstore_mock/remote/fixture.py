@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.registry import Leak
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
@@ -18,6 +17,8 @@ from petstore_mock.verbs import worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from petstore_mock.core.registry import Leak
 
 
 class Elsewhere:
@@ -69,9 +70,9 @@ class Elsewhere:
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
-        new: list[dict[str, Any]] = found["leaks"][count - found["total"] :] if found["total"] > count else []
-        own = [leak for leak in new if leak["world"] in self._owners]
-        return found["total"], [Leak(self._owners[leak.pop("world")], **leak) for leak in own]
+        new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
+        owners = self._owners
+        return found["total"], [{**leak, "world": owners[leak["world"]]} for leak in new if leak["world"] in owners]
 
     def stop(self) -> None:
         no_proxy.unexempt(self.world)

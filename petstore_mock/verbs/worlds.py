@@ -11,7 +11,7 @@ from typing import Any, Literal, NotRequired, TypedDict, Unpack
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.core.options import WorldOptions
-from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.registry import DEFAULT_WORLD, Leak, Worlds
 from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
 from petstore_mock.interface.openapi import openapi_document
@@ -48,15 +48,8 @@ class EndedData(TypedDict):
     problems: list[ProblemData]
 
 
-class LeakData(TypedDict):
-    world: str
-    request: str
-    status: int
-    by_key: bool
-
-
 class LeaksData(TypedDict):
-    leaks: list[LeakData]
+    leaks: list[Leak]
     total: Count
 
 
@@ -159,11 +152,7 @@ def end_worlds(worlds: Worlds) -> EndedData:
 @verb("GET", "leaks")
 def list_leaks(worlds: Worlds) -> LeaksData:
     """List the newest leaks, which are requests to ended worlds, and count all leaks."""
-    leaks: list[LeakData] = [
-        {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.by_key}
-        for leak in tuple(worlds.leaks)
-    ]
-    return {"leaks": leaks, "total": worlds.leak_count}
+    return {"leaks": [*worlds.leaks], "total": worlds.leak_count}
 
 
 @verb("DELETE", "leaks", 204)

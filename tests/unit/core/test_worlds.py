@@ -30,7 +30,7 @@ def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
     of_a = world.key
     world.renew("test_b", seed=2, strict=True)
     assert (send(worlds, world.key), send(worlds, of_a), send(worlds, first)) == (200, 401, 401)
-    assert [leak.owner for leak in worlds.leaks] == ["test_a", "an earlier world"]
+    assert [leak["world"] for leak in worlds.leaks] == ["test_a", "an earlier world"]
     assert (world.journal.total, len(world.store), world.verification.strict) == (1, 2, True)
 
 
@@ -53,4 +53,4 @@ def test_shared_key_belongs_to_the_world_of_the_address() -> None:
     worlds.end(one)
     targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
     assert [send(worlds, "team", target) for target in targets] == [404, 404, 200]
-    assert [(leak.owner, leak.by_key) for leak in worlds.leaks] == [("one", False)]
+    assert [(leak["world"], leak["by_key"]) for leak in worlds.leaks] == [("one", False)]
