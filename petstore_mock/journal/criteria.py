@@ -57,10 +57,9 @@ class Criteria:
             if name not in self._general:
                 refuse(f"expected criteria of the request, because no response exists yet; got {name}={value!r}")
             return _general_value(name, value)
-        operations = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
-        arguments = [argument for operation in operations for argument in _places(operation)]
+        arguments = arguments_of(self.operation)
         if name not in arguments:
-            names = [*dict.fromkeys([*arguments, *self._general])]
+            names = [*arguments, *(one for one in self._general if one not in arguments)]
             whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         return _NOT_SENT if value is None else value
@@ -108,6 +107,12 @@ def _places(operation: Operation) -> dict[str, str]:
     """Return where each argument of an operation is sent: ``body``, ``path`` or ``query``."""
     places: dict[str, str] = {parameter.name: parameter.where for parameter in operation.parameters}
     return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
+
+
+def arguments_of(operation: str | None) -> list[str]:
+    """Return the names of the arguments of an operation, or of all operations."""
+    operations = OPERATIONS.values() if operation is None else [OPERATIONS[operation]]
+    return [*dict.fromkeys(name for one in operations for name in _places(one))]
 
 
 def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
@@ -181,19 +186,20 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 # No request can meet a value of another type, so an assertion with times=0 would always pass.
-_TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
-    "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
-    "body": ("bytes or text", (bytes, str)),
-    "query": ("a mapping", (Mapping,)),
-    "headers": ("a mapping of text to text", (Mapping,)),
-    "method": ("text", (str,)),
-    "path": ("text", (str,)),
+# The last member is the type at the door, which shows a value that it refuses; that of a header may be a key.
+TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
+    "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
+    "body": ("bytes or text", (bytes, str), "string"),
+    "query": ("a mapping", (Mapping,), None),
+    "headers": ("a mapping of text to text", (Mapping,), None),
+    "method": ("text", (str,), "string"),
+    "path": ("text", (str,), "string"),
 }
 
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return the value of a criterion in the form that ``differences`` compares."""
-    words, types = _TYPES.get(name, ("", (object,)))
+    words, types, _ = TYPES.get(name, ("", (object,), None))
     fits = isinstance(value, types) and not (words and isinstance(value, bool))
     if not fits or (name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair)):
         refuse(f"expected {name} as {words}; got {_show(name, value)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array
 from petstore_mock.faults.kinds import REQUEST_KINDS
-from petstore_mock.interface.schemas import schema
+from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 
-def _optional_fields(operation: Operation) -> list[str]:
-    if operation.response is None:
-        return []
-    found: Mapping[str, Any] = schema(operation.response)
-    animal = found.get("items", found)
-    return [name for name in animal["properties"] if name not in animal["required"]]
+_OPTIONAL: Final = [name for name in properties("Pet") if name not in schema("Pet")["required"]]
 
 
 def _documented(operation: Operation) -> tuple[str, ...]:
-    states = [f" {name} {state}" for name in _optional_fields(operation) for state in ("present", "absent")]
+    fields = _OPTIONAL if operation.response else ()
+    states = [f" {name} {state}" for name in fields for state in ("present", "absent")]
     return (*(f"{operation.success}{state}" for state in ("", *states)), *map(str, sorted(operation.errors)))
 
 
@@ -46,7 +42,7 @@ def outcomes_of(exchange: Exchange) -> list[str]:
     if exchange.status == operation.success and exchange.response_body and not exchange.cut_response:
         body = loads(exchange.response_body)
         animals = body if is_array(body) else [body]
-        for name in _optional_fields(operation):
+        for name in _OPTIONAL:
             states = {"present" if name in animal else "absent" for animal in animals}
             shown += (f"{exchange.status} {name} {state}" for state in sorted(states))
     return shown

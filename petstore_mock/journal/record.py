@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import mask_field, mask_text
 from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.violations import Described, Violation
 from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
@@ -71,16 +71,9 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
-        value = loads(text or "")
-        dumps(value, allow_nan=False, ensure_ascii=False).encode()  # raises for NaN and lone surrogates
-        return value if _depth(value) <= _DEEPEST else None
-    except (ValueError, RecursionError):
+        return decode_json((text or "").encode())[0]
+    except MalformedJsonError:
         return None
-
-
-def _depth(value: Any) -> int:  # noqa: ANN401  # a JSON value
-    parts = value.values() if is_object(value) else value if is_array(value) else None
-    return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
 
 
 def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
@@ -148,7 +141,6 @@ _OF_EXCHANGE: Final[Members] = {
 }
 # Attributes that from_data() copies by name.
 _KEPT: Final = ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
-_DEEPEST: Final = 100  # nested arrays and objects; a JSON library may fail on more
 
 if not TYPE_CHECKING:
     ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})
