@@ -53,6 +53,9 @@ class Session:
         home, run = self.home, self._run
         if home is None or run.start_error:
             return
+        if run.home is not None:  # an example: its predecessor may have been discarded
+            self._look(run.home)
+            run.warnings.clear()
         run.fresh.clear()
         run.facts |= {f"death {home.died}"} if home.died else set()
         try:
@@ -129,30 +132,24 @@ class Session:
     def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         """Return a test function that gives each Hypothesis example a world, and verifies it."""
         run = self._run
+        run.by_example = True
 
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
-            self._begin_example(run)
+            self.begin()
             inner(*args, **kwargs)
             self._end_example(run)
 
         @functools.wraps(inner)
         async def example_async(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
-            self._begin_example(run)
+            self.begin()
             await inner(*args, **kwargs)
             self._end_example(run)
 
         # The plugins for asyncio run coroutine functions in another way.
         return example_async if inspect.iscoroutinefunction(inner) else example
-
-    def _begin_example(self, run: Run) -> None:
-        run.by_example = True
-        if run.home is not None:
-            self._look(run.home)
-        run.warnings.clear()  # of a discarded example
-        self.begin()
 
     def _end_example(self, run: Run) -> None:
         __tracebackhide__ = True
