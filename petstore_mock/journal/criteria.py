@@ -200,7 +200,8 @@ TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return the value of a criterion in the form that ``differences`` compares."""
     words, types, _ = TYPES.get(name, ("", (object,), None))
-    fits = isinstance(value, types) and not (words and isinstance(value, bool))
+    given: object = value  # a type checker would narrow the type of ``value`` itself
+    fits = isinstance(given, types) and not (words and isinstance(given, bool))
     if not fits or (name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair)):
         refuse(f"expected {name} as {words}; got {_show(name, value)}")
     if name == "query":

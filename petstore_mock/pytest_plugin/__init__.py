@@ -16,6 +16,7 @@ from petstore_mock.core.options import OPTIONS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin import settings
 from petstore_mock.pytest_plugin.session import Session
+from petstore_mock.pytest_plugin.settings import pytest_report_header as pytest_report_header
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -77,10 +78,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(session, "petstore-session")
     _sessions.append(session)
     config.add_cleanup(lambda: _sessions.remove(session))
-
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    return settings.report_header(config)
 
 
 @pytest.fixture(scope="session")

@@ -111,15 +111,14 @@ class Session:
             with suppress(VerificationError):
                 run.home.petstore.verify()
         elif phase != "setup":
-            self._verify(run, error, again=phase == "call")
+            self._verify(run, run.home, error, again=phase == "call")
 
-    def _verify(self, run: Run, error: BaseException | None = None, *, again: bool = True) -> None:
+    def _verify(self, run: Run, home: Home, error: BaseException | None = None, *, again: bool = True) -> None:
         """Raise for problems and warn of the rest. After an ``error``, only collect the problems for the report."""
         __tracebackhide__ = True
-        assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
         try:
-            run.home.petstore.verify(again=again)
+            home.petstore.verify(again=again)
             if noted:
                 run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:
@@ -156,7 +155,7 @@ class Session:
         run.require_start()
         if run.home is not None:
             self._look(run.home)
-            self._verify(run)
+            self._verify(run, run.home)
 
     # Hooks
 

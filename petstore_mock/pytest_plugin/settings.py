@@ -43,7 +43,7 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     return str(value or ""), source, config.rootpath if config.inipath is None else config.inipath.parent
 
 
-def report_header(config: pytest.Config) -> str | None:
+def pytest_report_header(config: pytest.Config) -> str | None:
     """Return a line with each setting and its source. A forgotten environment variable is easy to see in it."""
     parts: list[str] = []
     for name in SETTINGS:
@@ -105,7 +105,7 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         text = f"petstore: {error}"
         if hasattr(config, "workerinput"):
             text += " (each worker of pytest-xdist has its own fake, which needs its own port)"
-        pytest.fail("\n".join(filter(None, [text, report_header(config)])), pytrace=False)
+        pytest.fail("\n".join(filter(None, [text, pytest_report_header(config)])), pytrace=False)
 
 
 def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
