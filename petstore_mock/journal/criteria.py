@@ -35,12 +35,6 @@ class _NotSent:
 _NOT_SENT: Final = _NotSent()
 
 
-class _Parameter(str):
-    """The text of a path or query parameter; an integer criterion is compared with it as text."""
-
-    __slots__ = ()
-
-
 class Criteria:
     """Criteria that a request must meet, by name."""
 
@@ -86,13 +80,12 @@ class Criteria:
         for name, wanted in self._wanted.items():
             try:
                 is_argument = wanted is _NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
-                received = _argument(exchange, name) if is_argument else GENERAL[name](exchange, wanted)
+                received = _argument(exchange, name, wanted) if is_argument else GENERAL[name](exchange, wanted)
             except ValueError as problem:
                 yield f"{name}: {problem}"
                 continue
-            expected = str(wanted) if isinstance(received, _Parameter) and is_integer(wanted) else wanted
-            if _canonical(received) != _canonical(expected):
-                yield f"{name} was {_show(name, received)}, expected {_show(name, expected)}"
+            if _canonical(received) != _canonical(wanted):
+                yield f"{name} was {_show(name, received)}, expected {_show(name, wanted)}"
 
 
 # Arguments of operations
@@ -115,7 +108,7 @@ def arguments_of(operation: str | None) -> list[str]:
     return [*dict.fromkeys(name for one in operations for name in _places(one))]
 
 
-def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
+def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: ANN401
     operation = OPERATIONS.get(exchange.operation or "")
     place = None if operation is None else _places(operation).get(name)
     if operation is None or place is None:
@@ -127,8 +120,9 @@ def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
         return value.get(name, _NOT_SENT)
     if place == "query":
         text = _query(exchange).get(name, _NOT_SENT)
-        return _Parameter(text) if isinstance(text, str) else text
-    return _Parameter(unquote(exchange.target.partition("?")[0].rpartition("/")[2]))  # a path ends with its parameter
+    else:
+        text = unquote(exchange.target.partition("?")[0].rpartition("/")[2])  # a path ends with its parameter
+    return wanted if is_integer(wanted) and text == str(wanted) else text
 
 
 # General criteria
