@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
-    from petstore_mock.journal.exchange import Exchange
     from petstore_mock.pytest_plugin.home import Home
 
     Wrapper = Generator[None, Any, Any]
@@ -64,9 +63,8 @@ class Session:
         except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
             run.start_error = f"the marks of {run.item.nodeid}: {error}"
             return
+        self._look(home)  # before the first world of a test, this drops the requests of other tests
         run.home = home
-        for world in home.worlds:
-            _unnoted(world)  # earlier requests belong to other tests
 
     def _require_options(self, item: pytest.Item) -> None:
         # pytest has no public function for the fixture definition that a test gets.
@@ -81,7 +79,9 @@ class Session:
 
     def _look_at(self, world: World) -> None:
         """Note the new requests of a world. The fake calls this as well, before it clears a world."""
-        run, new = self._run, _unnoted(world)
+        run, new = self._run, [one for one in world.journal.kept if not one.noted]
+        for one in new:
+            one.noted = True
         if run.home is None or not new:
             return
         run.note(new, with_outcomes=self._summaries.covers)
@@ -256,11 +256,3 @@ class Session:
         if report.when != "teardown":
             return "", "", ""
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
-
-
-def _unnoted(world: World) -> list[Exchange]:
-    """Return the requests to a world since the last call."""
-    new = [one for one in world.journal.kept if not one.noted]
-    for one in new:
-        one.noted = True
-    return new
