@@ -99,10 +99,6 @@ class Journal(Stays):
         """Call ``listener`` with each new or later ended exchange, in the thread that handles it. It must not raise."""
         self._listeners[listener] = None
 
-    def unlisten(self, listener: Callable[[Exchange], object]) -> None:
-        """Stop calling ``listener``."""
-        self._listeners.pop(listener, None)
-
     # Reading
 
     @property
@@ -332,7 +328,7 @@ class Journal(Stays):
                 happened.wait(left)
                 happened.clear()
         finally:
-            self.unlisten(listener)
+            del self._listeners[listener]
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
