@@ -96,19 +96,14 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
         path = config.invocation_params.dir / folder / f"{name}.har"
         yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
     if folder := config.getoption("petstore_html"):
-        reasons = [*_broken_rules(worlds), *run.reasons]
+        # The failure of the test is mostly a consequence of the rules that the client broke.
+        broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
+        pairs = [(one, rule) for one in broken for rule in one.violations or [one.reason]]
+        rules = dict.fromkeys(f"{one.request_line}: {one.masked(str(rule))}" for one, rule in pairs)
+        reasons = [*list(rules)[:_SHOWN], *run.reasons]
         report.petstore["page"] = [f"{name}.html", reasons[0]]
         page = _page(run, reasons, worlds, journal)
         yield written(config.invocation_params.dir / folder / f"{name}.html", "page", page)
-
-
-def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
-    """Return the rules that the client broke, each once. The failure of the test is mostly their consequence."""
-    broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
-    words = [
-        f"{one.request_line}: {one.masked(str(rule))}" for one in broken for rule in one.violations or [one.reason]
-    ]
-    return [*dict.fromkeys(words)][:_SHOWN]
 
 
 def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]], journal: str) -> str:
