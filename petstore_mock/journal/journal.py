@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
+from contextlib import suppress
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -275,7 +276,11 @@ class Journal(Stays):
             EvictedError: the result depends on requests that the journal dropped.
         """
         __tracebackhide__ = True
-        if _task_runs():
+        asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
+        task = None
+        with suppress(RuntimeError):  # no loop runs
+            task = asyncio and asyncio.current_task()  # Playwright's synchronous tests have a loop without a task
+        if task is not None:
             refuse(
                 "expected wait_for() outside an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
@@ -354,13 +359,3 @@ def _check_count(times: object, least: int) -> None:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _task_runs() -> bool:
-    """Return whether an asyncio task runs in this thread."""
-    # Playwright's synchronous tests have a loop without a task.
-    asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
-    try:
-        return asyncio is not None and asyncio.current_task() is not None
-    except RuntimeError:  # no loop runs
-        return False
