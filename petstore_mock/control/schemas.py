@@ -21,8 +21,7 @@ from petstore_mock.faults.kinds import ARGUMENTS, KINDS
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
-from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.journal.criteria import GENERAL
+from petstore_mock.journal.criteria import GENERAL, TYPES, arguments_of
 from petstore_mock.journal.har import har_document
 
 if TYPE_CHECKING:
@@ -144,7 +143,6 @@ def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
 
 _PET: Final = schemas.schema("Pet")
 _FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
-_CRITERIA: Final = [*(name for one in OPERATIONS.values() for name in schemas.arguments(one)), *GENERAL]
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _CHOSEN: Final[dict[str, Schema]] = {
     name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
@@ -154,12 +152,7 @@ _STATUS: Final = ARGUMENTS["status"].schema
 _KINDS: Final = {kind: f"{_REF}Fault.{kind}" for kind in KINDS}
 
 # The journal checks the other criteria itself: its messages are better, and hide values that may be keys.
-_CHECKED: Final[dict[str, Schema]] = {
-    "status": {"type": ["integer", "string", "null"]},  # the HTTP status, or the argument
-    "method": {"type": "string"},
-    "path": {"type": "string"},
-    "body": {"type": "string"},
-}
+_CHECKED: Final[dict[str, Schema]] = {name: {"type": kind} for name, (_, _, kind) in TYPES.items() if kind}
 
 _COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_FIELDS, _PET["required"]),
@@ -172,7 +165,7 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     ),
     "PetCount": _closed({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}, ["count"]),
     "Amounts": _closed({unit: {"type": "number"} for unit in ("days", "hours", "minutes", "seconds")}),
-    "Criteria": _closed({name: _CHECKED.get(name, {}) for name in _CRITERIA}),
+    "Criteria": _closed({name: _CHECKED.get(name, {}) for name in (*arguments_of(None), *GENERAL)}),
     "Behaviour": _object(_CHOSEN, [*GAPS]),
     "BehaviourChoice": {"anyOf": [_PRESET, {"$ref": f"{_REF}GapChoices"}, {"type": "null"}]},
     "GapChoices": _closed({**_CHOSEN, "preset": _PRESET}),

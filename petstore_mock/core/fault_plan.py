@@ -74,9 +74,10 @@ class FaultHandle(Stays):
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
             refuse(f"expected {in_words(_COMMITTING)} for an after_commit fault; got {self.on}, which commits nothing")
         if self.fault.parts[0].row.meets_handshakes:
-            given = [self.on, self.when, self.where, self.at]
+            given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
             words = f"no on, when, where or at with {self.fault}, which meets a connection before its first request"
-            require(given == [None, None, None, "before_commit"], words, given=given)
+            left = {name: value for name, value in given.items() if value not in (None, "before_commit")}
+            require(not left, words, **left)
             self.at = "handshake"
         elif not self.off_contract:
             self._check_declared()

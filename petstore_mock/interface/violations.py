@@ -90,7 +90,7 @@ class Violation:
     subject: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.path} {self.expected}, got {self.came}" if self.has_value else f"{self.path} {self.expected}"
+        return f"{self.path} {self.expected}, got {self.received}" if self.has_value else f"{self.path} {self.expected}"
 
     @property
     def has_value(self) -> bool:
@@ -98,7 +98,7 @@ class Violation:
         return self.value is not _MISSING
 
     @property
-    def came(self) -> str:
+    def received(self) -> str:
         """The received value in words; masked if its name looks like that of a key."""
         value = self.value
         return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import REQUEST_KINDS
+from petstore_mock.faults.kinds import ARGUMENTS, REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from petstore_mock.faults.fault import Fault
     from petstore_mock.interface.table import Operation
@@ -32,12 +33,6 @@ class _NotSent:
 
 
 _NOT_SENT: Final = _NotSent()
-
-
-class _Parameter(str):
-    """The text of a path or query parameter; an integer criterion is compared with it as text."""
-
-    __slots__ = ()
 
 
 class Criteria:
@@ -56,10 +51,9 @@ class Criteria:
             if name not in self._general:
                 refuse(f"expected criteria of the request, because no response exists yet; got {name}={value!r}")
             return _general_value(name, value)
-        operations = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
-        arguments = [argument for operation in operations for argument in _places(operation)]
+        arguments = arguments_of(self.operation)
         if name not in arguments:
-            names = [*dict.fromkeys([*arguments, *self._general])]
+            names = [*arguments, *(one for one in self._general if one not in arguments)]
             whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
         return _NOT_SENT if value is None else value
@@ -86,13 +80,12 @@ class Criteria:
         for name, wanted in self._wanted.items():
             try:
                 is_argument = wanted is _NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
-                received = _argument(exchange, name) if is_argument else GENERAL[name](exchange, wanted)
+                received = _argument(exchange, name, wanted) if is_argument else GENERAL[name](exchange, wanted)
             except ValueError as problem:
                 yield f"{name}: {problem}"
                 continue
-            expected = str(wanted) if isinstance(received, _Parameter) and is_integer(wanted) else wanted
-            if _canonical(received) != _canonical(expected):
-                yield f"{name} was {_show(name, received)}, expected {_show(name, expected)}"
+            if _canonical(received) != _canonical(wanted):
+                yield f"{name} was {_show(name, received)}, expected {_show(name, wanted)}"
 
 
 # Arguments of operations
@@ -109,7 +102,13 @@ def _places(operation: Operation) -> dict[str, str]:
     return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
 
 
-def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
+def arguments_of(operation: str | None) -> list[str]:
+    """Return the names of the arguments of an operation, or of all operations."""
+    operations = OPERATIONS.values() if operation is None else [OPERATIONS[operation]]
+    return [*dict.fromkeys(name for one in operations for name in _places(one))]
+
+
+def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: ANN401
     operation = OPERATIONS.get(exchange.operation or "")
     place = None if operation is None else _places(operation).get(name)
     if operation is None or place is None:
@@ -121,9 +120,9 @@ def _argument(exchange: Exchange, name: str) -> Any:  # noqa: ANN401
         return value.get(name, _NOT_SENT)
     if place == "query":
         text = _query(exchange).get(name, _NOT_SENT)
-        return _Parameter(text) if isinstance(text, str) else text
-    parts = operation.path.split("/")
-    return _Parameter(unquote(exchange.target.partition("?")[0].split("/")[parts.index(f"{{{name}}}") - len(parts)]))
+    else:
+        text = unquote(exchange.target.partition("?")[0].rpartition("/")[2])  # a path ends with its parameter
+    return wanted if is_integer(wanted) and text == str(wanted) else text
 
 
 # General criteria
@@ -181,42 +180,32 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 # No request can meet a value of another type, so an assertion with times=0 would always pass.
-_TYPES: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = {
-    "status": ("an integer (the HTTP status) or as text (the argument)", (int,)),
-    "body": ("bytes or text", (bytes, str)),
-    "method": ("text", (str,)),
-    "path": ("text", (str,)),
+# The last member is the type at the door, which shows a value that it refuses; that of a header may be a key.
+TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
+    "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
+    "body": ("bytes or text", (bytes, str), "string"),
+    "query": ("a mapping", (Mapping,), None),
+    "headers": ("a mapping of text to text", (Mapping,), None),
+    "method": ("text", (str,), "string"),
+    "path": ("text", (str,), "string"),
 }
 
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return the value of a criterion in the form that ``differences`` compares."""
-    _require_type(name, value)
-    if name in {"query", "headers"} and not is_object(value):
-        refuse(f"expected {name} as a mapping; got another value")  # the value may be a key
-    if name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair):
-        refuse("expected headers as a mapping of text to text; got another value")
-    if name == "json":
-        _require_json(value)
+    words, types, _ = TYPES.get(name, ("", (object,), None))
+    given: object = value  # a type checker would narrow the type of ``value`` itself
+    fits = isinstance(given, types) and not (words and isinstance(given, bool))
+    if not fits or (name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair)):
+        refuse(f"expected {name} as {words}; got {_show(name, value)}")
     if name == "query":
         return _parameters({name: one for name, one in value.items() if one is not None})
+    if name == "json":
+        return ARGUMENTS["json"].parse(name, value)
     if name == "body" and isinstance(value, str):
         return value.encode()
     known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
     return value if known is None or value is None else one_of(value, known, name)
-
-
-def _require_type(name: str, value: object) -> None:
-    words, types = _TYPES.get(name, ("", ()))
-    fits = isinstance(value, types) and not isinstance(value, bool)
-    require(not words or fits, f"{name} as {words}", **{name: value})
-
-
-def _require_json(value: object) -> None:
-    try:
-        dumps(value, sort_keys=True)
-    except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected json to be a JSON value; {error}")
 
 
 # Values
@@ -225,8 +214,10 @@ def _require_json(value: object) -> None:
 def _masked(name: str, value: Any) -> Any:  # noqa: ANN401
     """Mask the keys in header fields and parameters."""
     mask = {"headers": mask_field, "query": mask_parameter}.get(name)
-    if mask is None or not is_object(value):
+    if mask is None or value is None:
         return value
+    if not is_object(value):
+        return "***"  # it may be a key
     return {one: mask(str(one), text) if isinstance(text, str) else text for one, text in value.items()}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
 from petstore_mock.journal.exchange import text_of
-from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
@@ -22,12 +22,13 @@ _NOT_REPEATED: Final = frozenset(
 )
 
 
-def curl_line(exchange: Exchange, *, own_ca: bool = True) -> str:
+def curl_line(exchange: Exchange) -> str:
     """Return a shell command that repeats a request; empty if it has no path or its body was not read."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
-    exchange = masked_copy(exchange)
-    parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if exchange.secure and own_ca else [])]
+    exchange = copy(exchange)
+    has_own_authority = exchange.secure and exchange.connection > 0  # a request of verify has no number
+    parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if has_own_authority else [])]
     if exchange.method == "HEAD":
         parts.append("--head")  # with -X HEAD, curl waits for a body
     elif exchange.method != "GET" or exchange.body:

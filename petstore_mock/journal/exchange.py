@@ -73,12 +73,12 @@ class Exchange:
     in_flight: bool = False  #: whether the response is still held back or on its way
     expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
+    noted: bool = False  # whether the report of its test has noted it
     mutant: str | None = None  #: the mutant that changed the response
     secure: bool = False  #: whether it arrived over TLS
     response: Response | None = None  #: the response that the fake made, even if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
     keys: Callable[[], Iterable[str]] = tuple  # the world's keys, to mask
-    is_masked: bool = False  # whether it is a copy or from another process
     cut_request: int = 0  # bytes of the body that the journal does not keep
     cut_response: int = 0
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends

@@ -7,6 +7,7 @@ underscore. Keys are masked; sizes are those on the wire.
 from __future__ import annotations
 
 import base64
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -14,7 +15,6 @@ from petstore_mock import __version__
 from petstore_mock.common.dates import iso
 from petstore_mock.http.response import reason_phrase
 from petstore_mock.journal.exchange import text_of
-from petstore_mock.journal.record import masked_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
             "version": "1.2",
             "creator": {"name": "petstore-mock", "version": __version__},
             "pages": [],  # optional, but Firefox's importer reads it
-            "entries": [_entry(masked_copy(exchange)) for exchange in exchanges],
+            "entries": [_entry(copy(exchange)) for exchange in exchanges],
         }
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import suppress
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -99,10 +100,6 @@ class Journal(Stays):
     def listen(self, listener: Callable[[Exchange], object]) -> None:
         """Call ``listener`` with each new or later ended exchange, in the thread that handles it. It must not raise."""
         self._listeners[listener] = None
-
-    def unlisten(self, listener: Callable[[Exchange], object]) -> None:
-        """Stop calling ``listener``."""
-        self._listeners.pop(listener, None)
 
     # Reading
 
@@ -237,27 +234,23 @@ class Journal(Stays):
         found = self._matching(asked)
         count = self.count_of(asked)
         claim = asked.claim_of("at least once" if times is None else _times(times))
-        if count > 0 if times is None else count == times:
-            return True, f"{claim}; {self._matches(count)}", found
-        return False, self._failure(claim, count, found, asked, nearest=times is None or count < times), found
+        passed = count > 0 if times is None else count == times
+        nearest = not passed and (times is None or count < times)
+        return passed, self._message(claim, count, [] if passed else found, asked, nearest=nearest), found
 
-    def _failure(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
-        """Return the message of a failed assertion: the requests that match, and the near misses."""
-        lines = [f"{claim}; {self._matches(count)}"]
+    def _message(self, claim: str, count: int, found: Sequence[Exchange], asked: Criteria, *, nearest: bool) -> str:
+        """Return the message of an assertion: the claim, the requests that match, and the near misses."""
+        lines = [f"{claim}; matching requests: {count} of {self.total}"]
         if found:
             lines.append("the journal keeps these:" if self.evicted else "these match:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
-        misses = [(differences, one) for one in self.kept if (differences := asked.differences(one))]
-        of_operation = [miss for miss in misses if asked.operation in {None, miss[1].operation}]
-        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[0]), -miss[1].number))
-        if nearest and misses:
-            texts = request_lines([one for _, one in misses[:_SHOWN]])
-            whys = ["; ".join(differences) for differences, _ in misses[:_SHOWN]]
-            lines += ["near misses:", *(f"  {text}: {why}" for text, why in zip(texts, whys, strict=True))]
+        misses = [(one, differences) for one in self.kept if nearest and (differences := asked.differences(one))]
+        of_operation = [miss for miss in misses if asked.operation in {None, miss[0].operation}]
+        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[1]), -miss[0].number))
+        lines += ["near misses:"] if misses else []
+        for text, (_, differences) in zip(request_lines([one for one, _ in misses[:_SHOWN]]), misses, strict=False):
+            lines.append(f"  {text}: {'; '.join(differences)}")
         return mask_text("\n".join(lines), self._keys())
-
-    def _matches(self, count: int) -> str:
-        return f"matching requests: {count} of {self.total}"
 
     # Waiting
 
@@ -285,7 +278,11 @@ class Journal(Stays):
             EvictedError: the result depends on requests that the journal dropped.
         """
         __tracebackhide__ = True
-        if _task_runs():
+        asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
+        task = None
+        with suppress(RuntimeError):  # no loop runs
+            task = asyncio and asyncio.current_task()  # Playwright's synchronous tests have a loop without a task
+        if task is not None:
             refuse(
                 "expected wait_for() outside an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
@@ -319,7 +316,7 @@ class Journal(Stays):
         if self.evicted:
             raise self.lost()
         claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
-        raise VerificationError(self._failure(claim, len(found), found, asked, nearest=True))
+        raise VerificationError(self._message(claim, len(found), found, asked, nearest=True))
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         """Wait in this thread; the remote journal overrides this and waits at the door."""
@@ -338,7 +335,7 @@ class Journal(Stays):
                 happened.wait(min(left, _POLL))
                 happened.clear()
         finally:
-            self.unlisten(listener)
+            del self._listeners[listener]
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
@@ -370,13 +367,3 @@ def _check_count(times: object, least: int) -> None:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _task_runs() -> bool:
-    """Return whether an asyncio task runs in this thread."""
-    # Playwright's synchronous tests have a loop without a task.
-    asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
-    try:
-        return asyncio is not None and asyncio.current_task() is not None
-    except RuntimeError:  # no loop runs
-        return False

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import mask_field, mask_text
 from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.violations import Described, Violation
 from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
@@ -35,7 +35,7 @@ _OF_VIOLATION: Final[Members] = {
     "sentence": (str, "sentence.text"),  # the sentence of the interface
     "rule": (str | None, "rule"),  # a JSON Schema keyword, or a rule beyond JSON Schema; None for a refused key
     "expected": (str, "expected"),
-    "value": (str | None, lambda one: one.came if one.has_value else None),  # described; None if it was not sent
+    "value": (str | None, lambda one: one.received if one.has_value else None),  # described; None if it was not sent
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:
@@ -71,16 +71,9 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
-        value = loads(text or "")
-        dumps(value, allow_nan=False, ensure_ascii=False).encode()  # raises for NaN and lone surrogates
-        return value if _depth(value) <= _DEEPEST else None
-    except (ValueError, RecursionError):
+        return decode_json((text or "").encode())[0]
+    except MalformedJsonError:
         return None
-
-
-def _depth(value: Any) -> int:  # noqa: ANN401  # a JSON value
-    parts = value.values() if is_object(value) else value if is_array(value) else None
-    return 0 if parts is None else 1 + max(map(_depth, parts), default=0)
 
 
 def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
@@ -148,7 +141,6 @@ _OF_EXCHANGE: Final[Members] = {
 }
 # Attributes that from_data() copies by name.
 _KEPT: Final = ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
-_DEEPEST: Final = 100  # nested arrays and objects; a JSON library may fail on more
 
 if not TYPE_CHECKING:
     ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})
@@ -159,11 +151,6 @@ def to_data(exchange: Exchange) -> ExchangeData:
     text = dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
     data: ExchangeData = loads(text.encode("utf-8", "replace"))  # replaces lone surrogates
     return data
-
-
-def masked_copy(exchange: Exchange) -> Exchange:
-    """Return a copy that is safe to show, because every key in it is masked."""
-    return exchange if exchange.is_masked else from_data(to_data(exchange))
 
 
 def from_data(data: ExchangeData) -> Exchange:
@@ -177,7 +164,6 @@ def from_data(data: ExchangeData) -> Exchange:
         **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized", "operation")},
     )
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
-    exchange.is_masked = True
     exchange.cut_request = data["body_size"] - len(request.body)
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
@@ -211,4 +197,5 @@ def _violation_of(data: ViolationData) -> Violation:
     return found if data["value"] is None else replace(found, value=Described(data["value"]))
 
 
+# A copy is safe to show, because every key in it is masked.
 copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

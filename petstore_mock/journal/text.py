@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
 
-TITLE: Final = "petstore journal of "
-
 _WIDEST: Final = 60  # characters of a column; a longer cell shifts only its own line
 _LINES: Final = 50  # newest requests in a report
 _DETAILS: Final = 10  # violations shown in full
@@ -95,4 +93,4 @@ def add_note(error: BaseException, whose: str, report: Callable[[], str], proble
     also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in message]
     if isinstance(error, Exception):
         with suppress(Exception):  # a frozen exception raises here, but the test must see that exception
-            error.add_note("\n".join([f"{TITLE}{whose}:", *also, report()]))
+            error.add_note("\n".join([f"petstore journal of {whose}:", *also, report()]))

@@ -16,6 +16,7 @@ from petstore_mock.core.options import OPTIONS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin import settings
 from petstore_mock.pytest_plugin.session import Session
+from petstore_mock.pytest_plugin.settings import pytest_report_header as pytest_report_header
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -78,10 +79,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: _sessions.remove(session))
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    return settings.report_header(config)
-
-
 @pytest.fixture(scope="session")
 def petstore_options() -> Mapping[str, Any]:
     """Keywords of ``PetStoreMock`` for the fixture ``petstore``. Override it to set the starting state of all tests."""
@@ -97,9 +94,8 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
     """  # noqa: D205  # `pytest --fixtures` shows only the first paragraph
     session = _sessions[-1]  # the fixture `pytestconfig` would cost 20 µs per test
-    home = settings.start_fake(session.config, petstore_options)
-    session.home = home
+    session.home = home = settings.start_fake(session.config, petstore_options)
+    session.config.add_cleanup(home.stop)  # after the last test, whose teardown still verifies its world
     session.begin()
     yield home.petstore
     session.home = None
-    home.stop()

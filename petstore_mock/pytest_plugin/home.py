@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
+    from petstore_mock.mock.face import PetStore
     from petstore_mock.mock.petstore import PetStoreMock
 
 
@@ -46,16 +47,20 @@ class Home:
         total = worlds.leak_count
         return total, list(worlds.leaks)[count - total :] if total > count else []
 
-    def state(self) -> dict[str, object]:
-        """Return the state that fixtures can set up, for a comparison before and after."""
-        world = self.world
-        return {
-            "animals": world.store.bodies(),
-            "faults": world.plan.in_force,
-            "a behaviour": world.store.rules.behaviour,
-            "a date": (world.store.offset, world.store.frozen),
-            "expectations of httpserver": self._service.expects,
-        }
-
     def stop(self) -> None:
         self.petstore.stop()
+
+
+def state_of(petstore: PetStore) -> dict[str, object]:
+    """Return the state that fixtures can set up, for a comparison before and after."""
+    from petstore_mock.core.store import wall_clock  # noqa: PLC0415  # only users of the fixture need it
+    from petstore_mock.verbs.state import list_faults  # noqa: PLC0415  # as above
+
+    service = getattr(petstore, "service", None)  # None for a stub in another process
+    return {
+        "animals": petstore.pets,
+        "faults": [plan["id"] for plan in petstore._do(list_faults, {})["faults"]],  # noqa: SLF001  # internal
+        "a behaviour": petstore.behaviour,
+        "a date": (petstore.clock.frozen, round((petstore.clock.now() - wall_clock()) / 60)),
+        "expectations of httpserver": service is not None and service.expects,
+    }

@@ -26,8 +26,8 @@ _SHOWN: Final = 10  # owners of leaks, or tests in one line
 class Ledger:
     """The facts of a run, by test and variant.
 
-    Facts are ``multiplied`` (the test has variants), ``finished``, ``passed``, ``failed``, ``asked`` (the mutant
-    changed a response), ``removed`` (the client called a removed operation), ``calls OPERATION``,
+    Facts are ``multiplied`` (the test has variants), ``finished``, ``passed``, ``failed``, ``reached`` (the
+    mutant changed a response), ``removed`` (the client called a removed operation), ``calls OPERATION``,
     ``shows OPERATION OUTCOME``, ``assumes GAP=ALTERNATIVE`` and ``death WHY`` (the listener died before the test).
     """
 
@@ -206,7 +206,7 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
     """List the mutants that no test noticed."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
     noticed = [mutant for mutant in chosen if mutant["noticed"]]
-    missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["asked_by"]))
+    missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["reached_by"]))
     multiplied = {*ledger.tests("multiplied")}
     broken = sorted({*ledger.tests("finished")} & multiplied - {*ledger.tests("passed")})
     document = {
@@ -217,7 +217,7 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
     line = "§{section} {words} ({clause}): {name}: {does}; reached by {tests}"
-    survivors = [line.format(**one, tests=_listed(one["asked_by"]) or "no test") for one in missed]
+    survivors = [line.format(**one, tests=_listed(one["reached_by"]) or "no test") for one in missed]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
         *_block("No test noticed these mutants. Those that most tests reached come first:", survivors),
@@ -241,7 +241,7 @@ def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
         "words": clause.words,
         "noticed": bool(noticed),
         "noticed_by": noticed,
-        "asked_by": ledger.under_mutant("asked", name),
+        "reached_by": ledger.under_mutant("reached", name),
     }
 
 

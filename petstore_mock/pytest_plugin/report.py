@@ -69,9 +69,9 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
     elif not run.fresh:
         from petstore_mock.transport.no_proxy import PROXIES  # noqa: PLC0415  # as above
 
-        url = home.petstore._address  # noqa: SLF001  # private to this package
-        is_listening = url is not None and not run.leaks
-        yield f"no request arrived at {url}, where the fixture petstore listens" if is_listening else "no requests"
+        address = home.petstore._address  # noqa: SLF001  # internal
+        is_reachable = address is not None and not run.leaks
+        yield f"no request arrived at {address}, where the fixture petstore listens" if is_reachable else "no requests"
         if proxies := [name for name in PROXIES if environ.get(name)]:
             yield f"{' and '.join(proxies)} is set: a client that ignores NO_PROXY sends its requests there"
     for exchanges in run.fresh.values():
@@ -82,18 +82,11 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield f"{leak['request']} ({leak['status']}) belongs to {owner}"
 
 
-# Files
-
-
-def file_name(nodeid: str) -> str:
-    """Return a file name that is unique to a test and valid on every file system."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
-    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
-
-
 def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record
     """Write the files that options request, and yield a line for each."""
-    name = file_name(run.item.nodeid)
+    nodeid = run.item.nodeid  # the name of a file must be valid on every file system, and still unique
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
+    name = name if name == nodeid else f"{name}-{zlib.crc32(nodeid.encode()):08x}"
     worlds = {"The fixture petstore": run.home.world.journal.kept} if run.home is not None else {}
     worlds |= {f"World {number} of fresh()": found for number, found in enumerate(run.fresh.values(), 1)}
     if folder := config.getoption("petstore_har"):
@@ -103,19 +96,14 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
         path = config.invocation_params.dir / folder / f"{name}.har"
         yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
     if folder := config.getoption("petstore_html"):
-        reasons = [*_broken_rules(worlds), *run.reasons]
+        # The failure of the test is mostly a consequence of the rules that the client broke.
+        broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
+        pairs = [(one, rule) for one in broken for rule in one.violations or [one.reason]]
+        rules = dict.fromkeys(f"{one.request_line}: {one.masked(str(rule))}" for one, rule in pairs)
+        reasons = [*list(rules)[:_SHOWN], *run.reasons]
         report.petstore["page"] = [f"{name}.html", reasons[0]]
         page = _page(run, reasons, worlds, journal)
         yield written(config.invocation_params.dir / folder / f"{name}.html", "page", page)
-
-
-def _broken_rules(worlds: Mapping[str, list[Exchange]]) -> list[str]:
-    """Return the rules that the client broke, each once. The failure of the test is mostly their consequence."""
-    broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
-    words = [
-        f"{one.request_line}: {one.masked(str(rule))}" for one in broken for rule in one.violations or [one.reason]
-    ]
-    return [*dict.fromkeys(words)][:_SHOWN]
 
 
 def _page(run: Run, reasons: Sequence[str], worlds: Mapping[str, list[Exchange]], journal: str) -> str:

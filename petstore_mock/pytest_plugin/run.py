@@ -72,6 +72,11 @@ class Run:
 
     # Requests and warnings
 
+    def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
+        self.fresh.setdefault((journal, journal.clears), []).extend(exchanges)
+        if len(self.fresh) > _MOST_WORLDS:
+            del self.fresh[next(iter(self.fresh))]
+
     def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool) -> None:
         from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
 
@@ -83,7 +88,7 @@ class Run:
             operation = OPERATIONS.get(one.operation or "")
             if operation is None:
                 continue
-            self.facts |= {f"calls {operation.name}", *(["asked"] if one.mutant is not None else [])}
+            self.facts |= {f"calls {operation.name}", *(["reached"] if one.mutant is not None else [])}
             if operation.removed_at is not None:
                 self.facts |= {"removed"} if one.timestamp >= operation.removed_at.timestamp() else set()
                 words = f"which the interface removes on {operation.removal_day} (§{operation.section})"
@@ -94,20 +99,14 @@ class Run:
 
             self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
 
-    def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
-        self.fresh.setdefault((journal, journal.clears), []).extend(exchanges)
-        if len(self.fresh) > _MOST_WORLDS:
-            del self.fresh[next(iter(self.fresh))]
-
     def warn(self, noted: Mapping[str, Warning]) -> None:
         """Warn at the line of the test, at most once per text, and not under mutants.
 
         A warning that a filter makes an error raises each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
-        module = getattr(
-            getattr(self.item, "module", None), "__name__", self.item.name
-        )  # Python drops a warning for None
+        # Python drops a warning for None.
+        module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
             self._warned.add(text)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
-from weakref import WeakKeyDictionary
 
 import pytest
 
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
+from petstore_mock.pytest_plugin.home import state_of
 from petstore_mock.pytest_plugin.ledger import Summaries
 from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
 from petstore_mock.pytest_plugin.run import Run, end_at_author, raise_at
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
-    from petstore_mock.journal.exchange import Exchange
-    from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
 
     Wrapper = Generator[None, Any, Any]
@@ -36,15 +35,14 @@ _ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 class Session:
     """The hooks that run the tests of a session, and the session's fake."""
 
+    _run: Run  # of the current test
+
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # until a test requests the fixture
         self.config = config
         self._summaries = Summaries(config)
         config.pluginmanager.register(self._summaries, "petstore-summaries")
-        self._run: Run | None = None
         self._options: object = None  # the fixture definition whose options the fake has
-        # For each journal, the number of clears and the number of the last exchange.
-        self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()
         self._leak_count = 0
         self._wider: WiderFixtures = {}
 
@@ -53,8 +51,11 @@ class Session:
     def begin(self) -> None:
         """Begin a world for the current test or example."""
         home, run = self.home, self._run
-        if home is None or run is None or run.start_error:
+        if home is None or run.start_error:
             return
+        if run.home is not None:  # an example: its predecessor may have been discarded
+            self._look(run.home)
+            run.warnings.clear()
         run.fresh.clear()
         run.facts |= {f"death {home.died}"} if home.died else set()
         try:
@@ -63,9 +64,8 @@ class Session:
         except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
             run.start_error = f"the marks of {run.item.nodeid}: {error}"
             return
+        self._look(home)  # before the first world of a test, this drops the requests of other tests
         run.home = home
-        for world in home.worlds:
-            self._unseen(world.journal)  # earlier requests belong to other tests
 
     def _require_options(self, item: pytest.Item) -> None:
         # pytest has no public function for the fixture definition that a test gets.
@@ -74,24 +74,16 @@ class Session:
             self._options = self._options or definitions[-1]
             require(definitions[-1] is self._options, _ONE_OPTIONS, got=definitions[-1].baseid)
 
-    def _unseen(self, journal: Journal) -> list[Exchange]:
-        """Return the requests to a world since the last call."""
-        total = len(journal)
-        clears, number = self._seen.get(journal, (-1, 0))
-        if (clears, number) == (journal.clears, total):
-            return []
-        new = [one for one in journal.kept if one.number > number or clears != journal.clears]
-        self._seen[journal] = journal.clears, new[-1].number if new else total
-        return new
-
     def _look(self, home: Home) -> None:
         for world in home.worlds:
             self._look_at(world)
 
     def _look_at(self, world: World) -> None:
         """Note the new requests of a world. The fake calls this as well, before it clears a world."""
-        run, new = self._run, self._unseen(world.journal)
-        if run is None or run.home is None or not new:
+        run, new = self._run, [one for one in world.journal.kept if not one.noted]
+        for one in new:
+            one.noted = True
+        if run.home is None or not new:
             return
         run.note(new, with_outcomes=self._summaries.covers)
         if world is not run.home.world:
@@ -113,21 +105,21 @@ class Session:
         self._look(run.home)
         # Each example is verified on its own, and `assume()` may have discarded the last one.
         was_verified = phase == "call" and run.by_example
-        if isinstance(error, _ENDS) or (error is None and was_verified):
+        is_excused = isinstance(error, _ENDS) or (error is None and was_verified)
+        if is_excused:
             run.warnings.clear()
-            _excuse(run.home)
-        elif phase == "setup" and error is not None:
-            _excuse(run.home)  # the body never ran, so no fault could fire
+        if is_excused or (phase == "setup" and error is not None):  # if the body never ran, no fault could fire
+            with suppress(VerificationError):
+                run.home.petstore.verify()
         elif phase != "setup":
-            self._verify(run, error, again=phase == "call")
+            self._verify(run, run.home, error, again=phase == "call")
 
-    def _verify(self, run: Run, error: BaseException | None = None, *, again: bool = True) -> None:
+    def _verify(self, run: Run, home: Home, error: BaseException | None = None, *, again: bool = True) -> None:
         """Raise for problems and warn of the rest. After an ``error``, only collect the problems for the report."""
         __tracebackhide__ = True
-        assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
         try:
-            run.home.petstore.verify(again=again)
+            home.petstore.verify(again=again)
             if noted:
                 run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:
@@ -140,38 +132,31 @@ class Session:
     def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         """Return a test function that gives each Hypothesis example a world, and verifies it."""
         run = self._run
-        assert run is not None  # noqa: S101  # for the type checker: the setup set it
+        run.by_example = True
 
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
-            self._begin_example(run)
+            self.begin()
             inner(*args, **kwargs)
             self._end_example(run)
 
         @functools.wraps(inner)
         async def example_async(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
-            self._begin_example(run)
+            self.begin()
             await inner(*args, **kwargs)
             self._end_example(run)
 
         # The plugins for asyncio run coroutine functions in another way.
         return example_async if inspect.iscoroutinefunction(inner) else example
 
-    def _begin_example(self, run: Run) -> None:
-        run.by_example = True
-        if run.home is not None:
-            self._look(run.home)
-        run.warnings.clear()  # of a discarded example
-        self.begin()
-
     def _end_example(self, run: Run) -> None:
         __tracebackhide__ = True
         run.require_start()
         if run.home is not None:
             self._look(run.home)
-            self._verify(run)
+            self._verify(run, run.home)
 
     # Hooks
 
@@ -216,7 +201,6 @@ class Session:
 
     def _phase(self, phase: Literal["setup", "call", "teardown"], item: pytest.Item) -> Wrapper:
         __tracebackhide__ = True
-        assert self._run is not None  # noqa: S101  # for the type checker
         try:
             result = yield
         except BaseException as error:
@@ -233,11 +217,11 @@ class Session:
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Wrapper:
         """Note the state that a fixture of wider scope sets up. The next test will not have it."""
         __tracebackhide__ = True
-        if fixturedef.scope == "function" or self.home is None or self._run is None:
+        if fixturedef.scope == "function" or self.home is None:
             return (yield)
-        before = self.home.state()
+        before = state_of(self.home.petstore)
         result = yield
-        changed = [name for name, value in self.home.state().items() if value != before[name]]
+        changed = [name for name, value in state_of(self.home.petstore).items() if value != before[name]]
         self._wider[fixturedef.argname] = changed, self._run.item.nodeid
         return result
 
@@ -245,7 +229,7 @@ class Session:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
         """Add the record to the report, and the journal to a failure."""
         report = yield
-        run = self._run
+        run = getattr(self, "_run", None)
         if run is None or run.item is not item:
             return report
         leaks: list[Leak] = []

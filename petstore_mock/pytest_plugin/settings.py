@@ -43,7 +43,7 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     return str(value or ""), source, config.rootpath if config.inipath is None else config.inipath.parent
 
 
-def report_header(config: pytest.Config) -> str | None:
+def pytest_report_header(config: pytest.Config) -> str | None:
     """Return a line with each setting and its source. A forgotten environment variable is easy to see in it."""
     parts: list[str] = []
     for name in SETTINGS:
@@ -94,7 +94,10 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
-            return _elsewhere(config, address, options)
+            from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
+
+            token = setting(config, "remote_token")[0] or None
+            return cast("Home", Elsewhere(address, options, token))  # it has the same methods
         from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # a slow import
 
         return Home(PetStoreMock(**options).start())
@@ -102,30 +105,17 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         text = f"petstore: {error}"
         if hasattr(config, "workerinput"):
             text += " (each worker of pytest-xdist has its own fake, which needs its own port)"
-        pytest.fail("\n".join(filter(None, [text, report_header(config)])), pytrace=False)
+        pytest.fail("\n".join(filter(None, [text, pytest_report_header(config)])), pytrace=False)
 
 
 def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: setting(config, name) for name in _KEYWORDS}
-    options = {name: _value_of(name, text, folder) for name, (text, _, folder) in found.items() if text}
+    options: dict[str, Any] = {}
+    for name in _KEYWORDS:
+        text, _, folder = setting(config, name)
+        is_file = name in {"behaviour", "seed"} and (folder / text).is_file()
+        if text:
+            options[name] = OPTIONS[name].parse(str(folder / text) if is_file else text)
     for name in given:
         one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
     asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}
     return {**options, **given, **{name: value for name, value in asked.items() if value not in {None, ""}}}
-
-
-def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
-    if name == "behaviour":
-        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
-
-        return as_behaviour(text, folder)
-    value = OPTIONS[name].parse(text)
-    return folder / value if name == "seed" and not isinstance(value, int) else value
-
-
-def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
-    from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
-
-    found = Elsewhere(address, options, setting(config, "remote_token")[0] or None)
-    config.add_cleanup(found.close)
-    return cast("Home", found)  # it has the same methods

@@ -6,7 +6,6 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError
@@ -14,7 +13,7 @@ from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.petstore import RemotePetStore
 from petstore_mock.transport import no_proxy
-from petstore_mock.verbs import state, worlds
+from petstore_mock.verbs import worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,23 +71,10 @@ class Elsewhere:
         """Return the stub's number of leaks, and this session's leaks after the first ``count``."""
         found: Any = self._door.send(worlds.list_leaks, None, {})
         new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
-        own = [leak for leak in new if leak["world"] in self._owners]
-        return found["total"], [{**leak, "world": self._owners[leak["world"]]} for leak in own]
-
-    def state(self) -> dict[str, object]:
-        """Return the state that fixtures may set up. The plugin compares it with a later state."""
-        world = self.petstore
-        return {
-            "animals": world.pets,
-            "faults": self._door.send(state.list_faults, self._name, {}),
-            "a behaviour": world.behaviour,
-            "a date": (world.clock.frozen, round((world.clock.now() - time()) / 60)),
-        }
+        owners = self._owners
+        return found["total"], [{**leak, "world": owners[leak["world"]]} for leak in new if leak["world"] in owners]
 
     def stop(self) -> None:
-        """Do nothing: the plugin verifies the last test later and needs its world."""
-
-    def close(self) -> None:
         no_proxy.unexempt(self.world)
         with suppress(PetStoreMockError):  # the tests have reported a stub that is gone
             self._end(self._name)

@@ -276,7 +276,7 @@ class Run:
         name, pet_id = str(seen.sent.get("name", "")), seen.pets[0]["id"] if seen.pets else None
         self.left.append((pet_id, name))
         if self._receipt is not None:
-            entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "came": seen.came}
+            entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "response": seen.came}
             self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:

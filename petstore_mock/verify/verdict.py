@@ -166,7 +166,7 @@ def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
         own = [one for one in breaches if first.setdefault(one[0].cause or clause.id, clause.id) == clause.id]
         for check, seen in own[:1]:
             key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
-            result, curl = "broken", curl_line(seen.exchange, own_ca=False).replace("$PETSTORE_KEY", key)
+            result, curl = "broken", curl_line(seen.exchange).replace("$PETSTORE_KEY", key)
             detail = f"{seen.line}: expected {check.expected}; got {seen.came}"
         if breaches and not own:
             result, detail = "not_observable", f"hidden by the breach of {first[breaches[0][0].cause]}"

@@ -101,8 +101,6 @@ def test_listeners_are_called_at_the_beginning_and_the_end() -> None:
     journal.add(second)
     first.complete("delayed", sent=True)  # it was evicted
     second.complete("client gone", sent=False)
-    journal.unlisten(listener)
-    journal.add(exchange())
     assert heard == [(1, "in flight"), (2, "in flight"), (2, "client gone")]
 
 
@@ -112,9 +110,9 @@ def of_status(outcomes: Iterable[str]) -> list[str]:
 
 
 def test_outcomes_are_those_of_the_table(exchanges: list[Exchange]) -> None:
-    assert of_status(OUTCOMES["createPet"]) == ["201 status present", "201 status absent", "400", "401"]
-    assert OUTCOMES["listPets"][:3] == ("200 empty page", "200 partial page", "200 full page")
+    assert of_status(OUTCOMES["createPet"]) == ["201", "201 status present", "201 status absent", "400", "401"]
+    assert OUTCOMES["listPets"][:3] == ("200", "200 status present", "200 status absent")
     shown = [of_status(outcomes_of(made)) for made in exchanges]
-    assert shown == [["200 empty page"], ["201 status absent"], ["400"], ["fault reset"], ["fault truncate"]]
+    assert shown == [["200"], ["201", "201 status absent"], ["400"], ["fault reset"], ["fault truncate"]]
     page = exchange(target="/v1/pets?limit=2", response_body=b'[{"id": 1}, {"id": 2, "status": "sold"}]')
-    assert of_status(outcomes_of(page)) == ["200 status absent", "200 status present", "200 full page"]
+    assert of_status(outcomes_of(page)) == ["200", "200 status absent", "200 status present"]
