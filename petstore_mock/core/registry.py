@@ -10,7 +10,7 @@ import re
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from petstore_mock.common.masking import cut, request_line
@@ -20,7 +20,7 @@ from petstore_mock.core import pipeline
 from petstore_mock.core.refusals import ConflictError, ExistsError, FullError, NotFoundError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal
 from petstore_mock.core.world import NOBODY, World
-from petstore_mock.http.handler import TlsFlaw, TlsPlan
+from petstore_mock.http.handler import TlsPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -265,7 +265,7 @@ class Worlds:
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
-        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")), world.pending)
+        return None if fault is None else TlsPlan(fault.kind, world.pending)
 
     def handshake_failed(self, reason: str) -> None:
         self.current.journal.notes.append(reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from petstore_mock.common.real import Lock
 
@@ -82,14 +82,11 @@ class Blocking:
     streams: bool = False  # whether the response goes on until the client leaves
 
 
-TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", "handshake_hang"]
-
-
 @dataclass(frozen=True, slots=True)
 class TlsPlan:
     """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
-    flaw: TlsFlaw
+    kind: str  # of the fault, such as tls.expired
     pending: Pending
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from petstore_mock.http.handler import TlsFlaw
 
 # Their readers, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
@@ -25,7 +21,7 @@ class Tls:
 
         self.ca_path = authority()[1]
         self._hosts, self._certified = hosts, certified
-        self.context(None)  # makes the certificate now, so that no client waits for it
+        self.context("")  # makes the certificate now, so that no client waits for it
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context with Python's defaults that trusts only this authority, for clients in this process."""
@@ -46,8 +42,8 @@ class Tls:
         Browsers read no authority from their environment. With this option, Chromium accepts the certificate of the
         mock. It still refuses the certificates of ``faults.tls``, which have other keys.
         """
-        return self._certified(None, *self._hosts)[1]
+        return self._certified("", *self._hosts)[1]
 
-    def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
+    def context(self, fault: str) -> ssl.SSLContext:
         """Return the context of the listener. Internal."""
-        return self._certified(flaw, *self._hosts)[0]
+        return self._certified(fault, *self._hosts)[0]
