@@ -59,19 +59,16 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
 
 def _wait(deferred: Deferred) -> Response | Deferred:
     """Wait until a response is due or a reset ends the delay; return the response or a further delay."""
-    if deferred.delivery is not None:
-        deferred.exchange.complete("client gone", sent=False)
-        refuse(f"expected a fault that needs no socket; got {deferred.delivery.kind}(): give the client petstore.url")
     released = Event()
     deferred.pending.add(released.set)
     try:
         released.wait(deferred.delay)
-    except BaseException:  # the client's thread was interrupted
+        response = deferred.resume()
+    except BaseException:  # the client's thread was interrupted, or the fault needs a socket
         deferred.exchange.complete("client gone", sent=False)
         raise
     finally:
         deferred.pending.discard(released.set)
-    response = deferred.resume()
     deferred.exchange.complete("delayed", sent=True)
     return response
 

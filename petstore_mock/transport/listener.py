@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_httpserver import HTTPServer
+from pytest_httpserver.httpserver import RequestHandlerList
 from werkzeug import Request, Response
 from werkzeug.test import EnvironBuilder
 
@@ -72,17 +73,15 @@ class Listener(Stays, HTTPServer):
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose as the base class does: the next ordered one, then one-shot ones, then permanent ones."""
         ordered = self.ordered_handlers
-        if ordered and ordered[0].matcher.match(asked):
-            found: RequestHandler | None = ordered.pop(0)
-        elif found := self.oneshot_handlers.match(asked):
-            self.oneshot_handlers.remove(found)
-        else:
-            found = self.handlers.match(asked)
-            if found is None and any(later.matcher.match(asked) for later in ordered[1:]):
-                expected = f"expected a request for {ordered[0].matcher!r} first"
-                self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
-            return found
-        self._update_waiting_result()
+        found = RequestHandlerList([*ordered[:1], *self.oneshot_handlers, *self.handlers]).match(asked)
+        if found is not None:
+            for used_up in (ordered, self.oneshot_handlers):
+                if found in used_up:
+                    used_up.remove(found)
+            self._update_waiting_result()
+        elif RequestHandlerList(ordered[1:]).match(asked):
+            expected = f"expected a request for {ordered[0].matcher!r} first"
+            self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
         return found
 
     def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:

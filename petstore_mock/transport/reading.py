@@ -15,7 +15,7 @@ from typing import Final
 import httptools
 
 from petstore_mock.common.masking import cut
-from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS, Fields
+from petstore_mock.http.request import NO_FIELDS, Fields
 
 # Apache accepts 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB. The fake is about as generous.
 LINE_LIMIT: Final = 16 * 1024
@@ -161,8 +161,6 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     method, target, modern = _read_line(line)
     fields = _read_fields(rest)
     check_head(len(line), fields)
-    if method not in KNOWN_METHODS:
-        raise RequestError("unknown_method", cut(method, 40))
     if modern and b"host" not in fields.by_name:
         raise RequestError("bad_host", "got no Host field")
     head = Head(method, target, fields, modern)
