@@ -25,8 +25,6 @@ class Delivery:
 class Completion(Protocol):
     """Records how a deferred response ended. The exchange of the journal implements it."""
 
-    in_flight: bool
-
     def complete(self, outcome: str, *, sent: bool) -> None: ...
 
 
@@ -69,9 +67,6 @@ class Deferred:
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait
     delivery: Delivery | None = None  # the way to send the response; None for whole and at once
-
-    def __post_init__(self) -> None:
-        self.exchange.in_flight = True
 
 
 @dataclass(frozen=True, slots=True)

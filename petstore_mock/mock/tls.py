@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ssl
 
+from petstore_mock.transport.certificates import authority, certified
+
 # Their readers, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
@@ -17,10 +19,8 @@ class Tls:
     """
 
     def __init__(self, *hosts: str) -> None:
-        from petstore_mock.transport.certificates import authority, certified  # noqa: PLC0415  # needs an extra
-
         self.ca_path = authority()[1]
-        self._hosts, self._certified = hosts, certified
+        self._hosts = hosts
         self.context("")  # makes the certificate now, so that no client waits for it
 
     def client_context(self) -> ssl.SSLContext:
@@ -42,8 +42,8 @@ class Tls:
         Browsers read no authority from their environment. With this option, Chromium accepts the certificate of the
         mock. It still refuses the certificates of ``faults.tls``, which have other keys.
         """
-        return self._certified("", *self._hosts)[1]
+        return certified("", *self._hosts)[1]
 
     def context(self, fault: str) -> ssl.SSLContext:
         """Return the context of the listener. Internal."""
-        return self._certified(fault, *self._hosts)[0]
+        return certified(fault, *self._hosts)[0]

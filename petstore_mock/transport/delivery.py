@@ -37,11 +37,11 @@ class Waiting:
         self._line = line
         self._head = head
         self._ended = self._hangs = self._sent = False
-        self._begin(deferred)
-
-    def _begin(self, deferred: Deferred) -> None:
-        self._deferred = deferred
         deferred.pending.add(self._release)
+        self._wait(deferred)
+
+    def _wait(self, deferred: Deferred) -> None:
+        self._deferred = deferred
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
     def _release(self) -> None:  # any thread may call it, at any time
@@ -68,9 +68,8 @@ class Waiting:
     def _due(self) -> None:
         deferred = self._deferred
         response = deferred.resume()
-        if isinstance(response, Deferred):
-            deferred.pending.discard(self._release)
-            self._begin(response)
+        if isinstance(response, Deferred):  # of the same exchange
+            self._wait(response)
         elif deferred.delivery is None:
             self._sent = True
             self._end("delayed")
