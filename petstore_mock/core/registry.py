@@ -102,7 +102,7 @@ class Worlds:
         self.at_root = [*others, world, *inner]
 
     def release(self) -> None:
-        for world in self.at_root:
+        for world in {*self.at_root, *self}:
             world.release()
 
     # Worlds by address

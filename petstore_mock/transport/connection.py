@@ -52,9 +52,7 @@ class Held(Protocol):
 
     ends_at_eof: bool
 
-    def gone(self) -> None: ...  # the client closed the connection
-
-    def shut(self) -> None: ...  # the server stops
+    def gone(self) -> None: ...  # the connection has ended
 
 
 @dataclass
@@ -281,12 +279,6 @@ class Connection(asyncio.Protocol):
         if wanted is not self._paused and not self.transport.is_closing():
             self._paused = wanted
             (self.transport.pause_reading if wanted else self.transport.resume_reading)()
-
-    def shut(self) -> None:
-        """Abort the connection, because the server stops."""
-        if self._held is not None:
-            self._held.shut()
-        self.transport.abort()
 
     def close(self, *, busy: bool) -> None:
         """Close the connection without a response if it is idle; a ``busy`` one after its next response."""

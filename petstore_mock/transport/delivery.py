@@ -45,13 +45,13 @@ class Waiting:
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
     def _release(self) -> None:  # any thread may call it, at any time
-        call_in_loop(self._line.loop, self.shut)
+        call_in_loop(self._line.loop, self._reset)
 
     def gone(self) -> None:
         """End the exchange, because the client closed the connection."""
         self._end("client gone")
 
-    def shut(self) -> None:
+    def _reset(self) -> None:
         """Stop waiting, and reset the connection."""
         if not self._ended:
             self._end("reset")
@@ -87,7 +87,7 @@ class Waiting:
                 self._deferred.exchange.complete("hang", sent=False)
                 line.drain()
             case "reset":
-                self.shut()
+                self._reset()
             case "empty_reply":
                 self._cut("empty reply", b"")
             case "truncate":
@@ -140,8 +140,6 @@ class BlockingCall:
         """Stop sending, because the client closed the connection."""
         self._is_over = True
         self._line.writable.set()
-
-    shut = gone
 
     def _run(self) -> None:
         response = self._blocking.run()

@@ -204,7 +204,7 @@ class Server:
             for task in self._tasks if self._tls is not None else ():
                 task.cancel()
             for connection in list(self._shared.connections):
-                connection.shut()
+                connection.transport.abort()
             await _sleep(0)
 
     def _accept(self, listening: Any) -> None:  # noqa: ANN401  # typeshed hides its method
