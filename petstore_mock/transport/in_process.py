@@ -140,7 +140,8 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
-    limit = handler.body_limit(request)
+    is_short = bool(declared) and int(declared[:20]) <= UNASKED_BODY
+    limit = None if is_short else handler.body_limit(request)
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
