@@ -67,9 +67,8 @@ class Host:
     max_worlds: int = MAX_WORLDS  # by address
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    renew_connections: Callable[[], object] = lambda: None  # a busy connection closes after its response
-    # Closes the idle connections with these numbers, or all.
-    close_connections: Callable[[frozenset[int] | None], object] = lambda _: None
+    # Closes the idle connections with these numbers, or all; with ``busy=True``, the others after their response.
+    close_connections: Callable[..., object] = lambda _numbers, **_: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
     # A watcher must be quick and must not raise.
@@ -327,7 +326,7 @@ class World:
             self._check_handshakes(handle.fault)
         self.plan.add(handle)
         if handle.at == "handshake":
-            self.host.renew_connections()
+            self.host.close_connections(None, busy=True)
         return handle
 
     def _check_handshakes(self, fault: Fault) -> None:

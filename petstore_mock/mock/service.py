@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
@@ -59,7 +58,6 @@ class Service:
         loop, address = listener.get("loop", "asyncio"), (listener["host"], listener["port"])
         self.server = Server(self, *address, tls=certificates, loop=loop)
         self.host.close_connections = self.server.close_connections
-        self.host.renew_connections = partial(self.server.close_connections, busy=True)
         self._stubs: Listener | None = None
         self._door: Door | None = None
         if listener["control"]:

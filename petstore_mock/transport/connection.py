@@ -130,7 +130,6 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._shared.connections.discard(self)
-        self._draining = True
         if self._held is not None:
             self._held.gone()
         # TLS 1.3 clients reject a certificate after the handshake.
@@ -220,13 +219,16 @@ class Connection(asyncio.Protocol):
         if plain and response.wire:
             self.send(response.wire)
             return
-        closing = self._last or response.wire_format.close or not head.keep_alive
+        closing = self.closes(head, response)
         wire = b"".join(frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing))
         if plain and len(wire) <= _KEPT_WIRE:
             response.wire = wire
         self.send(wire)
         if closing:
             self.finish()
+
+    def closes(self, head: Head, response: Response) -> bool:
+        return self._last or response.wire_format.close or not head.keep_alive
 
     def respond(self, head: Head, response: Response) -> None:
         """Send a response that was held, and serve the next request."""

@@ -97,7 +97,7 @@ class Waiting:
                 wire, body = framed(closing=False, chunked=True)
                 self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
             case _:
-                closes = response.wire_format.close or not head.keep_alive
+                closes = line.closes(head, response)
                 wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True

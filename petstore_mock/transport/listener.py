@@ -16,7 +16,7 @@ from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import Stays
-from petstore_mock.http.response import Head
+from petstore_mock.http.response import FRAMING, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
 
 _SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
-_FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
 
 
@@ -93,7 +92,7 @@ class Listener(Stays, HTTPServer):
             body = response.get_data()
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             response.close()
-            head = Head(response.status_code, [field for field in fields if field[0].lower() not in _FRAMING])
+            head = Head(response.status_code, [field for field in fields if field[0].lower() not in FRAMING])
         except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
