@@ -68,7 +68,7 @@ class Host:
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
     # Closes the idle connections with these numbers, or all; with ``busy=True``, the others after their response.
-    close_connections: Callable[..., object] = lambda _numbers, **_: None
+    close_connections: Callable[..., object] = field(init=False)
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
     # A watcher must be quick and must not raise.
