@@ -237,4 +237,4 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)
     exchange.in_flight = True
-    return Deferred(resume, exchange, call.pending, delay=seconds, delivery=fault.delivery)
+    return Deferred(resume, exchange.complete, call.pending, delay=seconds, delivery=fault.delivery)

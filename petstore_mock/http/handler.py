@@ -22,12 +22,6 @@ class Delivery:
     value: Any = None  # the first argument of the fault, such as the fraction of ``truncate``
 
 
-class Completion(Protocol):
-    """Records how a deferred response ended. The exchange of the journal implements it."""
-
-    def complete(self, outcome: str, *, sent: bool) -> None: ...
-
-
 class Pending:
     """The deferred responses of one world that have not ended. A reset releases all of them."""
 
@@ -62,7 +56,7 @@ class Deferred:
 
     # Makes the response after ``delay``. The adapter does not call it if the client has left, so nothing commits.
     resume: Callable[[], Response | Deferred]
-    exchange: Completion  # records how the response ended
+    complete: Callable[..., None]  # records how the response ended: an outcome, and whether its head was ``sent``
     pending: Pending  # the adapter registers its waiting here, so that a reset can end it
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait

@@ -63,7 +63,7 @@ class Waiting:
             self._ended = True
             self._timer.cancel()
             self._deferred.pending.discard(self._release)
-            self._deferred.exchange.complete("hang" if self._hangs else outcome, sent=self._sent)
+            self._deferred.complete("hang" if self._hangs else outcome, sent=self._sent)
 
     def _due(self) -> None:
         deferred = self._deferred
@@ -84,7 +84,7 @@ class Waiting:
         match kind:
             case "hang":
                 self._hangs = True
-                self._deferred.exchange.complete("hang", sent=False)
+                self._deferred.complete("hang", sent=False)
                 line.drain()
             case "reset":
                 self._reset()

@@ -65,11 +65,11 @@ def _wait(deferred: Deferred) -> Response | Deferred:
         released.wait(deferred.delay)
         response = deferred.resume()
     except BaseException:  # the client's thread was interrupted, or the fault needs a socket
-        deferred.exchange.complete("client gone", sent=False)
+        deferred.complete("client gone", sent=False)
         raise
     finally:
         deferred.pending.discard(released.set)
-    deferred.exchange.complete("delayed", sent=True)
+    deferred.complete("delayed", sent=True)
     return response
 
 
