@@ -59,7 +59,7 @@ class Listener(Stays, HTTPServer):
 
     def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
         """Return a function that makes the response of the matching expectation; None if no expectation matches."""
-        asked = _as_werkzeug(request, self._server)
+        asked = _as_werkzeug(request, self.url_for("/"))
         asked.get_data()
         clears = self._clears
         try:
@@ -122,12 +122,11 @@ class Listener(Stays, HTTPServer):
         return [f"httpserver: {problem}" for problem in found]
 
 
-def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
+def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
     path, _, query = request.target.partition("?")
     fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
-    host = f"[{server.host}]" if ":" in server.host else server.host
     builder = EnvironBuilder(
-        base_url=f"http://{host}:{server.port}",
+        base_url=base_url,
         query_string=query,
         method=request.method,
         input_stream=BytesIO(request.body),

@@ -198,7 +198,6 @@ class Server:
         await self._stopping.wait()
         for sock in sockets:
             self._loop.remove_reader(sock)
-            sock.close()
         while self._shared.connections or self._tasks:
             # Without TLS, no task takes more than one turn.
             for task in self._tasks if self._tls is not None else ():
