@@ -9,9 +9,10 @@ Each operation has one executor. Everything else about an operation follows from
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, cast
 
+from petstore_mock.common import refusing
 from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real import perf_counter
 from petstore_mock.core import mutation
@@ -316,9 +317,9 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:
     exchange, world = call.exchange, call.world
     if fault.row.needs_socket and not exchange.request.connection:
-        # The adapter raises too, but a client may swallow that exception.
         message = f"{exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
-        world.errors.append(PetStoreMockError(message))
+        world.errors.append(PetStoreMockError(message))  # a client may swallow the exception that this raises
+        resume = partial(refusing.refuse, message)
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)
     exchange.in_flight = True

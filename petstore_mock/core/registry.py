@@ -261,7 +261,7 @@ class Worlds:
         world = self.current
         with world.lock:
             fault = world.plan.choose("handshake", None, world.store.random) if self.host.tls else None
-        return None if fault is None else TlsPlan(fault.kind.removeprefix("tls."), world.pending)
+        return None if fault is None else TlsPlan(fault.kind, world.pending)
 
     def handshake_failed(self, reason: str) -> None:
         world = self.current

@@ -13,14 +13,12 @@ from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.http.response import Head, is_field
+from petstore_mock.http.response import FRAMING, Head, is_field
 from petstore_mock.interface.strict_json import encode_json
 
 Schema = Mapping[str, Any]
 
 _LARGEST_NUMBER: Final = 2**63
-# The adapters set these fields. Other faults and gaps make them wrong or leave them out.
-_FRAMING: Final = frozenset({"content-length", "transfer-encoding", "connection", "date"})
 
 
 class Argument(NamedTuple):
@@ -115,7 +113,7 @@ def _headers(name: str, value: Any) -> dict[str, str | list[str]]:  # noqa: ANN4
             is_text = isinstance(field, str) and isinstance(text, (str, int))
             if not is_text or not is_field(field, str(text)):
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
-        if field.lower() in _FRAMING:
+        if field.lower() in FRAMING:
             refuse(f"expected no {field} in {name}, because the fake sets it")
     return {field: [*map(str, text)] if is_array(text) else str(text) for field, text in value.items()}
 

@@ -56,7 +56,7 @@ class Deferred:
 
     # Makes the response after ``delay``. The adapter does not call it if the client has left, so nothing commits.
     resume: Callable[[], Response | Deferred]
-    complete: Callable[..., object]  # records the outcome, and whether the head of the response was ``sent``
+    complete: Callable[..., None]  # records how the response ended: an outcome, and whether its head was ``sent``
     pending: Pending  # the adapter registers its waiting here, so that a reset can end it
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait
@@ -75,7 +75,7 @@ class Blocking:
 class TlsPlan:
     """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
-    flaw: str  # the name of a function of ``faults.tls``
+    kind: str  # of the fault, such as tls.expired
     pending: Pending
 
 

@@ -18,6 +18,9 @@ _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9110 §8.6); a 205 has length 0
 
+# Header fields that the adapters set. Some faults and gaps make them wrong or leave them out.
+FRAMING: Final = frozenset({"connection", "content-length", "date", "transfer-encoding"})
+
 _CHUNKS: Final = 3  # more than one, so that a client which reads only the first chunk fails
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}

@@ -21,7 +21,7 @@ class Tls:
     def __init__(self, *hosts: str) -> None:
         self.ca_path = authority()[1]
         self._hosts = hosts
-        self.context(None)  # makes the certificate now, so that no client waits for it
+        self.context("")  # makes the certificate now, so that no client waits for it
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context with Python's defaults that trusts only this authority, for clients in this process."""
@@ -42,8 +42,8 @@ class Tls:
         Browsers read no authority from their environment. With this option, Chromium accepts the certificate of the
         mock. It still refuses the certificates of ``faults.tls``, which have other keys.
         """
-        return certified(None, *self._hosts)[1]
+        return certified("", *self._hosts)[1]
 
-    def context(self, flaw: str | None) -> ssl.SSLContext:
+    def context(self, fault: str) -> ssl.SSLContext:
         """Return the context of the listener. Internal."""
-        return certified(flaw, *self._hosts)[0]
+        return certified(fault, *self._hosts)[0]

@@ -46,19 +46,19 @@ def authority() -> tuple[trustme.CA, str]:
 
 
 @cache
-def certified(flaw: str | None, *hosts: str) -> tuple[ssl.SSLContext, str]:
+def certified(fault: str, *hosts: str) -> tuple[ssl.SSLContext, str]:
     """Return a server context for ``hosts`` and loopback, and the SHA-256 of its public key (RFC 7469 §2.4)."""
-    ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else authority()[0]
-    before, after = _LONG_AGO if flaw == "expired" else (None, None)
+    ca = trustme.CA(organization_name="an unknown root") if fault == "tls.untrusted_root" else authority()[0]
+    before, after = _LONG_AGO if fault == "tls.expired" else (None, None)
     own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
-    names = ("wrong.host.invalid",) if flaw == "wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
+    names = ("wrong.host.invalid",) if fault == "tls.wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
     try:
         leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
     except ValueError as error:
         refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
     context = server_context()
     # With the root in the chain, clients report that they do not trust it.
-    own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""
+    own_root = ca.cert_pem.bytes() if fault == "tls.untrusted_root" else b""
     with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
         context.load_cert_chain(path)
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()

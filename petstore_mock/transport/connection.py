@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import struct
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from ssl import SSLError
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.real import Event, perf_counter
-from petstore_mock.http.handler import Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, Response, frame
-from petstore_mock.transport.delivery import BlockingCall, Waiting, reset_on_close
 from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.http.handler import Handler
+    from petstore_mock.http.handler import Blocking, Deferred, Handler
 
 # Timeouts in seconds: for a whole head, the next piece of a body, an idle client, and the client's close after ours.
 _HEAD_TIMEOUT: Final = 10.0
@@ -31,6 +32,27 @@ _INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held 
 _KNOWN: Final = 4096  # requests in the cache
 _KNOWN_SIZE: Final = 2048  # bytes of the longest request in the cache
 _KEPT_WIRE: Final = 16 * 1024  # bytes of the longest response whose wire form is cached
+# SO_LINGER with a timeout of 0 makes close() send a RST. Windows has two 16-bit members.
+_RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
+
+
+def reset_on_close(sock: socket.socket) -> None:
+    """Make the close of a socket send a RST; without this, ``abort`` sends a FIN."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+
+
+def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: object) -> None:
+    """Call a function in the loop's thread; a closed loop has no connections, so it drops the call."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(call, *arguments)
+
+
+class Held(Protocol):
+    """A response that does not go out whole and at once."""
+
+    ends_at_eof: bool
+
+    def gone(self) -> None: ...  # the connection has ended
 
 
 @dataclass
@@ -38,6 +60,7 @@ class Shared:
     """State that the connections of one server share. ``known`` caches complete requests by their bytes."""
 
     handler: Handler
+    hold: Callable[[Connection, Head, Deferred | Blocking], Held]
     over_tls: bool
     connections: set[Connection] = field(default_factory=set["Connection"])
     known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict[bytes, "tuple[Head, bytes]"])
@@ -61,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._known = shared.known if not refusal else dict[bytes, tuple[Head, bytes]]()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # a request with an incomplete body
-        self._held: Waiting | BlockingCall | None = None
+        self._held: Held | None = None
         self._draining = self._eof = self._paused = False
         self._last = False  # the next response closes the connection
         self._exchange = 0
@@ -107,7 +130,6 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._shared.connections.discard(self)
-        self._draining = True
         if self._held is not None:
             self._held.gone()
         # TLS 1.3 clients reject a certificate after the handshake.
@@ -189,19 +211,15 @@ class Connection(asyncio.Protocol):
             response = self._shared.handler.failed(error, request)
         if isinstance(response, Response):
             self._send(head, response)
-            return
-        failed = partial(self._shared.handler.failed, request=request)
-        if isinstance(response, Deferred):
-            self._held = Waiting(self, head, response, failed)
         else:
-            self._held = BlockingCall(self, head, response, failed)
+            self._held = self._shared.hold(self, head, response)
 
     def _send(self, head: Head, response: Response) -> None:
         plain = head.plain and response.wire_format is PLAIN and not self._last
         if plain and response.wire:
             self.send(response.wire)
             return
-        closing = self._last or response.wire_format.close or not head.keep_alive
+        closing = self.closes(head, response)
         wire = b"".join(frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing))
         if plain and len(wire) <= _KEPT_WIRE:
             response.wire = wire
@@ -209,8 +227,11 @@ class Connection(asyncio.Protocol):
         if closing:
             self.finish()
 
+    def closes(self, head: Head, response: Response) -> bool:
+        return self._last or response.wire_format.close or not head.keep_alive
+
     def respond(self, head: Head, response: Response) -> None:
-        self._held = None
+        """Send a response that was held, and serve the next request."""
         if not self.transport.is_closing():
             self._send(head, response)
             self.proceed()
@@ -260,12 +281,6 @@ class Connection(asyncio.Protocol):
         if wanted is not self._paused and not self.transport.is_closing():
             self._paused = wanted
             (self.transport.pause_reading if wanted else self.transport.resume_reading)()
-
-    def shut(self) -> None:
-        """Abort the connection, because the server stops."""
-        if self._held is not None:
-            self._held.shut()
-        self.transport.abort()
 
     def close(self, *, busy: bool) -> None:
         """Close the connection without a response if it is idle; a ``busy`` one after its next response."""

@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import struct
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.real import Event, Thread
+from petstore_mock.common.real import Thread
 from petstore_mock.http.handler import Deferred
 from petstore_mock.http.response import Response, frame
+from petstore_mock.transport.connection import call_in_loop
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from petstore_mock.http.handler import Blocking
+    from petstore_mock.transport.connection import Connection, Held
     from petstore_mock.transport.reading import Head
 
-    Failed = Callable[[BaseException], Response]  # returns the response to a bug in the fake
-
 _TICK: Final = 0.01  # seconds, at least, between two pieces of a dribbled body
-# SO_LINGER with a timeout of 0 makes close() send a RST. Windows has two 16-bit members.
-_RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
 
-def reset_on_close(sock: socket.socket) -> None:
-    """Make the close of a socket send a RST; without this, ``abort`` sends a FIN."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
-
-
-def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: object) -> None:
-    """Call a function in the loop's thread; a closed loop has no connections, so it drops the call."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(call, *arguments)
-
-
-class Line(Protocol):
-    """The part of a connection that a held response uses."""
-
-    loop: asyncio.AbstractEventLoop
-    writable: Event  # cleared while the client does not read
-
-    def send(self, data: bytes | memoryview, /) -> None: ...
-
-    def respond(self, head: Head, response: Response) -> None: ...  # and serve the next request
-
-    def proceed(self) -> None: ...
-
-    def drain(self) -> None: ...
-
-    def finish(self) -> None: ...
-
-    def reset(self) -> None: ...
+def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> Held:
+    """Begin to make or to deliver a response."""
+    if isinstance(response, Deferred):
+        return Waiting(connection, head, response)
+    return BlockingCall(connection, head, response)
 
 
 class Waiting:
@@ -62,26 +33,25 @@ class Waiting:
 
     ends_at_eof = True  # a half-closed connection looks like a closed one
 
-    def __init__(self, line: Line, head: Head, deferred: Deferred, failed: Failed) -> None:
+    def __init__(self, line: Connection, head: Head, deferred: Deferred) -> None:
         self._line = line
         self._head = head
-        self._failed = failed
         self._ended = self._hangs = self._sent = False
-        self._begin(deferred)
-
-    def _begin(self, deferred: Deferred) -> None:
-        self._deferred = deferred
         deferred.pending.add(self._release)
+        self._wait(deferred)
+
+    def _wait(self, deferred: Deferred) -> None:
+        self._deferred = deferred
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
     def _release(self) -> None:  # any thread may call it, at any time
-        call_in_loop(self._line.loop, self.shut)
+        call_in_loop(self._line.loop, self._reset)
 
     def gone(self) -> None:
         """End the exchange, because the client closed the connection."""
         self._end("client gone")
 
-    def shut(self) -> None:
+    def _reset(self) -> None:
         """Stop waiting, and reset the connection."""
         if not self._ended:
             self._end("reset")
@@ -97,13 +67,9 @@ class Waiting:
 
     def _due(self) -> None:
         deferred = self._deferred
-        try:
-            response = deferred.resume()
-        except Exception as error:  # noqa: BLE001  # a bug in the fake fails the test
-            response = self._failed(error)
-        if isinstance(response, Deferred):
-            deferred.pending.discard(self._release)
-            self._begin(response)
+        response = deferred.resume()
+        if isinstance(response, Deferred):  # of the same exchange
+            self._wait(response)
         elif deferred.delivery is None:
             self._sent = True
             self._end("delayed")
@@ -121,7 +87,7 @@ class Waiting:
                 self._deferred.complete("hang", sent=False)
                 line.drain()
             case "reset":
-                self.shut()
+                self._reset()
             case "empty_reply":
                 self._cut("empty reply", b"")
             case "truncate":
@@ -131,7 +97,7 @@ class Waiting:
                 wire, body = framed(closing=False, chunked=True)
                 self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
             case _:
-                closes = response.wire_format.close or not head.keep_alive
+                closes = line.closes(head, response)
                 wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True
@@ -162,11 +128,10 @@ class BlockingCall:
     The thread is not an executor's, because the interpreter waits for those at exit.
     """
 
-    def __init__(self, line: Line, head: Head, blocking: Blocking, failed: Failed) -> None:
+    def __init__(self, line: Connection, head: Head, blocking: Blocking) -> None:
         self._line = line
         self._head = head
         self._blocking = blocking
-        self._failed = failed
         self._is_over = False
         self.ends_at_eof = blocking.streams  # the client of a stream sends nothing more
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
@@ -176,13 +141,8 @@ class BlockingCall:
         self._is_over = True
         self._line.writable.set()
 
-    shut = gone
-
     def _run(self) -> None:
-        try:
-            response = self._blocking.run()
-        except BaseException as error:  # noqa: BLE001  # else the client would wait for ever
-            response = self._failed(error)
+        response = self._blocking.run()
         if isinstance(response, Response):
             self._post(self._line.respond, self._head, response)
             return

@@ -57,19 +57,16 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
 
 def _wait(deferred: Deferred) -> Response | Deferred:
     """Wait until a response is due or a reset ends the delay; return the response or a further delay."""
-    if deferred.delivery is not None:
-        deferred.complete("client gone", sent=False)
-        refuse(f"expected a fault that needs no socket; got {deferred.delivery.kind}(): give the client petstore.url")
     released = Event()
     deferred.pending.add(released.set)
     try:
         released.wait(deferred.delay)
-    except BaseException:  # the client's thread was interrupted
+        response = deferred.resume()
+    except BaseException:  # the client's thread was interrupted, or the fault needs a socket
         deferred.complete("client gone", sent=False)
         raise
     finally:
         deferred.pending.discard(released.set)
-    response = deferred.resume()
     deferred.complete("delayed", sent=True)
     return response
 
@@ -141,7 +138,8 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return
-    limit = handler.body_limit(request)
+    is_short = bool(declared) and int(declared[:20]) <= UNASKED_BODY
+    limit = None if is_short else handler.body_limit(request)
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most

@@ -10,12 +10,13 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_httpserver import HTTPServer
+from pytest_httpserver.httpserver import RequestHandlerList
 from werkzeug import Request, Response
 from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import Stays
-from petstore_mock.http.response import Head
+from petstore_mock.http.response import FRAMING, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
 
 _SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
-_FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
 
 
@@ -59,7 +59,7 @@ class Listener(Stays, HTTPServer):
 
     def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
         """Return a function that makes the response of the matching expectation; None if no expectation matches."""
-        asked = _as_werkzeug(request, self._server)
+        asked = _as_werkzeug(request, self.url_for("/"))
         asked.get_data()
         clears = self._clears
         try:
@@ -72,17 +72,15 @@ class Listener(Stays, HTTPServer):
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose as the base class does: the next ordered one, then one-shot ones, then permanent ones."""
         ordered = self.ordered_handlers
-        if ordered and ordered[0].matcher.match(asked):
-            found: RequestHandler | None = ordered.pop(0)
-        elif found := self.oneshot_handlers.match(asked):
-            self.oneshot_handlers.remove(found)
-        else:
-            found = self.handlers.match(asked)
-            if found is None and any(later.matcher.match(asked) for later in ordered[1:]):
-                expected = f"expected a request for {ordered[0].matcher!r} first"
-                self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
-            return found
-        self._update_waiting_result()
+        found = RequestHandlerList([*ordered[:1], *self.oneshot_handlers, *self.handlers]).match(asked)
+        if found is not None:
+            for used_up in (ordered, self.oneshot_handlers):
+                if found in used_up:
+                    used_up.remove(found)
+            self._update_waiting_result()
+        elif RequestHandlerList(ordered[1:]).match(asked):
+            expected = f"expected a request for {ordered[0].matcher!r} first"
+            self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
         return found
 
     def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
@@ -94,7 +92,7 @@ class Listener(Stays, HTTPServer):
             body = response.get_data()
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             response.close()
-            head = Head(response.status_code, [field for field in fields if field[0].lower() not in _FRAMING])
+            head = Head(response.status_code, [field for field in fields if field[0].lower() not in FRAMING])
         except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
@@ -124,11 +122,11 @@ class Listener(Stays, HTTPServer):
         return [f"httpserver: {problem}" for problem in found]
 
 
-def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
+def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
     path, _, query = request.target.partition("?")
     fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
     builder = EnvironBuilder(
-        base_url=server.origin,
+        base_url=base_url,
         query_string=query,
         method=request.method,
         input_stream=BytesIO(request.body),

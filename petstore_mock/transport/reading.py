@@ -15,7 +15,7 @@ from typing import Final
 import httptools
 
 from petstore_mock.common.masking import cut
-from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS, Fields
+from petstore_mock.http.request import NO_FIELDS, Fields
 
 # Apache accepts 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB. The fake is about as generous.
 LINE_LIMIT: Final = 16 * 1024
@@ -33,7 +33,7 @@ _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _NO_METHOD: Final = "the request line must begin with a method"
-_TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
+TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http://"
 
 
@@ -161,8 +161,6 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     method, target, modern = _read_line(line)
     fields = _read_fields(rest)
     check_head(len(line), fields)
-    if method not in KNOWN_METHODS:
-        raise RequestError("unknown_method", cut(method, 40))
     if modern and b"host" not in fields.by_name:
         raise RequestError("bad_host", "got no Host field")
     head = Head(method, target, fields, modern)
@@ -192,7 +190,7 @@ def _check_beginning(partial: bytes) -> None:
     """Refuse a head that can't become valid."""
     # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     if not _TOKEN.match(partial):
-        raise RequestError("malformed_request", _NO_TLS if partial[:1] == _TLS else _NO_METHOD)
+        raise RequestError("malformed_request", _NO_TLS if partial[:1] == TLS else _NO_METHOD)
     if _LINE_FAULT.search(partial):
         raise RequestError("malformed_request", "expected lines that end in CRLF, without NUL")
     line, ended, _ = partial.partition(b"\r\n")

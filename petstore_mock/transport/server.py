@@ -16,20 +16,24 @@ from petstore_mock.common.real import Event, Lock, Thread, monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import EVERYWHERE, origin_of
 from petstore_mock.http.request import ApiRequest
-from petstore_mock.transport.connection import Connection, Shared
-from petstore_mock.transport.delivery import call_in_loop
-from petstore_mock.transport.tls import handshake, words_of
+from petstore_mock.transport.connection import Connection, Shared, call_in_loop, reset_on_close
+from petstore_mock.transport.delivery import hold
+from petstore_mock.transport.reading import TLS
+from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.http.handler import Handler
+    from petstore_mock.http.handler import Handler, TlsPlan
     from petstore_mock.transport.tls import ServerTls
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
 _SWEEP: Final = 0.5  # seconds between two checks for slow clients
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
 _BACKLOG: Final = 1024
+_SHAKE_PATIENCE: Final = 10.0  # seconds for a client to shake hands
+_SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
+_NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Use port 0 for any free port, or one from 1024 up"),
@@ -37,7 +41,7 @@ _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, a
 }
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
-_LoopEvent, _getpid, _sleep = asyncio.Event, os.getpid, asyncio.sleep
+_LoopEvent, _getpid, _sleep, _wait_for = asyncio.Event, os.getpid, asyncio.sleep, asyncio.wait_for
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -86,7 +90,7 @@ class Server:
         self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
         # Tests replace, forbid and patch socket.socket, but not its base class. uvloop needs socket.socket.
         self._new_socket: Callable[..., Any] = socket.socket if loop == "uvloop" else _socket.socket
-        self._shared = Shared(handler, over_tls=tls is not None)
+        self._shared = Shared(handler, hold, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
@@ -201,13 +205,12 @@ class Server:
         await self._stopping.wait()
         for sock in sockets:
             self._loop.remove_reader(sock)
-            sock.close()
         while self._shared.connections or self._tasks:
             # Without TLS, no task takes more than one turn.
             for task in self._tasks if self._tls is not None else ():
                 task.cancel()
             for connection in list(self._shared.connections):
-                connection.shut()
+                connection.transport.abort()
             await _sleep(0)
 
     def _accept(self, listening: Any) -> None:  # noqa: ANN401  # typeshed hides its method
@@ -234,9 +237,50 @@ class Server:
             await self._loop.connect_accepted_socket(connect, sock)
             return
         try:
-            await handshake(sock, self._tls, self._handler.connection_opened, connect)
+            await self._handshake(sock, connect, self._tls)
         except OSError as error:
             self._handler.handshake_failed(words_of(error))
+
+    async def _handshake(self, sock: socket.socket, connect: Callable[..., Connection], tls: ServerTls) -> None:
+        """Do the TLS handshake, or the fault that the handler plans for it, and connect the socket. Raises OSError."""
+        try:
+            first = await _wait_for(self._peek(sock), _SHAKE_PATIENCE)
+            plan = self._handler.connection_opened() if first == TLS else None
+            if first != TLS:  # plain HTTP gets a response, so that the client can read the reason
+                await self._loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
+            elif plan is not None and plan.kind in {"tls.handshake_hang", "tls.handshake_reset"}:
+                reset_on_close(sock)
+                if plan.kind == "tls.handshake_hang":
+                    await self._hang(sock, plan)
+                sock.close()
+            else:
+                options = {"ssl_handshake_timeout": _SHAKE_PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
+                context = tls("" if plan is None else plan.kind)
+                await self._loop.connect_accepted_socket(connect, sock, ssl=context, **options)
+        except BaseException:
+            sock.close()
+            raise
+
+    async def _peek(self, sock: socket.socket) -> bytes:
+        """Return the first byte of a client without removing it; empty if the client closed."""
+        readable = _LoopEvent()
+        self._loop.add_reader(sock, readable.set)
+        try:
+            await readable.wait()
+            return sock.recv(1, socket.MSG_PEEK)
+        finally:
+            self._loop.remove_reader(sock)
+
+    async def _hang(self, sock: socket.socket, plan: TlsPlan) -> None:
+        """Send nothing until the client closes, or a reset of the world cancels this task."""
+        cancel = getattr(asyncio.current_task(), "cancel")  # noqa: B009  # it is never None here
+        release = partial(call_in_loop, self._loop, cancel)  # any thread may call it, at any time
+        plan.pending.add(release)
+        try:
+            while await self._loop.sock_recv(sock, 65536):
+                pass
+        finally:
+            plan.pending.discard(release)
 
     def _sweep(self) -> None:
         """End slow connections. One timer serves all of them, so a request needs none."""

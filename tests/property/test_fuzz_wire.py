@@ -23,7 +23,7 @@ pytestmark = pytest.mark.untraced
 
 # Conditions of requests that are refused before routing. A badly encoded path is one reason.
 HTTP_REFUSALS: Final = {
-    *("malformed_request", "malformed_target", "bad_host", "unknown_method", "unknown_transfer_coding"),
+    *("malformed_request", "malformed_target", "bad_host", "unknown_transfer_coding"),
     *("misdirected_request", "unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed"),
     "request_timeout",
 }
