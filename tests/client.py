@@ -12,23 +12,19 @@ import io
 import json
 import socket
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 from urllib.parse import unquote, urlsplit
 from wsgiref.util import setup_testing_defaults
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
 
-from petstore_mock import PetStoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError, RemotePetStore
 from tests.observer import hold
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from petstore_mock import PetStoreMock, RemotePetStore
-
-    Field = tuple[str, str]
-    Rules = list[tuple[str, str]]
+Field = tuple[str, str]
+Rules = list[tuple[str, str]]
 
 __all__ = ["JSON", "REX", "Client", "Response"]
 

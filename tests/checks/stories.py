@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from petstore_mock import checks, faults
+from petstore_mock import PetStoreMock, checks, faults
 from tests.clients.correct import Answer, HttpClientPets
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
-
-    Story = Callable[[PetStoreMock, Any], object]
+Story = Callable[[PetStoreMock, Any], object]
 
 
 FAR_AWAY = "Wed, 01 Jan 2098 00:00:00 GMT"

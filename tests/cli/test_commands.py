@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 from petstore_mock import PetStoreMock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Command = Callable[..., tuple[int, str, str]]
+Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture

@@ -5,12 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # None in sys.modules is a module that can't be imported.
 WITHOUT_HYPOTHESIS = """

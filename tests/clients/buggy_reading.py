@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import html
+import http.client
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.clients.bugs import (
@@ -27,11 +28,6 @@ from tests.clients.bugs import (
     waits,
 )
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, new_pet
-
-if TYPE_CHECKING:
-    import http.client
-    from collections.abc import Callable
-
 
 # Reads ``status`` although it is optional.
 StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})

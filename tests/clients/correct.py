@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import select
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import httpcore
@@ -13,10 +14,7 @@ import httpx
 import requests
 import urllib3
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock import PetStoreMock
+from petstore_mock import PetStoreMock
 
 TIMEOUT = 1.0
 

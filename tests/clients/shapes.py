@@ -10,9 +10,10 @@ import enum
 import json
 import re
 from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp
@@ -20,12 +21,8 @@ import attrs
 import httpx
 import pydantic
 
+from petstore_mock import PetStoreMock
 from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from petstore_mock import PetStoreMock
 
 
 class Status(enum.Enum):

@@ -7,7 +7,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from typing import Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,9 +16,6 @@ import httpx
 from tests.clients.bugs import altered, clients_of
 from tests.clients.correct import TIMEOUT, Answer, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AiohttpBlock
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # Correct
 

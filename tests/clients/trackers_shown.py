@@ -8,10 +8,11 @@ import json
 import logging
 import time
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx
+import requests
 import urllib3
 
 from tests.clients.bugs import (
@@ -42,9 +43,6 @@ from tests.clients.correct import (
     new_pet,
 )
 from tests.clients.shapes import AsyncPets
-
-if TYPE_CHECKING:
-    import requests
 
 log = logging.getLogger("pets")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Serve(Protocol):

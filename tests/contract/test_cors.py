@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
-from tests.client import JSON, REX
-
-if TYPE_CHECKING:
-    from tests.client import Client, Response
-    from tests.contract.conftest import Serve
+from tests.client import JSON, REX, Client, Response
+from tests.contract.conftest import Serve
 
 PAGE = "http://localhost:5173"
 ORIGIN = ("Origin", PAGE)

@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.client import REX, Client
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Check = Callable[[Client], None]
+Check = Callable[[Client], None]
 
 Gap = tuple[str, str]
 MANY = "9" * 5000

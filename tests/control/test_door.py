@@ -8,14 +8,12 @@ import json
 import re
 import socket
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError
-
-if TYPE_CHECKING:
-    from tests.control.conftest import Door
+from tests.control.conftest import Door
 
 PROBLEM = "application/problem+json"
 

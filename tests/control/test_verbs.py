@@ -6,17 +6,14 @@ import http.client
 import json
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.control.conftest import Door
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # Worlds
 

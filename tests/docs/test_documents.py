@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tomllib
 import urllib.request
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -27,10 +28,6 @@ from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
 from tools.documents.tables import door_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 pytestmark = pytest.mark.untraced
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,9 +21,6 @@ from tests.live.stub import COMMAND, PATIENCE, stub
 from tests.peers.tools import NODE_MODULES, node_tool, run
 from tests.platforms import POSIX_SHELL
 from tools.documents.blocks import blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 

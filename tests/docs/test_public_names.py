@@ -6,17 +6,15 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import petstore_mock
 from tools.documents.blocks import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference" / "api").glob("*.md")}
 # The entries of the reference with the lines of their options; a check is a row of a table.

@@ -8,9 +8,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 
@@ -20,9 +21,6 @@ from hypothesis import find, settings
 import petstore_mock
 from petstore_mock import PetStoreMock, PetStoreMockError, faults, strategies
 from petstore_mock.stateful import check_client
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 World = Any  # a PetStoreMock: its static types are those of the interface before it grew
 PACKAGE = Path(petstore_mock.__file__).parent

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError
+from tests.client import Client
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client import Client
-
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 # Invalid animals, and a part of the expected error.
 WRONG: list[tuple[dict[str, Any], str]] = [

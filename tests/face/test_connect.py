@@ -6,7 +6,8 @@ import copy
 import json
 import pickle
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,9 +15,6 @@ import pytest
 from petstore_mock import ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, connect, faults
 from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,8 +11,7 @@ from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import Client
 from tests.marks import on_a_socket
 
-if TYPE_CHECKING:
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 
 def statuses(client: Client, count: int, operation: str = "listPets") -> list[int | None]:

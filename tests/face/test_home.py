@@ -8,15 +8,13 @@ import json
 import pickle
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import ApiRequest, PetStoreMock, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import threading
 from datetime import UTC, datetime
 from enum import Enum, IntEnum
 from http import HTTPMethod
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,7 @@ from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, fa
 from tests.client import JSON, Client
 from tests.marks import on_a_socket
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Face = Any  # PetStoreMock or RemotePetStore; the tests use only members of both
+Face = Any  # PetStoreMock or RemotePetStore; the tests use only members of both
 
 
 class Status(str, Enum):  # noqa: UP042  # not a StrEnum: its str() is another text

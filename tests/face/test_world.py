@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,7 @@ from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, 
 from tests.client import Client
 from tests.marks import on_a_socket
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 WRONG = {"name": "Rex", "categoryId": "1"}
 

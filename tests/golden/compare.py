@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 import petstore_mock
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["hold", "hold_json"]
 

@@ -6,15 +6,12 @@ import json
 import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.golden.compare import hold, hold_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def printed(*arguments: str, code: int = 0) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, VerificationError, faults
 from tests.client import Client
 from tests.golden.compare import hold, hold_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_har(day: PetStoreMock, tmp_path: Path) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from petstore_mock import PetStoreMock
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients.correct import ApiError, HttpClientPets
+from tests.clients.correct import ApiError, HttpClientPets, Json
 from tests.golden.compare import hold
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
-    from tests.clients.correct import Json
 
 
 class CreatesAgain(HttpClientPets):

@@ -8,14 +8,12 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.golden.compare import hold
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUITE = """
 import http.client

@@ -17,17 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import aiohttp
 import httpx
 import requests
 import urllib3
 
-from petstore_mock import faults
-
-if TYPE_CHECKING:
-    from petstore_mock import PetStoreMock
+from petstore_mock import PetStoreMock, faults
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "reference" / "clients.md"
 TIMEOUT: Final = 20

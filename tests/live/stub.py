@@ -8,15 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 import pytest
 
 from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["COMMAND", "PATIENCE", "Stub", "reserved_port", "stub"]
 

@@ -6,18 +6,15 @@ import json
 import shutil
 import subprocess
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.live.clients import CLIENTS, Client, FailedError, Response, Send, cells_of, documented, lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @cache

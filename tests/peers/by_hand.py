@@ -9,19 +9,15 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
 
-from petstore_mock.verify import verify
+from petstore_mock.verify import Verdict, verify
 from tests.peers.foreign_services import KEY, SERVICES, running
 from tools.documents.blocks import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from petstore_mock.verify import Verdict
 
 __all__ = ["CHECKS", "documented", "findings"]
 

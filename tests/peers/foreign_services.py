@@ -8,16 +8,14 @@ import shutil
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
 import httpx
 import pytest
 
 from tests.peers.tools import HERE, NODE_MODULES, node_tool, openapi_document, python_tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 __all__ = ["KEY", "SERVICES", "running"]
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.peers.tools import HERE, compile_typescript, generate_python, python_tool, run, schemathesis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.live.clients import cells_of, documented, talk
 from tests.peers.tools import HERE, compile_typescript, generate_python, openapi_document, python_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 

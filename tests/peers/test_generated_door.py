@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import urllib.request
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.peers.tools import NODE_MODULES, PYTHON_BIN, node_tool, python_tool, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.peers.tools import HERE, NODE_MODULES, generate_python, node_tool, python_tool, run
 from tools.documents.blocks import ROOT, blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 

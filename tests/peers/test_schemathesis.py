@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.live.stub import stub
 from tests.peers.tools import HERE, openapi_document, schemathesis
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 

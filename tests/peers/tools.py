@@ -7,14 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"

@@ -6,16 +6,14 @@ import importlib
 import os
 import pkgutil
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import petstore_mock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Inner = Callable[..., pytest.RunResult]
+Inner = Callable[..., pytest.RunResult]
 
 # pytester unloads modules that an inner run imports first. The package would then exist twice.
 for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
-
+from tests.plugin.conftest import Inner
 
 _FAILING = """
     def test_fails(petstore):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from petstore_mock import PetStoreMock
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
 
 pytestmark = pytest.mark.untraced
 

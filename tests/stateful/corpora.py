@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import pytest
 from hypothesis import settings
@@ -18,9 +19,6 @@ from tests.clients.correct import make_correct
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped, by_key, maker_of
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
 # Most errors of clients can't be pickled, and the interface does not forbid it.

@@ -10,24 +10,20 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
-from petstore_mock import PetStoreMockError, checks, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from petstore_mock.stateful import CheckReport, ClientBugError, check_client, environment
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
 
 pytestmark = [*LEAVINGS]
 

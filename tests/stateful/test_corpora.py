@@ -6,8 +6,9 @@ import locale
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +16,6 @@ from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [*LEAVINGS]
 

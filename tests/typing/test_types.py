@@ -6,14 +6,11 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 RIGHT, WRONG = Path(__file__).parent / "right.py", Path(__file__).parent / "wrong.py"

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,10 +16,6 @@ import pytest
 from petstore_mock import Behaviour, PetStoreMock
 from tests.platforms import POSIX_SIGNALS
 from tests.verify.services import Turn, changed, on, where, with_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 QUICK = ("--rate", "1000000", "--timeout", "1")
 

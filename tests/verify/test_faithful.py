@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.verify import learn
 from tests.verify.services import ENOUGH, ask, ask_fake, broken, removed_ids, result_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REMOVED = "2030-12-06"
 

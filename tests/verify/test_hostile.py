@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -23,11 +25,6 @@ from tests.verify.services import (
     result_of,
     served,
 )
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-    from pathlib import Path
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 OK = HEAD + b"Content-Length: 2\r\n\r\n[]"

@@ -6,15 +6,13 @@ import json
 import socket
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock, RemotePetStore
+from petstore_mock import PetStoreMock, RemotePetStore
 
 __all__ = ["AUTH", "KEY", "OTHER", "PATIENCE", "REX", "Raw", "Received", "address_of", "eventually", "get", "post"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer, RequestMatcher
@@ -13,9 +14,6 @@ from werkzeug import Request, Response
 
 from petstore_mock import PetStoreMock, VerificationError
 from tests.wire.raw import KEY, PATIENCE, Raw, eventually, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ORDERS = "/v1/store/orders"
 

@@ -12,16 +12,14 @@ import sys
 import textwrap
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
 from tests.platforms import POSIX_SIGNALS
 from tests.wire.raw import KEY, OTHER, Raw, address_of, eventually, get, open_descriptors, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture

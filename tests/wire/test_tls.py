@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,10 +21,6 @@ import requests
 from petstore_mock import PetStoreMock, RemotePetStore, connect, faults
 from tests.live.stub import stub
 from tests.wire.raw import KEY, PATIENCE, address_of, eventually, get
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LAST = get("/v1/pets", "Connection: close")
 FLAWS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from wsgiref.handlers import SimpleHandler
 from wsgiref.util import is_hop_by_hop, setup_testing_defaults
 
@@ -21,8 +21,7 @@ with warnings.catch_warnings():  # newer versions warn that they prefer a succes
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 REX = {"name": "Rex", "categoryId": 1}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -11,9 +12,6 @@ from werkzeug.test import Client, TestResponse
 
 from petstore_mock import PetStoreMock
 from tests.client import REX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIZE = 1024 * 1024 + 1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 from freezegun import freeze_time
@@ -15,9 +15,6 @@ from petstore_mock.common import real
 from petstore_mock.common.dates import day, http_date, iso, moment_of, seconds_of
 from petstore_mock.common.refusing import did_you_mean, one_of, require
 from petstore_mock.common.values import as_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OPERATIONS = ("listPets", "createPet", "getPet")
 MOMENT = 1922659200.0  # 5 December 2030, midnight UTC

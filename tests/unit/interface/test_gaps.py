@@ -6,7 +6,8 @@ import copy
 import json
 import pickle
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,6 @@ from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 from tools.static_types import TARGET, static_types
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEHAVIOURS = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from([*gap.alternatives]) for name, gap in GAPS.items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,6 @@ from petstore_mock.interface.schemas import document, is_valid, names, schema, v
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import MOST_VIOLATIONS
 from tests import data_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VALUES = st.one_of(
     st.none(),

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import EvictedError, Journal
 from petstore_mock.journal.outcomes import OUTCOMES, coverage_of, outcomes_of
 from tests.unit.journal.conftest import KEY, exchange
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from petstore_mock.journal.exchange import Exchange
 
 
 @pytest.fixture
