@@ -26,8 +26,6 @@ from tests.observer import hold
 Field = tuple[str, str]
 Rules = list[tuple[str, str]]
 
-__all__ = ["JSON", "REX", "Client", "Response"]
-
 JSON: Final = ("Content-Type", "application/json")
 REX: Final = b'{"name":"Rex","categoryId":1}'
 

@@ -6,7 +6,5 @@ from typing import Final
 
 import pytest
 
-__all__ = ["on_a_socket"]
-
 # For tests in tests/face of what only a socket shows: by default an object at home does not listen.
 on_a_socket: Final = pytest.mark.parametrize("carrier", ["listening", "remote"], indirect=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["PASSAGES", "Passage"]
-
 
 class Passage(NamedTuple):
     """A sentence, a row of a table, or a line of a list.

@@ -16,8 +16,6 @@ import pytest
 
 import petstore_mock
 
-__all__ = ["hold", "hold_json"]
-
 HERE: Final = Path(__file__).parent
 # Patterns of text that varies between runs, with their replacements.
 _VARIES: Final = (

@@ -16,8 +16,6 @@ import pytest
 
 from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
 
-__all__ = ["COMMAND", "PATIENCE", "Stub", "reserved_port", "stub"]
-
 COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than one
 

@@ -19,8 +19,6 @@ from petstore_mock.verify import Verdict, verify
 from tests.peers.foreign_services import KEY, SERVICES, running
 from tools.documents.blocks import ROOT
 
-__all__ = ["CHECKS", "documented", "findings"]
-
 DOCUMENT: Final = ROOT / "docs" / "reference" / "findings.md"
 BEGIN: Final = "<!-- findings: made by `python -m tests.peers.by_hand` -->"
 END: Final = "<!-- end of findings -->"

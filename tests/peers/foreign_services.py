@@ -17,8 +17,6 @@ import pytest
 
 from tests.peers.tools import HERE, NODE_MODULES, node_tool, openapi_document, python_tool
 
-__all__ = ["KEY", "SERVICES", "running"]
-
 KEY: Final = "team-secret-key"
 FOREIGN: Final = HERE / "foreign"
 PATIENCE: Final = 60  # seconds until a program answers; Java takes some on a busy machine

@@ -12,8 +12,6 @@ from hypothesis.strategies import DrawFn
 from tests.wire.raw import AUTH, REX, get, post
 from tests.wire.test_malformed import BROKEN_TARGETS, FORBIDDEN, HOST, ODD_TARGETS
 
-__all__ = ["pieces", "streams"]
-
 CHUNKED: Final = post(b"", framing="Transfer-Encoding: chunked")
 EXTENSIONS: Final = (
     *(b"", b"", b"", b";a", b";a=b", b';a="b c"', b';a="\\""', b"; a = b", b" ;a", b";", b";=b", b";a=", b';a="b'),

@@ -14,8 +14,6 @@ import h11
 
 from tests.wire.raw import Received, parse_head
 
-__all__ = ["Verdict", "read_responses", "reason_to_refuse", "reason_to_take", "verdicts"]
-
 _DATE: Final = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _UNBOUNDED: Final = 10**9
 

@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 
 from petstore_mock import PetStoreMock, RemotePetStore
 
-__all__ = ["AUTH", "KEY", "OTHER", "PATIENCE", "REX", "Raw", "Received", "address_of", "eventually", "get", "post"]
-
 KEY: Final = "wire-key"
 AUTH: Final = f"Authorization: Bearer {KEY}"
 REX: Final = b'{"name":"Rex","categoryId":1}'
