@@ -75,7 +75,7 @@ class Client:
             the fake listens.
     """
 
-    def __init__(self, petstore: Any, over: str | None = None) -> None:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+    def __init__(self, petstore: Any, over: str | None = None) -> None:  # noqa: ANN401  # PetStoreMock or RemotePetStore
         self.petstore: PetStoreMock = petstore
         self.over = over = over or ("socket" if _is_listening(petstore) else "wsgi")
         self._mount = urlsplit(petstore.url).path.removesuffix("/v1") if over == "socket" else ""
@@ -150,8 +150,8 @@ class Client:
     # What the fake knows of the latest request
 
     @property
-    def last(self) -> Any:  # noqa: ANN401  # Entry; Exchange after the switch
-        """The journal's entry of the latest request."""
+    def last(self) -> Any:  # noqa: ANN401  # an Exchange
+        """The exchange of the latest request."""
         return self.petstore.journal[-1]
 
     @property

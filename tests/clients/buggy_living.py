@@ -113,9 +113,8 @@ class NoTimeoutInSession(RequestsPets):
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
-        return self._json(
-            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
-        )
+        pet = new_pet(name, category_id, status)
+        return self.checked(self.session.post(f"{self.url}/pets", json=pet, allow_redirects=False), 201)
 
 
 # Uses a kept connection that the service may have closed.

@@ -148,8 +148,28 @@ class Generates(HttpClientPets):
         yield from an_array(super().list_pets(**query))
 
 
-class AsyncPets:
+class AsyncCalls:
+    """The three calls of an asynchronous client, whose ``ask`` adapts a library."""
+
+    pet: Any = staticmethod(lambda pet: pet)
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        raise NotImplementedError
+
+    async def list_pets(self, **query: Json) -> Json:
+        return [self.pet(pet) for pet in await self.ask("GET", "/pets", 200, params=query)]
+
+    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        return self.pet(await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields}))
+
+    async def get_pet(self, pet_id: int) -> Json:
+        return self.pet(await self.ask("GET", f"/pets/{pet_id}", 200))
+
+
+class AsyncPets(AsyncCalls):
     """An asynchronous client on httpx that returns dataclasses."""
+
+    pet = staticmethod(DataclassPet.of)
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.http = httpx.AsyncClient(
@@ -161,16 +181,6 @@ class AsyncPets:
         if response.status_code != success:
             raise ApiError(response.status_code, response.content)
         return response.json()
-
-    async def list_pets(self, **query: Json) -> Json:
-        return [DataclassPet.of(pet) for pet in await self.ask("GET", "/pets", 200, params=query)]
-
-    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        body = {"categoryId": category_id, **fields}
-        return DataclassPet.of(await self.ask("POST", "/pets", 201, json=body))
-
-    async def get_pet(self, pet_id: int) -> Json:
-        return DataclassPet.of(await self.ask("GET", f"/pets/{pet_id}", 200))
 
     async def aclose(self) -> None:
         await self.http.aclose()
@@ -238,7 +248,7 @@ class StreamsPets(AsyncPets):
         """Do nothing, since no connection is kept."""
 
 
-class AiohttpBlock:
+class AiohttpBlock(AsyncCalls):
     """A client on aiohttp that works only in its ``async with`` block."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
@@ -256,15 +266,6 @@ class AiohttpBlock:
             if response.status != success:
                 raise ApiError(response.status)
             return await response.json()
-
-    async def list_pets(self, **query: Json) -> Json:
-        return await self.ask("GET", "/pets", 200, params=query)
-
-    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        return await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields})
-
-    async def get_pet(self, pet_id: int) -> Json:
-        return await self.ask("GET", f"/pets/{pet_id}", 200)
 
 
 class Block(HttpClientPets):

@@ -42,6 +42,7 @@ from tests.clients.correct import (
     HttpClientPets,
     HttpxPets,
     Json,
+    LibraryPets,
     RequestsPets,
     Urllib3Pets,
     new_pet,
@@ -101,9 +102,8 @@ class NoTimeoutForPost(RequestsPets):
     """Has no timeout in one of its methods (plivo/plivo-python#36)."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        return self._json(
-            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
-        )
+        pet = new_pet(name, category_id, status)
+        return self.checked(self.session.post(f"{self.url}/pets", json=pet, allow_redirects=False), 201)
 
 
 # Uses a connection that the service has closed (FMCorz/mdk#262).
@@ -286,31 +286,21 @@ class TextWhereNoJsonIs(HttpClientPets):
 JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
-class LoopOfYesterday:
+class LoopOfYesterday(LibraryPets):
     """Uses one asynchronous client in a new event loop for each call (conductor-oss/python-sdk#507)."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.http = httpx.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=TIMEOUT, trust_env=False
-        )
+        super().__init__(url, key)
+        self.http = httpx.AsyncClient(base_url=url, headers=self.headers, timeout=TIMEOUT, trust_env=False)
 
-    def run(self, method: str, path: str, success: int, **given: Json) -> Json:
-        async def ask() -> Json:
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        async def run() -> Json:
             response = await self.http.request(method, path, **given)
             if response.status_code != success:
                 raise ApiError(response.status_code, response.content)
             return response.json()
 
-        return asyncio.run(ask())
-
-    def list_pets(self, **query: Json) -> Json:
-        return self.run("GET", "/pets", 200, params=query)
-
-    def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        return self.run("POST", "/pets", 201, json={"categoryId": category_id, **fields})
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self.run("GET", f"/pets/{pet_id}", 200)
+        return asyncio.run(run())
 
     def close(self) -> None:
         asyncio.run(self.http.aclose())

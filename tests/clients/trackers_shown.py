@@ -110,11 +110,11 @@ RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 class ErrorsAreJson(RequestsPets):
     """Reads the body of each error as JSON (ramnes/notion-sdk-py#119)."""
 
-    def _json(self, response: requests.Response, success: int) -> Json:
+    def checked(self, response: requests.Response, success: int) -> Json:
         if response.status_code >= 400:
             told = response.json()
             raise ApiError(response.status_code, str(told).encode())
-        return super()._json(response, success)
+        return super().checked(response, success)
 
 
 class ErrorsHaveACode(HttpClientPets):
@@ -265,7 +265,7 @@ Latin1WithoutCharset = altered(
 class ErrorsAreFalse(RequestsPets):
     """Tests a response by its truth value, which is false for 4xx and 5xx (pycontribs/jira#1748)."""
 
-    def _json(self, response: requests.Response, success: int) -> Json:
+    def checked(self, response: requests.Response, success: int) -> Json:
         del success
         return response.json() if response else None
 

@@ -15,7 +15,7 @@ from tests.property.grammar import pieces, streams
 from tests.property.reference import Verdict, read_responses, reason_to_refuse, reason_to_take, verdicts
 from tests.wire.raw import KEY, Raw, Received
 
-Entry = Any  # its type has another name after the switch
+Entry = Any  # an Exchange
 
 pytestmark = pytest.mark.untraced
 
