@@ -141,10 +141,6 @@ def test_dropped_leaks_and_requests_are_counted_and_queries_about_them_are_refus
     for path, body in (("requests/wait", {"timeout": 0}), ("requests/assert", {})):
         reply = door("POST", path, {**body, "where": {"limit": 6}}, world="a")
         assert (reply.status, "--keep-requests" in reply.json["detail"]) == (409, True)
-    for asked, met in (({"where": {"limit": 5}}, True), ({"times": 1_003}, True), ({"times": 1_004}, False)):
-        assert door("POST", "requests/wait", {**asked, "timeout": 0}, world="a").json["met"] is met
-    failed = door("POST", "requests/assert", {"operation": "listPets", "times": 2}, world="a").json
-    assert (failed["passed"], "matching requests: 1003 of" in failed["message"]) == (False, True)
 
 
 # Animals
@@ -163,12 +159,6 @@ def test_animals_are_added_changed_and_removed(door: Door) -> None:
     assert door("POST", "pets", {"id": 2}).status == 409
     assert door("POST", "pets", [{"id": 90}, {"id": 2}]).status == 409
     assert [pet["id"] for pet in door("GET", "pets").json["pets"]] == [2, 3, 4, 5, 6]
-
-
-def test_large_identifiers_are_exact(door: Door) -> None:
-    assert door("POST", "pets", {"id": 2**63 - 1, "categoryId": 2**62 + 1}).status == 201
-    assert str(2**63 - 1).encode() in door("GET", "pets").body
-    assert door("DELETE", f"pets/{2**63 - 1}").status == 204
 
 
 # Faults
@@ -320,16 +310,6 @@ def test_the_clock_changes_and_snapshots_restore_the_state(door: Door) -> None:
     assert [door("POST", "snapshots/1/restore").json["pets"] for _ in range(2)] == [0, 0]
     calls = [("DELETE", "snapshots/1"), ("DELETE", "snapshots/1"), ("POST", "snapshots/1/restore")]
     assert [door(*call).status for call in calls] == [204, 404, 404]
-
-
-def test_idle_connections_are_closed(door: Door) -> None:
-    connection = http.client.HTTPConnection(door.address, timeout=30)
-    connection.request("GET", "/v1/pets")
-    connection.getresponse().read()
-    sock = connection.sock
-    assert door("POST", "connections/close").status == 204
-    assert sock.recv(1) == b""
-    connection.close()
 
 
 # Events
