@@ -48,7 +48,7 @@ class Response:
         assert len(found) <= 1, f"{name} came {len(found)} times"
         return found[0] if found else None
 
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def json(self) -> Any:
         """Decode the body."""
         return json.loads(self.body)
 
@@ -75,7 +75,7 @@ class Client:
             the fake listens.
     """
 
-    def __init__(self, petstore: Any, over: str | None = None) -> None:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+    def __init__(self, petstore: Any, over: str | None = None) -> None:  # PetStoreMock or RemotePetStore
         self.petstore: PetStoreMock = petstore
         self.over = over = over or ("socket" if _is_listening(petstore) else "wsgi")
         self._mount = urlsplit(petstore.url).path.removesuffix("/v1") if over == "socket" else ""
@@ -150,7 +150,7 @@ class Client:
     # What the fake knows of the latest request
 
     @property
-    def last(self) -> Any:  # noqa: ANN401  # an Exchange
+    def last(self) -> Any:
         """The exchange of the latest request."""
         return self.petstore.journal[-1]
 
@@ -268,7 +268,7 @@ class _Asgi:
                 return received.pop(0)
             return await asyncio.Future()  # the client stays
 
-        async def take(message: Any) -> None:  # noqa: ANN401  # a mapping, as ASGI has it
+        async def take(message: Any) -> None:
             sent.append(dict(message))
 
         self._runner.run(self._app(scope, receive, take))

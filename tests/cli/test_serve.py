@@ -65,7 +65,7 @@ def test_the_greeting_as_json_has_the_same_details() -> None:
     assert (found["event"], found["url"].startswith("https://")) == ("serving", True)
 
 
-def lose_a_create(running: Stub, at: Any) -> None:  # noqa: ANN401  # a commit point
+def lose_a_create(running: Stub, at: Any) -> None:
     with connect(running.url, world="default") as petstore:
         petstore.inject(faults.reset(), on="createPet", times=1, at=at)
     ask(f"{running.url}/pets", method="POST", body=b'{"name": "Rex", "categoryId": 1}')
@@ -203,7 +203,7 @@ def test_connect_through_a_proxy_with_a_path_needs_public_url() -> None:
         proxy.shutdown()
 
 
-def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:  # noqa: ANN401
+def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:
     named = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     return urllib.request.urlopen(urllib.request.Request(url, body, named, method=method), timeout=PATIENCE)
 
@@ -284,10 +284,7 @@ def test_worlds_have_a_largest_number_and_end_without_requests() -> None:
         assert ask(world.format("a")) == 404
 
 
-def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(
-    tmp_path: Any,  # noqa: ANN401
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
         asked = [*COMMAND, "ready", "--url", running.url, "--timeout", "20"]
@@ -299,7 +296,7 @@ def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None:  # noqa: ANN401
+def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--api-key", KEY, "--quiet", "--control-port", "0") as running:
         door = next(line.removeprefix("Control url: ") for line in running.first if line.startswith("Control url"))

@@ -310,7 +310,7 @@ class FieldsAsAttributes(HttpClientPets):
         def __init__(self, fields: dict[str, Any]) -> None:
             self.__dict__.update(fields)
 
-        def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        def __getitem__(self, name: str) -> Any:
             return getattr(self, name)
 
         def __iter__(self) -> Iterator[str]:
@@ -339,7 +339,7 @@ class AskedWhenRead(HttpClientPets):
         def __len__(self) -> int:
             return len(self.pets)
 
-        def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        def __getitem__(self, index: Any) -> Any:
             return self.pets[index]
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:

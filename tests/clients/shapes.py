@@ -366,7 +366,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
 }
 
 
-def maker_of(client: Any) -> Json:  # noqa: ANN401  # a class of client
+def maker_of(client: Any) -> Json:
     """Return a maker for a class, which takes the mock itself, or its address and key."""
 
     def make_client(petstore: PetStoreMock) -> Json:

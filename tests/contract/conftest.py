@@ -15,10 +15,10 @@ from tests.client import Client
 class Serve(Protocol):
     """Returns a client of a new fake with these options of ``PetStoreMock``."""
 
-    def __call__(self, **options: Any) -> Client: ...  # noqa: ANN401  # the options of PetStoreMock
+    def __call__(self, **options: Any) -> Client: ...
 
 
-def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN401
+def _client(stack: ExitStack, over: str, **options: Any) -> Client:
     petstore = PetStoreMock(**options)
     if over == "socket":
         stack.enter_context(petstore)
@@ -53,7 +53,7 @@ def serve(over: str) -> Iterator[Serve]:
     """Make fakes with options, and verify each of them at the end."""
     with ExitStack() as stack:
 
-        def make(**options: Any) -> Client:  # noqa: ANN401
+        def make(**options: Any) -> Client:
             client = _client(stack, over, **options)
             stack.callback(client.petstore.verify)
             return client

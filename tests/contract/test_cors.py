@@ -134,7 +134,7 @@ WRONG: list[object] = [
 
 
 @pytest.mark.parametrize("cors", WRONG, ids=str)
-def test_an_origin_that_no_browser_sends_is_refused(cors: Any) -> None:  # noqa: ANN401
+def test_an_origin_that_no_browser_sends_is_refused(cors: Any) -> None:
     PetStoreMock(cors=["http://localhost", "https://a.example:8443", "http://[::1]:5173", "null", "*"])
     with pytest.raises(PetStoreMockError, match="origin"):
         PetStoreMock(cors=cors)

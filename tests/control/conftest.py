@@ -22,7 +22,7 @@ class Reply:
     body: bytes
 
     @property
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value
+    def json(self) -> Any:
         return json.loads(self.body)
 
     @property

@@ -231,7 +231,7 @@ FAULTS: tuple[tuple[Any, list[str]], ...] = (
 
 
 @pytest.mark.parametrize(("fault", "broken"), FAULTS)
-def test_problems_contain_no_python_words(door: Door, fault: Any, broken: list[str]) -> None:  # noqa: ANN401
+def test_problems_contain_no_python_words(door: Door, fault: Any, broken: list[str]) -> None:
     reply = door("POST", "faults", {"fault": fault})
     assert (reply.status, reply.broken, door("GET", "faults").json) == (422, broken, {"faults": []})
     words = r"faults\.\w+\(|petstore_mock|True|False|None|\(str\)|=True|datetime|seed_many|Python|PetStoreMock"

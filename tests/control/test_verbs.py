@@ -386,7 +386,7 @@ def test_the_document_declares_every_member_of_the_responses(door: Door) -> None
         _hold(door("POST", "pets", body).json, refusal["application/problem+json"]["schema"], components, "refusal")
 
 
-def _hold(value: Any, schema: Any, components: Any, where: str) -> None:  # noqa: ANN401
+def _hold(value: Any, schema: Any, components: Any, where: str) -> None:
     """Assert that a response has all required members of a schema and no undeclared ones."""
     schema = components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     assert schema.get("additionalProperties") is not False, where

@@ -47,7 +47,7 @@ def ask(
     return response.status, json.loads(body) if body else None, response.getheader("Allow")
 
 
-def ids(pets: Any) -> list[int]:  # noqa: ANN401  # JSON
+def ids(pets: Any) -> list[int]:
     return [pet["id"] for pet in pets]
 
 

@@ -41,6 +41,6 @@ def petstore(carrier: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def client(petstore: Any) -> Iterator[Client]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+def client(petstore: Any) -> Iterator[Client]:  # PetStoreMock or RemotePetStore
     with Client(petstore) as client:
         yield client

@@ -212,7 +212,7 @@ def test_a_key_expires_by_the_clock_of_the_fake(petstore: Face, client: Client) 
 
 
 @pytest.mark.parametrize("key", ["", "a b", "secr\u00e9t", "=secret", "a=b", "a,b", "a\n", 5, b"secret"], ids=ascii)
-def test_a_key_that_is_no_bearer_token_is_refused_and_not_shown(petstore: Face, key: Any) -> None:  # noqa: ANN401
+def test_a_key_that_is_no_bearer_token_is_refused_and_not_shown(petstore: Face, key: Any) -> None:
     with pytest.raises(PetStoreMockError) as elsewhere, petstore.fresh(api_key=key):
         pass
     with pytest.raises(PetStoreMockError, match="6750") as home:

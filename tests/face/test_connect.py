@@ -60,7 +60,7 @@ def test_the_end_of_the_block_ends_a_world_with_problems_too(stub: PetStoreMock)
 def test_a_named_world_is_made_once_and_never_ended(stub: PetStoreMock, address: str) -> None:
     root = stub.url.removesuffix("/v1")
 
-    def steer() -> Any:  # noqa: ANN401
+    def steer() -> Any:
         return connect(root + address) if address else connect(root, world="mine")
 
     with steer() as petstore:

@@ -125,7 +125,7 @@ def test_a_key_is_never_shown(petstore: Face, place: str, options: dict[str, Any
         assert key[-12:] not in shown
 
 
-def borders(journal: Any, har: Path) -> list[object]:  # noqa: ANN401  # the journal of either side
+def borders(journal: Any, har: Path) -> list[object]:
     """Return the last request as text, as HAR, and as a copy."""
     entry = journal.last
     seen = copy.copy(entry)

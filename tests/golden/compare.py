@@ -53,6 +53,6 @@ def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
-def hold_json(name: str, value: Any) -> None:  # noqa: ANN401  # a JSON value
+def hold_json(name: str, value: Any) -> None:
     """Assert that a JSON value is the same as a golden file, including the order of its members."""
     hold(name, json.dumps(value, ensure_ascii=False, indent=1))

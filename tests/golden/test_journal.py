@@ -66,7 +66,7 @@ def _unfired(client: Client) -> None:
 
 
 def _failing(client: Client) -> None:
-    def broken(_: Any) -> bool:  # noqa: ANN401  # an ApiRequest
+    def broken(_: Any) -> bool:
         raise LookupError("no such thing")
 
     client.petstore.inject(503, on="listPets", when=broken, times=1)

@@ -105,7 +105,7 @@ def visit(new_context: Callable[..., BrowserContext]) -> Iterator[Callable[..., 
     """
     consoles: list[Console] = []
 
-    def show(url: str | None, **options: Any) -> Console:  # noqa: ANN401  # those of a context
+    def show(url: str | None, **options: Any) -> Console:
         assert url is not None
         context = new_context(**{"viewport": WIDE, "permissions": ["clipboard-read", "clipboard-write"], **options})
         console = Console(context.new_page(), url)

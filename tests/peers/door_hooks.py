@@ -14,7 +14,7 @@ LIMITS: Final[dict[str, tuple[float, float]]] = {"seed": (1000, 1e6), "count": (
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator]
-def before_call(_context: Any, case: Any, _options: Any) -> None:  # noqa: ANN401
+def before_call(_context: Any, case: Any, _options: Any) -> None:
     if not isinstance(case.body, dict):
         return
     for name, (most, valid) in LIMITS.items():

@@ -28,7 +28,7 @@ def client_for(url: str, headers: Mapping[str, str]) -> Client:
     return CLIENTS[credentials]
 
 
-def call(method: str, url: str, headers: Mapping[str, str], value: Any) -> tuple[int, Any]:  # noqa: ANN401
+def call(method: str, url: str, headers: Mapping[str, str], value: Any) -> tuple[int, Any]:
     client, parts = client_for(url, headers), urlsplit(url)
     if method == "POST":
         answer = create_pet.sync_detailed(client=client, body=NewPet.from_dict(value))

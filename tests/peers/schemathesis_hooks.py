@@ -15,11 +15,11 @@ send = WSGITransport.send
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator]
-def after_load_schema(_context: Any, schema: Any) -> None:  # noqa: ANN401
+def after_load_schema(_context: Any, schema: Any) -> None:
     schema.app = PETSTORE.app
 
 
-def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:  # noqa: ANN401
+def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:
     # 4.32.5 drops what only a socket knows, but not where its check `ignored_auth` sends without a session.
     for name in ("max_redirects", "verify", "cert", "proxies"):
         options.pop(name, None)

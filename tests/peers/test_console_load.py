@@ -126,7 +126,7 @@ class Load:
         self._thread.join()
 
 
-def heap(session: Any) -> int:  # noqa: ANN401  # a session of Chromium's protocol
+def heap(session: Any) -> int:
     """Return the memory of the page's scripts in kilobytes."""
     session.send("HeapProfiler.collectGarbage")
     return int(session.send("Runtime.getHeapUsage")["usedSize"]) // 1024

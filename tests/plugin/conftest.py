@@ -62,7 +62,7 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconf
     except ValueError:
         knows_loop_scope = False
 
-    def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:  # noqa: ANN401  # as makepyfile
+    def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:
         unneeded = [*_UNNEEDED, *(plugin for plugin, word in _BY_SOURCE.items() if word not in source + settings)]
         scope = f"{_LOOP_SCOPE} = function\n" if knows_loop_scope else ""
         pytester.makeini(f"[pytest]\n{scope}{settings}\n")

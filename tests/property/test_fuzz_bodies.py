@@ -91,7 +91,7 @@ def _fail(constant: str) -> None:
     raise ValueError(constant)  # RFC 8259 §6: NaN and Infinity are not JSON
 
 
-def parts_of(value: Any, depth: int = 0) -> list[Any]:  # noqa: ANN401  # a JSON value
+def parts_of(value: Any, depth: int = 0) -> list[Any]:
     """Return a value and all values inside; raise ValueError if they are nested too deep."""
     if depth > 100 or (depth == 100 and isinstance(value, (dict, list))):
         raise ValueError("too deep")

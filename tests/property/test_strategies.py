@@ -143,7 +143,7 @@ def test_each_rule_edge_kind_and_alternative_is_drawn(
 
 
 @pytest.mark.parametrize(("vary", "words"), [("list_order", "vary='list_order'"), (["list_ordr"], "'list_order'")])
-def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> None:
     strategy = strategies.behaviours(vary=vary)
     with pytest.raises(PetStoreMockError, match="expected") as caught:
         find(strategy, lambda _: True)

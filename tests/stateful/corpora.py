@@ -51,7 +51,7 @@ class Case:
         return str(self.client.__name__)
 
 
-def correct_like(client: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a class of client
+def correct_like(client: Any) -> Callable[[Any], Any]:
     """Return a maker of correct clients of the same shape."""
     if issubclass(client, Shaped):
         return SHAPES["pydantic"][0]
@@ -77,7 +77,7 @@ CASES: Final = {case.name: case for case in _cases()}
 SETTINGS: Final = settings(database=None, derandomize=True)
 
 
-def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:  # noqa: ANN401
+def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:
     """Check a client with the same examples each time, and return the reported bug."""
     try:
         check_client(make_client, **{"settings": SETTINGS, **options})
@@ -88,7 +88,7 @@ def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError 
     return None
 
 
-def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:  # noqa: ANN401
+def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:
     """Run the pasted test of a bug with a client, and return the raised error."""
     source = "\n".join(line for line in bug.test.splitlines() if not line.startswith("from tests."))
     names: dict[str, Any] = {"make_client": make_client, **given}

@@ -159,12 +159,12 @@ def test_your_check_finds_a_bug_and_is_in_the_pasted_test() -> None:
     assert raised_by(bug, make_client, **own) is not None
 
 
-def adopts(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+def adopts(client: Any, petstore: PetStoreMock) -> None:
     pet = petstore.seed(name="Adopted")
     assert client.get_pet(pet["id"])["name"] == "Adopted"
 
 
-def sells_all(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+def sells_all(client: Any, petstore: PetStoreMock) -> None:
     petstore.seed(status="sold")
     assert client.list_pets(status="sold") == [], "an animal is sold"
 

@@ -82,7 +82,7 @@ def test_a_first_run_finds_filters_that_are_set_while_modules_are_imported() -> 
     assert "changed warnings.filters" in shown
 
 
-def checked(make_client: Callable[[Any], Any], **options: Any) -> str:  # noqa: ANN401
+def checked(make_client: Callable[[Any], Any], **options: Any) -> str:
     bug = bug_of(make_client, **options)
     return "" if bug is None else str(bug)
 
@@ -109,13 +109,13 @@ def test_no_false_alarm_about_a_client_that_is_safe_to_share(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", surroundings.CORRECT)
-def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401
+def test_no_false_alarm_in_any_environment(client: Any) -> None:
     assert checked(maker_of(client), environment=EVERYWHERE, max_examples=20) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", slips.CORRECT)
-def test_no_false_alarm_about_background_work_and_masked_keys(client: Any) -> None:  # noqa: ANN401
+def test_no_false_alarm_about_background_work_and_masked_keys(client: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert checked(maker_of(client), max_examples=50) == ""

@@ -25,7 +25,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+def petstore(served: Any) -> Iterator[PetStoreMock]:  # PetStoreMock or RemotePetStore
     """Yield the default world without animals; afterwards, check that it still serves and nothing failed inside."""
     served.reset()
     yield served

@@ -156,7 +156,7 @@ def test_body_for_an_expectation_may_be_large_and_wait_for_100_continue(server: 
 def test_exception_of_the_test_is_500_and_fails_the_test(
     petstore: PetStoreMock, client: Raw, error: BaseException, whose: str
 ) -> None:
-    def fail(*_: object) -> Any:  # noqa: ANN401  # a handler or a matcher
+    def fail(*_: object) -> Any:
         raise error
 
     petstore.inject(404, on="getPet", times=1)

@@ -94,7 +94,7 @@ def test_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.
     """Clients differ in the family they try first, and some try only one. Here localhost has both, IPv6 first."""
     resolve = _socket.getaddrinfo
 
-    def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
+    def both(host: str, *arguments: Any, **options: Any) -> list[object]:
         hosts = ["::1", "127.0.0.1"] if host == "localhost" else [host]
         return [found for one in hosts for found in resolve(one, *arguments, **options)]
 

@@ -46,7 +46,7 @@ def unchecked() -> ssl.SSLContext:
 def shake(
     petstore: PetStoreMock | RemotePetStore,
     context: ssl.SSLContext | None = None,
-    **options: Any,  # noqa: ANN401  # those of wrap_socket
+    **options: Any,
 ) -> ssl.SSLSocket:
     """Return the socket after a handshake; raise the error of the client."""
     raw = socket.create_connection(address_of(petstore), timeout=PATIENCE)

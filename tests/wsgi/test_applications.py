@@ -31,10 +31,10 @@ def petstore() -> PetStoreMock:
     return PetStoreMock(seed=1)
 
 
-def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]], app: Any = None) -> Any:  # noqa: ANN401
+def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]], app: Any = None) -> Any:
     """Return a function that runs ``act`` with a client of the ASGI application, on a new loop."""
 
-    async def run() -> Any:  # noqa: ANN401
+    async def run() -> Any:
         transport = httpx.ASGITransport(app=app or petstore.asgi)
         async with httpx.AsyncClient(
             transport=transport, base_url="http://petstore.test/v1", headers=petstore.headers

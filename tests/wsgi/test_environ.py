@@ -21,7 +21,7 @@ def petstore() -> PetStoreMock:
     return PetStoreMock()
 
 
-def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> TestResponse:  # noqa: ANN401
+def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> TestResponse:
     headers = {} if "environ_overrides" in options else petstore.headers
     return Client(petstore.app).get(target, headers=headers, **options)
 
@@ -104,7 +104,7 @@ class Raw(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # a writable buffer
+    def readinto(self, buffer: Any, /) -> int:
         return self._content.readinto(buffer)
 
 

@@ -23,7 +23,7 @@ DAY = 86_400.0
 
 
 @pytest.mark.parametrize("replacement", [lambda: None, lambda: 1 / 0, lambda: 1e300], ids=["none", "raises", "late"])
-def test_clock_survives_a_replaced_time(monkeypatch: pytest.MonkeyPatch, replacement: Any) -> None:  # noqa: ANN401
+def test_clock_survives_a_replaced_time(monkeypatch: pytest.MonkeyPatch, replacement: Any) -> None:
     real = time.time()
     monkeypatch.setattr(time, "time", replacement)
     assert abs(wall_clock() - real) < 60

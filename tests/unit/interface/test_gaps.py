@@ -102,7 +102,7 @@ ORDERS = "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary"
     ],
     ids=str,
 )
-def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:
     with pytest.raises(PetStoreMockError, match=words):
         as_behaviour(wrong)
 

@@ -52,7 +52,7 @@ def test_invalid_values_break_their_rules(case: data_cases.Case) -> None:
 
 
 @given(st.sampled_from(names()), OBJECTS | VALUES | st.lists(OBJECTS, max_size=2))
-def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:  # noqa: ANN401
+def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:
     if is_valid(name)(value):
         assert violations(schema(name), value, "body") == []
 
@@ -79,7 +79,7 @@ def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:  
         ({"required": ["name"]}, {}, "body.name is required and missing"),
     ],
 )
-def test_message_has_the_expectation_and_the_value(rules: Mapping[str, Any], value: Any, words: str) -> None:  # noqa: ANN401
+def test_message_has_the_expectation_and_the_value(rules: Mapping[str, Any], value: Any, words: str) -> None:
     assert [str(one) for one in violations(rules, value, "body")] == [words]
 
 
