@@ -8,18 +8,12 @@ import os
 import pkgutil
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import petstore_mock
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from xdist.remote import Producer
-    from xdist.scheduler import Scheduling
 
 pytest_plugins = ["pytester"]
 
@@ -85,36 +79,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
-
-
-# What these build or start for all their tests takes seconds: one worker does it once.
-_OF_ONE_WORKER: Final = frozenset(
-    {
-        "tests/peers/test_generated_clients.py",
-        "tests/release/test_wheel.py",
-    }
-)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    """With ``--dist loadscope``, keep together what shares something that takes long, and spread the rest.
-
-    ``--dist loadgroup`` and its marker would do it, but do nothing on pytest 9.2 (pytest-xdist#1386).
-    """
-    if config.getoption("dist") != "loadscope":
-        return None
-    files = [config.rootpath / module for module in _OF_ONE_WORKER]
-    if missing := [str(file) for file in files if not file.is_file()]:
-        raise pytest.UsageError(f"expected the modules of _OF_ONE_WORKER in tests/conftest.py; there is no {missing}")
-    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415  # where there is no xdist, nobody asks
-
-    class KeepingTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-        def _split_scope(self, nodeid: str) -> str:
-            module = nodeid.partition("::")[0]
-            return module if module in _OF_ONE_WORKER else nodeid
-
-    return KeepingTogether(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

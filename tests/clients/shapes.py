@@ -157,7 +157,7 @@ class AsyncCalls:
         raise NotImplementedError
 
     async def list_pets(self, **query: Json) -> Json:
-        return [self.pet(pet) for pet in await self.ask("GET", "/pets", 200, params=query)]
+        return [self.pet(pet) for pet in an_array(await self.ask("GET", "/pets", 200, params=query))]
 
     async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
         return self.pet(await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields}))

@@ -20,10 +20,9 @@ import aiohttp
 import httpx
 import pydantic
 import requests
-import urllib3
 
-from tests.clients.buggy_asking import MissingRemembered
-from tests.clients.buggy_living import GetsRemembered
+from tests.clients.buggy_asking import LengthInCharacters, MissingRemembered
+from tests.clients.buggy_living import GetsRemembered, KeyKeptOnRedirect, NoTimeoutInSession
 from tests.clients.bugs import (
     after,
     altered,
@@ -44,8 +43,6 @@ from tests.clients.correct import (
     Json,
     LibraryPets,
     RequestsPets,
-    Urllib3Pets,
-    new_pet,
 )
 from tests.clients.shapes import AsyncPets, Status, shaped
 
@@ -98,12 +95,8 @@ class TimeoutSwitchedOff(AsyncPets):
         return await super().ask(method, path, success, **given, timeout=None)
 
 
-class NoTimeoutForPost(RequestsPets):
+class NoTimeoutForPost(NoTimeoutInSession):
     """Has no timeout in one of its methods (plivo/plivo-python#36)."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        pet = new_pet(name, category_id, status)
-        return self.checked(self.session.post(f"{self.url}/pets", json=pet, allow_redirects=False), 201)
 
 
 # Uses a connection that the service has closed (FMCorz/mdk#262).
@@ -112,12 +105,8 @@ IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
 NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
 
-class LengthOfText(HttpClientPets):
+class LengthOfText(LengthInCharacters):
     """Sets Content-Length to the number of characters (psf/requests#6586)."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        text = json.dumps(body, ensure_ascii=False)
-        return text.encode()[: len(text)]
 
 
 # Returns None for every failure of getPet (schema-repo/schema-repo#16).
@@ -134,13 +123,8 @@ class RemembersLists(HttpClientPets):
         self.list_pets = functools.lru_cache(super().list_pets)  # type: ignore[method-assign]
 
 
-class KeyTakenAlong(Urllib3Pets):
+class KeyTakenAlong(KeyKeptOnRedirect):
     """Sends all headers, with the key, to the target of a redirection (apify/crawlee#4134)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        retries = urllib3.Retry(total=3, remove_headers_on_redirect=[])
-        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
 
 
 class ClosesLater(AsyncPets):

@@ -15,6 +15,8 @@ import httpx
 import requests
 import urllib3
 
+from tests.clients.buggy_living import HeadersShared, RememberedByTheClass
+from tests.clients.buggy_reading import CreatedByAList
 from tests.clients.bugs import (
     FOR_EVER,
     after,
@@ -40,7 +42,6 @@ from tests.clients.correct import (
     Json,
     RequestsPets,
     Urllib3Pets,
-    new_pet,
 )
 from tests.clients.shapes import AsyncPets
 
@@ -127,17 +128,8 @@ class ErrorsHaveACode(HttpClientPets):
         return answer
 
 
-class HeadersOfTheClass(HttpClientPets):
+class HeadersOfTheClass(HeadersShared):
     """Keeps its headers in the class, where each new client changes them (datalab-org/datalab-api#93)."""
-
-    shared: ClassVar[dict[str, str]] = {"Accept": "application/json"}
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.shared["Authorization"] = f"Bearer {key}"
-
-    def headers(self) -> dict[str, str]:
-        return dict(self.shared)
 
 
 class ParametersOfTheFunction(HttpClientPets):
@@ -315,25 +307,12 @@ PastIsNegative = waits(any_past)
 OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
-class PostBecomesGet(RequestsPets):
+class PostBecomesGet(CreatedByAList):
     """Follows a redirection of a POST as a GET (AsyncHttpClient/async-http-client#1042)."""
 
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        answer = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
-        answer.raise_for_status()
-        return answer.json()
 
-
-class CacheWithoutTheKey(HttpClientPets):
+class CacheWithoutTheKey(RememberedByTheClass):
     """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
-
-    kept: ClassVar[dict[str, Answer]] = {}
-
-    def get_pet(self, pet_id: int) -> Json:
-        address = f"{self.host}:{self.port}{self.base}/pets/{pet_id}"
-        if address not in self.kept:
-            self.kept[address] = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
-        return self.read(self.kept[address])
 
 
 # Prints its key when it is made (scaleoutsystems/scaleout-client#949).
