@@ -29,7 +29,7 @@ def succeeds(command: tuple[str, ...]) -> bool:
 def test_client_does_what_the_table_says(client: Client) -> None:
     if client.probe and not succeeds(client.probe):
         pytest.skip(f"not installed, or too old: {' '.join(client.probe)} fails")
-    with PetStoreMock() as petstore, client.open(petstore) as send:
+    with PetStoreMock() as petstore, client.open() as send:
         assert cells_of(petstore, send) == documented(client.name)
 
 
