@@ -93,10 +93,8 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARG
 lines:  ## count the lines that people wrote, beside the budgets
 	@$(PYTHON) -m tools.lines
 
-# A folder with a petstore_mock package and its schemas.
-TREE ?= .
 visits: $(TEST)  ## print the modules that a request visits (make visits ARGS=--turns)
-	@PYTHONPATH=$(TREE) $(BIN)/python -P tools/visits.py $(TREE) $(ARGS)
+	@$(BIN)/python -m tools.visits $(ARGS)
 
 mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100")
 	$(BIN)/python -m tools.mutation run $(ARGS)

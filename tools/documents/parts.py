@@ -11,15 +11,13 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tests.sentences import PASSAGES, Passage
 from tools.documents import fault_clients, tables, tls_clients
 from tools.documents.blocks import ROOT, blocks, generated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DOCS: Final = ROOT / "docs"
 _README: Final = ROOT / "README.md"
