@@ -21,8 +21,9 @@ import pytest
 import yaml
 
 from petstore_mock import PetStoreMock, faults
-from tests.live.stub import COMMAND, stub
+from tests.live.stub import stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
+from tests.programs import PETSTORE_MOCK
 from tests.sentences import sentences
 from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
@@ -161,13 +162,13 @@ def test_every_dockerfile_starts_the_stub_by_options_that_exist(block: Block) ->
         assert re.match(r"(FROM|RUN|USER|EXPOSE|ENTRYPOINT|CMD|WORKDIR|ENV|COPY|HEALTHCHECK) \S", line), line
     _, command, *options = json.loads(re.findall(r"^ENTRYPOINT (.*)$", block.text, re.MULTILINE)[0])
     assert command == "serve"
-    assert_exist(options, *COMMAND, command)
+    assert_exist(options, *PETSTORE_MOCK, command)
 
 
 @pytest.mark.parametrize("line", RECIPES)
 def test_every_command_of_a_recipe_exists(line: str) -> None:
     _, command, *options = shlex.split(line)
-    assert_exist(options, *COMMAND, command)
+    assert_exist(options, *PETSTORE_MOCK, command)
 
 
 def curl(options: list[str]) -> None:
@@ -188,7 +189,7 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
             assert script.stdout
             assert run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
         case ["petstore-mock", command, *options] | ["uvx", "--from", ".", "petstore-mock", command, *options]:
-            assert_exist(options, *COMMAND, command)
+            assert_exist(options, *PETSTORE_MOCK, command)
         case ["pip", "install", *wanted]:
             for name in wanted:
                 found = re.fullmatch(r"(\.|[\w-]+)(?:\[(\w+)\])?", name)

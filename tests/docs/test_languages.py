@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.live.stub import COMMAND, PATIENCE, stub
-from tests.peers.tools import NODE_MODULES, node_tool, run
+from tests.live.stub import PATIENCE, stub
+from tests.peers.tools import NODE_MODULES, node_tool
 from tests.platforms import POSIX_SHELL
+from tests.programs import PETSTORE_MOCK, run
 from tools.documents.blocks import blocks
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
@@ -82,11 +83,11 @@ def test_the_second_stub_of_a_recipe_leaves_the_first_alone(tmp_path: Path, line
     ca = str(tmp_path / "ca.pem")
     options = re.sub(r" --(control-)?port \d+", "", line).replace("ca.pem", ca).split()[2:]
     with stub(*options) as first:
-        second = [*COMMAND, "serve", *options, "--port", str(urlsplit(first.url).port)]
+        second = [*PETSTORE_MOCK, "serve", *options, "--port", str(urlsplit(first.url).port)]
         done = subprocess.run(second, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         trust = ("--tls-ca", ca) if "--tls" in options else ()
-        run(*COMMAND, "ready", "--url", first.url, "--timeout", "10", *trust, cwd=tmp_path)
+        run(*PETSTORE_MOCK, "ready", "--url", first.url, "--timeout", "10", *trust, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])

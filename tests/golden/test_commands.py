@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -12,15 +10,12 @@ import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.golden.compare import hold, hold_json
+from tests.programs import PETSTORE_MOCK, run
 
 
 def printed(*arguments: str, code: int = 0) -> str:
     """Return the output of a command."""
-    command = [sys.executable, "-m", "petstore_mock", *arguments]
-    environment = {"COLUMNS": "100", "NO_COLOR": "1", "PATH": ""}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return run(*PETSTORE_MOCK, *arguments, environment={"COLUMNS": "100", "NO_COLOR": "1"}, code=code)
 
 
 @pytest.mark.parametrize("command", ["", "demo", "serve", "ready", "gaps", "openapi", "verify", "learn"])

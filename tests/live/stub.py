@@ -15,8 +15,8 @@ from typing import IO, Final
 import pytest
 
 from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
+from tests.programs import PETSTORE_MOCK
 
-COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than one
 
 
@@ -64,7 +64,7 @@ def reserved_port() -> Iterator[int]:
 @contextmanager
 def stub(
     *arguments: str,
-    command: Sequence[str] = COMMAND,
+    command: Sequence[str] = PETSTORE_MOCK,
     environment: Mapping[str, str] | None = None,
     lines: int | None = None,
     stderr: int = subprocess.PIPE,

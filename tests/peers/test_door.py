@@ -16,7 +16,8 @@ from typing import Any, Final
 import pytest
 
 from petstore_mock import PetStoreMock, faults
-from tests.peers.tools import HERE, compile_typescript, generate_python, python_tool, run, schemathesis
+from tests.peers.tools import HERE, compile_typescript, generate_python, python_tool, schemathesis
+from tests.programs import run
 
 pytestmark = [pytest.mark.peers]
 

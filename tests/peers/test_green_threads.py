@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.tools import run
+from tests.programs import run
 
 pytestmark = [pytest.mark.peers]
 

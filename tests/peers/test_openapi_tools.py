@@ -15,7 +15,8 @@ from typing import Any, Final
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.peers.tools import HERE, compile_typescript, generate_python, node_tool, python_tool, run
+from tests.peers.tools import HERE, compile_typescript, generate_python, node_tool, python_tool
+from tests.programs import run
 from tools.documents.blocks import ROOT, blocks
 
 pytestmark = [pytest.mark.peers]

@@ -6,13 +6,14 @@ import json
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests.programs import PETSTORE_MOCK, run
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"
@@ -36,27 +37,10 @@ def _existing(path: Path) -> str:
     return str(path)
 
 
-def run(*command: str, cwd: Path, environment: Mapping[str, str] | None = None, timeout: float = 240) -> str:
-    """Run a program and return what it printed; fails with all of it when the program does."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **(environment or {})},
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-    )
-    if done.returncode != 0:
-        pytest.fail(f"{command[0]} exited with {done.returncode}:\n{done.stdout}")
-    return done.stdout
-
-
 @contextmanager
 def serving(*options: str) -> Iterator[str]:
     """Run the stub in a process of its own; gives the address of its console."""
-    command = [sys.executable, "-m", "petstore_mock", "serve", "--port", "0", "--log-format", "json", "--quiet"]
+    command = [*PETSTORE_MOCK, "serve", "--port", "0", "--log-format", "json", "--quiet"]
     with subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -70,7 +54,7 @@ def serving(*options: str) -> Iterator[str]:
 def openapi_document(folder: Path) -> Path:
     """Write our OpenAPI document, as the command prints it, into a folder; return its path."""
     path = folder / "openapi.json"
-    path.write_text(run(sys.executable, "-m", "petstore_mock", "openapi", cwd=folder), encoding="utf-8")
+    path.write_text(run(*PETSTORE_MOCK, "openapi", cwd=folder), encoding="utf-8")
     return path
 
 

@@ -16,6 +16,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from tests.platforms import POSIX_SIGNALS
+from tests.programs import run
 
 ROOT: Final = Path(__file__).parents[2]
 SDIST: Final = """
@@ -25,13 +26,6 @@ SDIST: Final = """
 PATIENCE: Final = 20  # seconds; far above what a start or a stop may take, so that only a hang fails
 
 pytestmark = pytest.mark.slow
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command to its end and return what it printed; show all of it when it fails."""
-    done = subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

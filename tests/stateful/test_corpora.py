@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import locale
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
+from tests.programs import run
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
 
 pytestmark = [*LEAVINGS]
@@ -78,8 +78,7 @@ def test_a_first_run_finds_filters_that_are_set_while_modules_are_imported() -> 
         "from tests.stateful.corpora import CASES, bug_of\n"
         "print(bug_of(CASES['SilencesWarnings'].make, max_examples=5, environment=(), faults=(), vary=()))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert "changed warnings.filters" in shown
+    assert "changed warnings.filters" in run(sys.executable, "-c", code, cwd=ROOT)
 
 
 def checked(make_client: Callable[[Any], Any], **options: Any) -> str:
