@@ -34,10 +34,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 class _Tracing:
-    """Coverage's tracer, which takes half of the time: on for tests and fixtures, and off for pytest's own part.
+    """Switches the tracer of coverage on for tests and fixtures only, because it takes half of the time.
 
-    That is the collection, the calls of hooks and the reports, and all of the process that only gives xdist's workers
-    their tests.
+    It is off for collection, hooks and reports of pytest, and in the process that distributes tests to xdist's workers.
     """
 
     def __init__(self) -> None:
@@ -60,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if sys.gettrace() is not None:
         for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
             if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)  # what a module does on import is measured here
+                importlib.import_module(module.name)  # measures the lines that run on import
     config.stash[_TRACING] = _Tracing()
     config.stash[_TRACING].off()
 
@@ -71,7 +70,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the thousands of tests out of each collection of garbage that a test, or the machine, asks for."""
+    """Keep the thousands of tests out of every garbage collection, because some tests collect garbage often."""
     gc.disable()
     try:
         return (yield)
@@ -83,7 +82,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure no coverage of an ``untraced`` test, nor in the processes that it starts."""
+    """Measure no coverage of an ``untraced`` test or of its processes."""
     if item.get_closest_marker("untraced") is None:
         return (yield)
     of_processes = os.environ.pop("COVERAGE_PROCESS_CONFIG", None)

@@ -99,7 +99,7 @@ class Checkout:
         path = self.folder / name
         path.write_bytes(source)
         self._writes += 1
-        moment = time.time() + 2 * self._writes  # bytecode is told from newer source by whole seconds
+        moment = time.time() + 2 * self._writes  # Python compares the age of bytecode and source in whole seconds
         os.utime(path, (moment, moment))
 
     def pytest(self, tests: Sequence[str], limit: float, *before: str, workers: int = 0) -> Run:

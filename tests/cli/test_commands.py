@@ -61,7 +61,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--keep-requests", "0"), "at least 1"),
     (("serve", "--control", "--no-control"), "--control or --no-control"),
     (("serve", "--control-token", "a\tb"), "printable"),
-    (("serve", "--control-token", ""), "control token"),  # of a shell whose variable is not set
+    (("serve", "--control-token", ""), "control token"),  # a shell variable without a value
     *((("serve", option, ""), option) for option in ("--port", "--seed", "--at", "--log-format")),
     (("serve", "--tls-cert", ""), "certificate=''"),
     (("serve", "--allowed-host", "http://a"), "Host"),

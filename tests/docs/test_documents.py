@@ -1,4 +1,4 @@
-"""Every code block of the documents is executed, every generated part is up to date, every link leads somewhere."""
+"""Every code block of the documents runs, every generated part is up to date, and every link has a target."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def each(found: Iterable[Block]) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with every named file of the documents, as a reader would have it."""
+    """Return a folder with every named file of the documents, like the folder of a reader."""
     for block in blocks("python", "sh", "toml", "json"):
         if block.file_name is not None and not block.has_tests:
             (tmp_path / block.file_name).write_text(block.text, encoding="utf-8")
@@ -80,7 +80,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
-    # In a folder of its own, Hypothesis would make its table of characters anew, which takes seconds.
+    # In another folder, Hypothesis would write its table of characters again, which takes seconds.
     environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     return subprocess.run(
         command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=120, check=False
@@ -157,7 +157,7 @@ def assert_exist(options: list[str], *command: str) -> None:
 
 @each(blocks("dockerfile"))
 def test_every_dockerfile_starts_the_stub_by_options_that_exist(block: Block) -> None:
-    """No test can build it; its instructions are Docker's, and its command is ours."""
+    """No test can build the image. Its instructions must be known to Docker, and its options to the stub."""
     for line in block.text.splitlines():
         assert re.match(r"(FROM|RUN|USER|EXPOSE|ENTRYPOINT|CMD|WORKDIR|ENV|COPY|HEALTHCHECK) \S", line), line
     _, command, *options = json.loads(re.findall(r"^ENTRYPOINT (.*)$", block.text, re.MULTILINE)[0])

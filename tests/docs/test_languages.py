@@ -135,8 +135,8 @@ def test_java(folder: Path) -> None:
 def test_go(folder: Path) -> None:
     """Its tests run at once, each in its own world. A wrong expectation fails."""
     command = ("go", "test", "-v", "-count=1", "petstore_test.go")
-    told = with_stub(folder, *command)
-    assert told.count("--- PASS: ") == 2
+    printed = with_stub(folder, *command)
+    assert printed.count("--- PASS: ") == 2
     source = folder / "petstore_test.go"
     source.write_text(source.read_text(encoding="utf-8").replace('"times": 1', '"times": 3'), encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match="expected 503, then 200; got 503, then 503"):
@@ -153,7 +153,7 @@ await door("POST", "faults", { fault: 503, times: "1" });
 // @ts-expect-error: the door has no such path
 await door("POST", "faultz", { fault: 503 });
 // @ts-expect-error: a message is text
-const told: number = (await door("POST", "requests/assert", { times: 1 })).message;
+const printed: number = (await door("POST", "requests/assert", { times: 1 })).message;
 """
 
 
@@ -185,8 +185,8 @@ def test_typescript_in_several_processes(folder: Path) -> None:
     files = sorted(path.name for path in folder.glob("*.ts") if path.name != "door.ts")
     run(compiler, *STRICT, *files, cwd=folder)
     tests = sorted(path.name for path in folder.glob("*.test.js"))
-    told = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
-    assert re.search(r"^# pass 8$|ℹ pass 8$", told, re.MULTILINE), told
+    printed = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
+    assert re.search(r"^# pass 8$|ℹ pass 8$", printed, re.MULTILINE), printed
     assert '"leak"' not in log_of(folder)
     failing = (folder / "pets.test.js").read_text(encoding="utf-8").replace('["Rex"]', '["Tom"]')
     (folder / "failing.test.js").write_text(failing, encoding="utf-8")

@@ -184,7 +184,7 @@ def test_verify_has_clauses_for_it(petstore: World, tmp_path: Path) -> None:
 
 
 class Client:
-    """Counts how often the machine asks for what is new."""
+    """Counts how often the machine uses the new names."""
 
     counts: dict[str, int] = {}  # noqa: RUF012  # of all of them
 
@@ -217,6 +217,6 @@ class Client:
 
 
 def test_machine_calls_it() -> None:
-    with contextlib.suppress(AssertionError):  # its bugs are not what this is about
+    with contextlib.suppress(AssertionError):  # its bugs do not matter here
         check_client(Client, faults=(), environment=(), max_examples=60)
     assert all(Client.counts[name] for name in ("delete", "tag", "tags"))

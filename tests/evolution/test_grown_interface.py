@@ -76,7 +76,7 @@ def test_each_room_follows_from_the_table(tmp_path: Path) -> None:
 
 
 def grow(folder: Path) -> None:
-    """Copy package and schemas into ``folder``, change them by hand as for a new version, and run the generator."""
+    """Copy package and schemas into ``folder``, edit them like a developer, and run the generator."""
     shutil.copytree(PACKAGE, folder / "petstore_mock", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "schemas", folder / "schemas")
     (folder / "tools").mkdir()

@@ -87,7 +87,7 @@ def test_why_a_test_is_not_verified() -> None:
     for name, do in PROBLEMS.items():
         petstore = PetStoreMock(strict=True)
         with Client(petstore, "wsgi") as client, pytest.raises(AssertionError) as caught:  # noqa: PT012
-            do(client)  # it raises itself where what it expects does not come
+            do(client)  # it may raise the error itself
             petstore.verify()
         parts.append(f"{name}\n{'=' * len(name)}\n{caught.value}")
     hold("problems.txt", "\n\n".join(parts))

@@ -1,6 +1,6 @@
-"""Drives the Python client that openapi-python-client generated, beside which this file is put.
+"""Drives the Python client of openapi-python-client. The test puts this file beside the client.
 
-Reads requests and writes answers as lines of JSON, as ``tests.live.clients.talk`` speaks them.
+Reads requests and writes responses as lines of JSON, for ``tests.live.clients.talk``.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ def client_for(url: str, headers: Mapping[str, str]) -> Client:
 def call(method: str, url: str, headers: Mapping[str, str], value: Any) -> tuple[int, Any]:
     client, parts = client_for(url, headers), urlsplit(url)
     if method == "POST":
-        answer = create_pet.sync_detailed(client=client, body=NewPet.from_dict(value))
+        response = create_pet.sync_detailed(client=client, body=NewPet.from_dict(value))
     elif parts.path.endswith("/pets"):
         query = parse_qs(parts.query)
         options = {
             **({"limit": int(query["limit"][0])} if "limit" in query else {}),
             **({"status": PetStatus(query["status"][0])} if "status" in query else {}),
         }
-        answer = list_pets.sync_detailed(client=client, **options)
+        response = list_pets.sync_detailed(client=client, **options)
     else:
-        answer = get_pet.sync_detailed(client=client, pet_id=int(parts.path.rsplit("/", 1)[1]))
-    parsed = answer.parsed
+        response = get_pet.sync_detailed(client=client, pet_id=int(parts.path.rsplit("/", 1)[1]))
+    parsed = response.parsed
     body = [pet.to_dict() for pet in parsed] if isinstance(parsed, list) else parsed.to_dict()
-    return answer.status_code.value, body
+    return response.status_code.value, body
 
 
 warnings.simplefilter("error")
 for line in sys.stdin:
     try:
-        answer: object = call(**json.loads(line))
-    except Exception as error:  # noqa: BLE001  # what the client raises is an answer, too
-        answer = repr(error)
-    sys.stdout.write(json.dumps(answer) + "\n")
+        response: object = call(**json.loads(line))
+    except Exception as error:  # noqa: BLE001  # an error of the client is a result too
+        response = repr(error)
+    sys.stdout.write(json.dumps(response) + "\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Lets Schemathesis's command line call the WSGI app in its own process: ``SCHEMATHESIS_HOOKS`` names this file."""
+"""Makes the command line of Schemathesis call the WSGI app in its process. ``SCHEMATHESIS_HOOKS`` names this file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def after_load_schema(_context: Any, schema: Any) -> None:
 
 
 def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:
-    # 4.32.5 drops what only a socket knows, but not where its check `ignored_auth` sends without a session.
+    # Schemathesis 4.32.5 removes these options of a socket, except in its check `ignored_auth`.
     for name in ("max_redirects", "verify", "cert", "proxies"):
         options.pop(name, None)
     return send(self, case, session=session, **options)

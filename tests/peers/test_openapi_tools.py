@@ -75,8 +75,8 @@ def test_client_of_openapi_generator_reads_and_creates(folder: Path) -> None:
     run(python_tool("openapi-generator-cli"), *options, cwd=folder)
     (folder / "drive.py").write_text(GENERATED, encoding="utf-8")
     with PetStoreMock(seed=2) as petstore:
-        told = run(python_tool("python"), "drive.py", petstore.url, petstore.api_key, cwd=folder)
-    assert told == "not_found\n"
+        printed = run(python_tool("python"), "drive.py", petstore.url, petstore.api_key, cwd=folder)
+    assert printed == "not_found\n"
 
 
 def test_a_postman_collection_requests_an_existing_animal(folder: Path) -> None:
@@ -98,8 +98,8 @@ def test_dredd_gets_the_responses_that_it_expects(tmp_path: Path) -> None:
     (folder / "hooks.cjs").write_text(hooks.text, encoding="utf-8")
     with PetStoreMock(seed=2) as petstore:
         options = ("--hookfiles=hooks.cjs", f"--header=Authorization: Bearer {petstore.api_key}")
-        told = run(node_tool("dredd"), "openapi.json", petstore.url, *options, cwd=folder)
-    assert "3 passing, 0 failing" in told
+        printed = run(node_tool("dredd"), "openapi.json", petstore.url, *options, cwd=folder)
+    assert "3 passing, 0 failing" in printed
 
 
 def test_table_has_the_versions_that_are_tested() -> None:

@@ -96,7 +96,7 @@ def test_the_environ_decides_the_length_of_the_body(
 
 
 class Raw(io.RawIOBase):
-    """The input of a server that decodes chunks, as werkzeug's: for what is asked of it, it takes the memory."""
+    """The input of a server that decodes chunks, like werkzeug's. It allocates as much memory as a read requests."""
 
     def __init__(self, content: bytes) -> None:
         self._content = io.BytesIO(content)
