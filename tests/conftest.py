@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
-import pkgutil
 import sys
 import threading
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-import petstore_mock
 
 pytest_plugins = ["pytester"]
 
@@ -31,41 +27,6 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
-
-
-class _Tracing:
-    """Switches the tracer of coverage on for tests and fixtures only, because it takes half of the time.
-
-    It is off for collection, hooks and reports of pytest, and in the process that distributes tests to xdist's workers.
-    """
-
-    def __init__(self) -> None:
-        self._tracers = sys.gettrace(), threading.gettrace()
-
-    def on(self) -> None:
-        sys.settrace(self._tracers[0])
-        threading.settrace(self._tracers[1])
-
-    def off(self) -> None:
-        sys.settrace(None)
-        threading.settrace(None)
-
-
-_TRACING = pytest.StashKey[_Tracing]()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config: pytest.Config) -> None:
-    if sys.gettrace() is not None:
-        for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
-            if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)  # measures the lines that run on import
-    config.stash[_TRACING] = _Tracing()
-    config.stash[_TRACING].off()
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    config.stash[_TRACING].on()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -86,34 +47,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if item.get_closest_marker("untraced") is None:
         return (yield)
     of_processes = os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+    tracers = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
     try:
         return (yield)
     finally:
+        sys.settrace(tracers[0])
+        threading.settrace(tracers[1])
         if of_processes is not None:
             os.environ["COVERAGE_PROCESS_CONFIG"] = of_processes
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-def _traced(item: pytest.Item) -> Generator[None, object, object]:
-    if item.get_closest_marker("untraced") is not None:
-        return (yield)
-    tracing = item.config.stash[_TRACING]
-    tracing.on()
-    try:
-        return (yield)
-    finally:
-        tracing.off()
