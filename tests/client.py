@@ -300,7 +300,9 @@ class _Socket:
         self._socket: socket.socket | None = None
 
     def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
-        head = [("Host", f"{self._address[0]}:{self._address[1]}"), *fields]
+        head = [*fields]
+        if not any(name.lower() == "host" for name, _ in fields):
+            head.insert(0, ("Host", f"{self._address[0]}:{self._address[1]}"))
         if body is not None:
             head.append(("Content-Length", str(len(body))))
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in head), "", ""]
@@ -312,7 +314,7 @@ class _Socket:
 
     def _exchange(self, data: bytes, method: str) -> Response:
         if self._socket is None:
-            self._socket = socket.create_connection(self._address, timeout=10)
+            self._socket = socket.create_connection(self._address, timeout=30)
             # Else the first request waits 40 ms for an acknowledgement of the handshake that the other side delays.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
