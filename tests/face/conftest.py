@@ -10,6 +10,9 @@ import pytest
 from petstore_mock import PetStoreMock, connect
 from tests.client import Client
 
+# For tests that need a socket: by default, an object at home does not listen.
+on_a_socket = pytest.mark.parametrize("carrier", ["listening", "remote"], indirect=True)
+
 
 @pytest.fixture(scope="session")
 def stub() -> Iterator[PetStoreMock]:

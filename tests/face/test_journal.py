@@ -17,7 +17,7 @@ import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from tests.client import JSON, Client
-from tests.marks import on_a_socket
+from tests.face.conftest import on_a_socket
 
 Face = Any  # PetStoreMock or RemotePetStore; the tests use only members of both
 
@@ -333,12 +333,8 @@ def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> No
         ("listPets", {"fault": "reste"}, "'reset'"),
         ("listPets", {"fault": 503}, "fault"),
         ("listPets", {"condition": "missing_keys"}, "'missing_key'"),
-        ("listPets", {"times": -1}, "times"),
-        ("listPets", {"times": True}, "times"),
-        ("listPets", {"timeout": -1, "times": 1}, "timeout"),
-        ("listPets", {"timeout": float("inf")}, "timeout"),
-        ("listPets", {"timeout": float("nan")}, "timeout"),
-        ("listPets", {"timeout": "1"}, "timeout"),
+        *(("listPets", {"times": one}, "times") for one in (-1, True)),
+        *(("listPets", {"timeout": one}, "timeout") for one in (-1, float("inf"), float("nan"), "1")),
         ("listPets", {"timeout": 1, "times": 0}, "times"),
         ("listPet", {"timeout": 30}, "'listPets'"),
     ],

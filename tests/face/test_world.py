@@ -10,7 +10,7 @@ import pytest
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import on_a_socket
+from tests.face.conftest import on_a_socket
 
 Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 

@@ -1,6 +1,6 @@
 """Compares output of the package with the golden files in this folder.
 
-``GOLDEN=write`` writes the golden files. ``GOLDEN=folder`` writes them to another folder.
+``GOLDEN=write`` writes the golden files.
 """
 
 from __future__ import annotations
@@ -44,11 +44,10 @@ def hold(name: str, text: str, also: Mapping[str, str] | None = None) -> None:
     for pattern, instead in _VARIES:
         text = pattern.sub(instead, text)
     text = text.rstrip("\n") + "\n"
-    if target := os.environ.get("GOLDEN"):
-        folder = HERE if target == "write" else Path(target)
-        (folder / name).write_text(text, encoding="utf-8")
-        pytest.skip(f"written to {folder / name}")
     golden = HERE / name
+    if os.environ.get("GOLDEN") == "write":
+        golden.write_text(text, encoding="utf-8")
+        pytest.skip(f"written to {golden}")
     assert golden.is_file(), f"{golden.name} does not exist: run with GOLDEN=write"
     assert text == golden.read_text(encoding="utf-8")
 

@@ -62,7 +62,9 @@ def test_verdict_on_a_service_that_breaks_the_contract(broken: PetStoreMock, tmp
     options = ("--api-key", "a-fixed-key", "--rate", "1000", "--json", str(record), "--junit", str(report))
     with broken:
         text = printed("verify", broken.url, *options, code=1)
-    clauses = json.loads(record.read_bytes())["clauses"]
+    found = json.loads(record.read_bytes())
+    assert found["exit_code"] == 1
+    clauses = found["clauses"]
     details = [clause["detail"] for clause in clauses if clause["result"] == "broken"]
     assert details
     assert all(detail and detail in text for detail in details), "the text shows the detail of each broken clause"
