@@ -171,6 +171,7 @@ def test_a_journal_is_a_sequence(petstore: Face, client: Client) -> None:
             journal[index]
     assert [entry.number for entry in journal.violations] == [3]
     assert [entry.number for entry in journal.for_operation("listPets")] == [1, 2, 3]
+    assert journal.for_operation("getPet") == []
     with pytest.raises(PetStoreMockError, match="'listPets'"):
         journal.for_operation("listPet")
 

@@ -345,15 +345,6 @@ def test_a_moment_or_a_step_outside_the_years_of_http_dates_is_refused(petstore:
 
 
 @on_a_socket
-def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
-    client.list()
-    petstore.close_connections()
-    with Client(petstore) as other:
-        assert other.list().status == 200
-    assert len({entry.connection for entry in petstore.journal}) == 2
-
-
-@on_a_socket
 def test_openapi_names_the_address_of_the_fake(petstore: Face) -> None:
     document = petstore.openapi()
     assert document["servers"][0]["url"] == petstore.url
