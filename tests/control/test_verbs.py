@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from petstore_mock import PetStoreMock
+from tests.client import Client
 from tests.control.conftest import Door
 
 # Worlds
@@ -310,6 +311,16 @@ def test_the_clock_changes_and_snapshots_restore_the_state(door: Door) -> None:
     assert [door("POST", "snapshots/1/restore").json()["pets"] for _ in range(2)] == [0, 0]
     calls = [("DELETE", "snapshots/1"), ("DELETE", "snapshots/1"), ("POST", "snapshots/1/restore")]
     assert [door(*call).status for call in calls] == [204, 404, 404]
+
+
+def test_a_world_closes_only_its_own_idle_connections(door: Door) -> None:
+    door("PUT", "world", world="a")
+    with Client(door.petstore) as own, Client(door.petstore) as other:
+        assert (own.bare("GET", "/w/a/v1/pets").status, other.bare("GET", "/v1/pets").status) == (401, 401)
+        assert door("POST", "connections/close", world="a").status == 204
+        assert other.bare("GET", "/v1/pets").status == 401
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            own.bare("GET", "/w/a/v1/pets")
 
 
 # Events
