@@ -132,7 +132,7 @@ def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
 
 @each(block for block in PYTHON if block.is_session_wide)
 def test_block_that_sets_the_session_up_passes_alone(folder: Path, block: Block) -> None:
-    assert_passes(folder, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
+    assert_passes(folder, [block], NO_HYPOTHESIS, "-pno:respx")
 
 
 @each(block for block in PYTHON if not block.has_tests and not block.file_name)

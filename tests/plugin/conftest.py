@@ -45,7 +45,7 @@ from client import call
 
 # An inner run loads only the plugins that its source uses. All of them would take a quarter of its time.
 _BY_SOURCE = {"hypothesispytest": "@given", "anyio": "anyio", "respx": "respx"}
-_UNNEEDED = ("cacheprovider", "pytest_httpserver", "html", "html_fixtures", "metadata", "allure_pytest")
+_UNNEEDED = ("cacheprovider", "pytest_httpserver")
 
 # pytest-asyncio from 0.24 on warns without this setting, and older versions do not know it. nox runs both.
 _LOOP_SCOPE = "asyncio_default_fixture_loop_scope"

@@ -72,7 +72,7 @@ def failing_example() -> str:
     """Return the report of pytest when the client of the first example misspells a status."""
     shop, example = _block("# shop.py"), _block("# test_shop.py")
     broken = _replaced(example, 'status="available") == [rex]', 'status="avalable") == [rex]')
-    unneeded = ("xdist", "hypothesispytest", "html", "allure_pytest", "respx", "anyio")
+    unneeded = ("xdist", "hypothesispytest", "respx", "anyio")
     files = {"shop.py": shop, "test_shop.py": broken}
     output = _run_pytest(files, "--tb=line", *(f"-pno:{plugin}" for plugin in unneeded))
     return f"```text\n{_journal_of(output)}\n```"
