@@ -3,7 +3,7 @@
 PYTHON ?= python3
 # For two cores: a third of the time, a test waits for a client that waits, and further workers have work meanwhile.
 WORKERS ?= 4
-# Most of the slow ones wait. The longest, in tests/docs, are collected first: begun first, they end with the others.
+# Most of the slow tests wait.
 WORKERS_THAT_WAIT ?= 5
 # Browsers and other people's programs have work of their own meanwhile.
 WORKERS_WITH_PROGRAMS ?= 3
@@ -67,13 +67,13 @@ docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so doe
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
-	$(PYTEST) -n $(WORKERS_THAT_WAIT) --dist loadscope --no-loadscope-reorder -m "slow and not peers and not soak"
+	$(PYTEST) -n $(WORKERS_THAT_WAIT) --dist worksteal -m "slow and not peers and not soak"
 
 # It loads the console with a thousand requests a second, and wants the machine to itself.
 QUIET := tests/peers/test_console_load.py
 
 peers: $(PEERS)  ## the tests against other people's software, which it installs into .cache
-	.cache/peers/bin/python -m pytest -n $(WORKERS_WITH_PROGRAMS) --dist loadscope -m "peers and not soak" --durations=5 \
+	.cache/peers/bin/python -m pytest -n $(WORKERS_WITH_PROGRAMS) --dist worksteal -m "peers and not soak" --durations=5 \
 		--ignore $(QUIET)
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
@@ -93,10 +93,8 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARG
 lines:  ## count the lines that people wrote, beside the budgets
 	@$(PYTHON) -m tools.lines
 
-# A folder with a petstore_mock package and its schemas.
-TREE ?= .
 visits: $(TEST)  ## print the modules that a request visits (make visits ARGS=--turns)
-	@PYTHONPATH=$(TREE) $(BIN)/python -P tools/visits.py $(TREE) $(ARGS)
+	@$(BIN)/python -m tools.visits $(ARGS)
 
 mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100")
 	$(BIN)/python -m tools.mutation run $(ARGS)

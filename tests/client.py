@@ -11,25 +11,19 @@ import io
 import json
 import socket
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 from urllib.parse import urlsplit
 from wsgiref.util import setup_testing_defaults
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
 
-from petstore_mock import PetStoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError, RemotePetStore
 from tests.observer import hold
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from petstore_mock import PetStoreMock, RemotePetStore
-
-    Field = tuple[str, str]
-    Rules = list[tuple[str, str]]
-
-__all__ = ["JSON", "REX", "Client", "Response"]
+Field = tuple[str, str]
+Rules = list[tuple[str, str]]
 
 JSON: Final = ("Content-Type", "application/json")
 REX: Final = b'{"name":"Rex","categoryId":1}'
@@ -53,7 +47,7 @@ class Response:
         assert len(found) <= 1, f"{name} came {len(found)} times"
         return found[0] if found else None
 
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def json(self) -> Any:
         """Decode the body."""
         return json.loads(self.body)
 
@@ -80,7 +74,7 @@ class Client:
             the fake listens.
     """
 
-    def __init__(self, petstore: Any, over: str | None = None) -> None:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+    def __init__(self, petstore: Any, over: str | None = None) -> None:  # PetStoreMock or RemotePetStore
         self.petstore: PetStoreMock = petstore
         self.over = over = over or ("socket" if _is_listening(petstore) else "wsgi")
         self._mount = urlsplit(petstore.url).path.removesuffix("/v1") if over == "socket" else ""
@@ -155,8 +149,8 @@ class Client:
     # What the fake knows of the latest request
 
     @property
-    def last(self) -> Any:  # noqa: ANN401  # Entry; Exchange after the switch
-        """The journal's entry of the latest request."""
+    def last(self) -> Any:
+        """The exchange of the latest request."""
         return self.petstore.journal[-1]
 
     @property
@@ -250,7 +244,9 @@ class _Socket:
         self._socket: socket.socket | None = None
 
     def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
-        head = [("Host", f"{self._address[0]}:{self._address[1]}"), *fields]
+        head = [*fields]
+        if not any(name.lower() == "host" for name, _ in fields):
+            head.insert(0, ("Host", f"{self._address[0]}:{self._address[1]}"))
         if body is not None:
             head.append(("Content-Length", str(len(body))))
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in head), "", ""]
@@ -262,7 +258,7 @@ class _Socket:
 
     def _exchange(self, data: bytes, method: str) -> Response:
         if self._socket is None:
-            self._socket = socket.create_connection(self._address, timeout=10)
+            self._socket = socket.create_connection(self._address, timeout=30)
             # Else the first request waits 40 ms for an acknowledgement of the handshake that the other side delays.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:

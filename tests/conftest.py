@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
-import pkgutil
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-import petstore_mock
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from xdist.remote import Producer
-    from xdist.scheduler import Scheduling
 
 pytest_plugins = ["pytester"]
 
@@ -39,46 +29,9 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-class _Tracing:
-    """Coverage's tracer, which takes half of the time: on for tests and fixtures, and off for pytest's own part.
-
-    That is the collection, the calls of hooks and the reports, and all of the process that only gives xdist's workers
-    their tests.
-    """
-
-    def __init__(self) -> None:
-        self._tracers = sys.gettrace(), threading.gettrace()
-
-    def on(self) -> None:
-        sys.settrace(self._tracers[0])
-        threading.settrace(self._tracers[1])
-
-    def off(self) -> None:
-        sys.settrace(None)
-        threading.settrace(None)
-
-
-_TRACING = pytest.StashKey[_Tracing]()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config: pytest.Config) -> None:
-    if sys.gettrace() is not None:
-        for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
-            if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)  # what a module does on import is measured here
-    config.stash[_TRACING] = _Tracing()
-    config.stash[_TRACING].off()
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if _TRACING in config.stash:  # not if pytest broke down before
-        config.stash[_TRACING].on()
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the thousands of tests out of each collection of garbage that a test, or the machine, asks for."""
+    """Keep the thousands of tests out of every garbage collection, because some tests collect garbage often."""
     gc.disable()
     try:
         return (yield)
@@ -88,70 +41,19 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-# What these build or start for all their tests takes seconds: one worker does it once.
-_OF_ONE_WORKER: Final = frozenset(
-    {
-        "tests/peers/test_generated_clients.py",
-        "tests/release/test_wheel.py",
-    }
-)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    """With ``--dist loadscope``, keep together what shares something that takes long, and spread the rest.
-
-    ``--dist loadgroup`` and its marker would do it, but do nothing on pytest 9.2 (pytest-xdist#1386).
-    """
-    if config.getoption("dist") != "loadscope":
-        return None
-    files = [config.rootpath / module for module in _OF_ONE_WORKER]
-    if missing := [str(file) for file in files if not file.is_file()]:
-        raise pytest.UsageError(f"expected the modules of _OF_ONE_WORKER in tests/conftest.py; there is no {missing}")
-    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415  # where there is no xdist, nobody asks
-
-    class KeepingTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-        def _split_scope(self, nodeid: str) -> str:
-            module = nodeid.partition("::")[0]
-            return module if module in _OF_ONE_WORKER else nodeid
-
-    return KeepingTogether(config, log)
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure no coverage of an ``untraced`` test, nor in the processes that it starts."""
+    """Measure no coverage of an ``untraced`` test or of its processes."""
     if item.get_closest_marker("untraced") is None:
         return (yield)
     of_processes = os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+    tracers = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
     try:
         return (yield)
     finally:
+        sys.settrace(tracers[0])
+        threading.settrace(tracers[1])
         if of_processes is not None:
             os.environ["COVERAGE_PROCESS_CONFIG"] = of_processes
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _traced(item))
-
-
-def _traced(item: pytest.Item) -> Generator[None, object, object]:
-    if item.get_closest_marker("untraced") is not None:
-        return (yield)
-    tracing = item.config.stash[_TRACING]
-    tracing.on()
-    try:
-        return (yield)
-    finally:
-        tracing.off()

@@ -12,7 +12,7 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Case:
-    """One value, and the rules that it breaks as (path below the value, keyword); none when it is valid."""
+    """A value, and the rules that it breaks, each as the path below the value and the keyword."""
 
     schema: str
     name: str

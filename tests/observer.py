@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from petstore_mock import Behaviour
     from tests.client import Response
 
-__all__ = ["hold"]
-
 SCHEMAS: Final = Path(__file__).parents[1] / "schemas"
 # The members that a response may have: those of the schema, which lets further ones pass.
 MEMBERS: Final = {

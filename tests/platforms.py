@@ -9,8 +9,6 @@ from typing import Final
 
 import pytest
 
-__all__ = ["HAS_SIGNALS", "LOOPBACK_NETWORK", "POSIX_SHELL", "POSIX_SIGNALS", "WITHOUT_SIGNALS"]
-
 HAS_SIGNALS: Final = os.name == "posix"
 WITHOUT_SIGNALS: Final = "Windows ends a process outright, where others send it a signal"
 POSIX_SIGNALS: Final = pytest.mark.skipif(not HAS_SIGNALS, reason=WITHOUT_SIGNALS)

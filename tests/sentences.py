@@ -1,304 +1,205 @@
-"""Every sentence of the interface, and where it is held: by clauses, by gaps, or by nothing that can be asked.
+"""Every sentence of the interface, and where it is held: by clauses, by gaps, or by nothing that a request can show.
 
-The text is ``docs/reference/interface.md``, and a test compares the two. Another test holds the clauses and the gap
-register complete against this table. The documents say how many rows there are of each kind.
+The sentences stand in ``docs/reference/interface.md``: a sentence, a row of a table, or a line of a list. A row below
+names its sentence by the first words. Tests hold that each row has one sentence, and that the clauses and the gap
+register are complete. The documents say how many sentences there are of each kind.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["PASSAGES", "Passage"]
+PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "interface.md"
+_MISSING: Final = "5-missing-key 5-missing-key-get 5-missing-key-create"
+_KEY_REFUSED: Final = f"{_MISSING} 5-unknown-key 5-unknown-key-get 5-unknown-key-create 7-401-error"
+_NOT_SEEN: Final = "not shown, and a request can't show it either"
+_NAME: Final = "the name is part of the document only; no request or response contains it"
+_NO_BODY: Final = "verify sends a GET without a body; the interface does not say how a service treats a body"
+
+# The clauses that hold a sentence, and the gaps that it leaves open.
+HELD: Final[dict[str, dict[str, str]]] = {
+    "1": {
+        "The service is": "1-http answer_framing header_names connection",
+        "A client can": "4.1-list 4.1-status-filter 4.2-created 4.3-get",
+        "Each animal belongs": "2-pet-category",
+        "The base address": "1-base-address",
+        "It includes the": "1-base-address",
+        "Request and response": "1-json-body 1-media-type 4.2-body-json json_style content_type duplicate_member",
+        "Other resources": "unknown_route",
+        "Their operations": "unknown_route",
+    },
+    "2": {
+        "Allowed values": (
+            "2-pet-status 2-status-available 2-status-pending 2-status-sold 4.2-status-value 4.2-status-case "
+            "4.2-status-type"
+        ),
+        "name; string": "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text",
+        "categoryId; integer": (
+            "4.2-category-required 4.2-category-type 4.2-category-fraction 4.2-category-null "
+            "4.2-category-boolean 4.2-category-range 2-category-echoed 2-category-int64 integral_float "
+            "category_rule"
+        ),
+        "status; PetStatus": "2-status-optional 2-status-echoed 4.2-status-value null_status status_when_omitted",
+        "Pet has all fields": "2-pet-name 2-pet-category 2-pet-status 2-pet-object extra_response_fields",
+        "id; integer": "2-pet-id 2-id-unique 2-id-assigned id_assignment",
+        "A JSON array": "2-pets-array 2-pet-object",
+        "code; string": "2-error-code error_codes",
+        "message; string": "2-error-message",
+        "status; integer": "2-error-status 7-status",
+        "Fields of the": "category_rule",
+        "Length or character": "name_rule",
+    },
+    "3": {
+        "The only state-like": "2-pet-status",
+        "available; The": "2-status-available",
+        "pending; Named": "2-status-pending",
+        "sold; Named state": "2-status-sold",
+        "The status given": "status_when_omitted",
+    },
+    "4": {
+        "All paths are": "1-base-address",
+        "Every operation": _MISSING,
+    },
+    "4.1": {
+        "Method and path": "4.1-list 1-base-address",
+        "Query parameters": "4.1-list 4.1-limit-within unknown_query repeated_query",
+        "limit; integer": (
+            "4.1-limit-minimum 4.1-limit-maximum 4.1-limit-bound 4.1-limit-within 4.1-limit-counts "
+            "4.1-limit-default invalid_limit page_fill"
+        ),
+        "status; PetStatus": (
+            "4.1-status-filter 4.1-status-finds 4.1-status-available 4.1-status-pending 4.1-status-sold "
+            "invalid_status_filter"
+        ),
+        "200: body is": "4.1-list 4.1-list-finds 4.1-same-animal 2-pets-array",
+        "The operation": "4.1-limit-counts paging_headers list_order",
+        "401: Error body": "5-missing-key 5-unknown-key 7-401-error",
+        "Pagination controls": "paging_headers list_order",
+    },
+    "4.2": {
+        "Method and path": "4.2-created 1-base-address",
+        "Request body": "4.2-body-required 4.2-body-object 4.2-body-json media_type unknown_body_field",
+        "name and categoryId": "4.2-name-required 4.2-category-required 4.2-both-required",
+        "201: body is": "4.2-created 4.2-kept 4.2-listed 4.2-same-animal 2-id-assigned location_header visibility",
+        "400: Error body": "7-400-error",
+        "The request body": "4.2-both-required 4.2-status-value 4.2-refused-not-kept unknown_body_field",
+        "401: Error body": "5-missing-key-create 5-unknown-key-create 7-401-error",
+    },
+    "4.3": {
+        "Method and path": "4.3-get",
+        "Path parameter": "4.3-asked-for 4.3-int64 malformed_pet_id",
+        "200: body is": "4.3-get 4.3-same-animal",
+        "401: Error body": "5-missing-key-get 5-unknown-key-get 7-401-error",
+        "404: Error body": "4.3-absent 7-404-error",
+        "The operation": "deprecation_headers",
+        "Its scheduled": "4.3-get after_removal",
+        "The replacement": "4.1-status-filter 4.1-status-finds",
+    },
+    "4.4": {
+        "A store-orders": "unknown_route",
+        "Its method details": "unknown_route",
+    },
+    "5": {
+        "Scheme: HTTP": "5-scheme 5-key",
+        "The API key is": "5-key 5-scheme 5-missing-key",
+        "The scheme applies": f"5-key {_MISSING}",
+        "When the key": _KEY_REFUSED,
+        "How keys are": "key_rotation",
+    },
+    "7": {
+        "Error responses": "7-401-error 7-404-error 7-400-error 2-error-code 2-error-message 2-error-status",
+        "400; createPet": (
+            "4.2-name-required 4.2-category-required 4.2-both-required 4.2-category-type 4.2-status-value 7-400-error"
+        ),
+        "401; listPets": _KEY_REFUSED,
+        "404; getPet": "4.3-absent 7-404-error",
+        "The status field": "7-status",
+        "The set of possible": "error_codes",
+        "Errors for invalid": "invalid_limit invalid_status_filter unknown_query repeated_query",
+    },
+    "8": {
+        "limit (page size) minimum": "4.1-limit-minimum",
+        "limit (page size) maximum": "4.1-limit-maximum 4.1-limit-counts",
+        "limit (page size) default": "4.1-limit-default",
+        "Rate limits": "rate_limit",
+        "Size limits of": "body_limit",
+    },
+    "9": {
+        "The base address": "1-base-address",
+        "Deprecation is": "deprecation_headers",
+        "GET /pets/{petId}": "deprecation_headers after_removal",
+    },
+}
+# Why no response shows a sentence.
+UNSEEN: Final[dict[str, dict[str, str]]] = {
+    "": {"This document": "it is about the document, not about a response"},
+    "1": {"Two environments": "a run sends requests to one base address, so it can't show that another exists"},
+    "3": {
+        "Transitions": _NOT_SEEN,
+        "No operation": "no request can test an operation that does not exist",
+    },
+    "4.1": {"Operation name": _NAME, "Request body": _NO_BODY},
+    "4.2": {"Operation name": _NAME},
+    "4.3": {"Operation name": _NAME, "Request body": _NO_BODY},
+    "5": {"Per-operation": "with one key, a run can't show that another key has fewer permissions"},
+    "6": {"Events, webhooks": _NOT_SEEN},
+    "9": {
+        "The interface": "no response carries it",
+        "Some operations": "the marker is optional, so its absence breaks nothing",
+        "Which operations": _NOT_SEEN,
+        "Policy for": _NOT_SEEN,
+    },
+}
 
 
 class Passage(NamedTuple):
-    """A sentence, a row of a table, or a line of a list.
+    """A sentence of the interface.
 
     Attributes:
         section: its section.
         text: its words; the cells of a row are joined by ``; ``.
-        clauses: the ids of the clauses that hold it, separated by spaces.
+        clauses: the ids of the clauses that hold it.
         gaps: the names of the gaps that it leaves open.
-        why: why neither, or not they alone, can hold it.
+        why: why no response shows it.
     """
 
     section: str
     text: str
-    clauses: str = ""
-    gaps: str = ""
-    why: str = ""
+    clauses: tuple[str, ...]
+    gaps: tuple[str, ...]
+    why: str
 
 
-_MISSING: Final = "5-missing-key 5-missing-key-get 5-missing-key-create"
-_KEY_REFUSED: Final = f"{_MISSING} 5-unknown-key 5-unknown-key-get 5-unknown-key-create 7-401-error"
-_NOT_SEEN: Final = "not shown, and a request can't show it either"
+def sentences() -> Iterator[tuple[str, str]]:
+    """Yield the section and the text of each sentence of the page; headings and the heads of tables are none."""
+    page = PAGE.read_text(encoding="utf-8")
+    lines = page[page.index("This document covers") :].splitlines()
+    section = ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if heading := re.match(r"#+ (\d(?:\.\d)?)", line):
+            section = heading[1]
+        if line.startswith("#") or "|---" in line + following or line in {"", "- Responses:"}:
+            continue
+        if line.startswith("|"):
+            yield section, "; ".join(cell.strip() for cell in line.strip("|").split("|")).replace("`", "")
+        else:
+            for text in re.split(r"(?<=\.) (?=[A-Z`])", line.strip().removeprefix("- ")):
+                yield section, text.replace("`", "")
 
-PASSAGES: Final = (
-    Passage(
-        "",
-        "This document covers the whole interface of the pet store service: the animal catalogue, its "
-        "authentication, errors, limits and versioning.",
-        why="it is about the document, not about a response",
-    ),
-    # §1
-    Passage(
-        "1", "The service is an HTTP API for a store's animals.", "1-http", "answer_framing header_names connection"
-    ),
-    Passage(
-        "1",
-        "A client can list animals, filter them by availability status, add a new animal, and fetch one "
-        "animal by its identifier.",
-        "4.1-list 4.1-status-filter 4.2-created 4.3-get",
-    ),
-    Passage("1", "Each animal belongs to a category, which it references by identifier.", "2-pet-category"),
-    Passage("1", "The base address is {base_url}.", "1-base-address"),
-    Passage("1", "It includes the version path segment /v1.", "1-base-address"),
-    Passage(
-        "1",
-        "Two environments exist: production at {base_url} and staging at {staging_base_url}.",
-        why="a run sends requests to one base address, so it can't show that another exists",
-    ),
-    Passage(
-        "1",
-        "Request and response bodies are JSON (application/json).",
-        "1-json-body 1-media-type 4.2-body-json",
-        "json_style content_type duplicate_member",
-    ),
-    Passage(
-        "1", "Other resources, such as store orders and categories, are referred to only by name.", gaps="unknown_route"
-    ),
-    Passage("1", "Their operations and fields: not shown.", gaps="unknown_route"),
-    # §2
-    Passage(
-        "2",
-        "PetStatus (string enumeration): allowed values: available, pending, sold.",
-        "2-pet-status 2-status-available 2-status-pending 2-status-sold 4.2-status-value 4.2-status-case "
-        "4.2-status-type",
-    ),
-    Passage(
-        "2",
-        "NewPet; name; string; none; yes; The animal's name",
-        "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text",
-    ),
-    Passage(
-        "2",
-        "NewPet; categoryId; integer; int64; yes; Identifier of the category the animal belongs to",
-        "4.2-category-required 4.2-category-type 4.2-category-fraction 4.2-category-null 4.2-category-"
-        "boolean 4.2-category-range 2-category-echoed 2-category-int64",
-        "integral_float category_rule",
-    ),
-    Passage(
-        "2",
-        "NewPet; status; PetStatus; none; no; Availability status",
-        "2-status-optional 2-status-echoed 4.2-status-value",
-        "null_status status_when_omitted",
-    ),
-    Passage(
-        "2",
-        "Pet has all fields of NewPet plus the following.",
-        "2-pet-name 2-pet-category 2-pet-status 2-pet-object",
-        "extra_response_fields",
-    ),
-    Passage(
-        "2",
-        "Pet; id; integer; int64; yes; Unique identifier, assigned by the service on creation",
-        "2-pet-id 2-id-unique 2-id-assigned",
-        "id_assignment",
-    ),
-    Passage("2", "A JSON array of Pet objects.", "2-pets-array 2-pet-object"),
-    Passage("2", "Error; code; string; yes; Machine-readable error code", "2-error-code", "error_codes"),
-    Passage(
-        "2",
-        "Error; message; string; yes; Human-readable description",
-        "2-error-message",
-        why="whether it is readable for a human is for a human to say",
-    ),
-    Passage("2", "Error; status; integer; yes; The HTTP status code", "2-error-status 7-status"),
-    Passage("2", "Fields of the category record: not shown.", gaps="category_rule"),
-    Passage("2", "Length or character limits on name: not shown.", gaps="name_rule"),
-    # §3
-    Passage("3", "The only state-like field is status on a Pet, with these states:", "2-pet-status"),
-    Passage(
-        "3",
-        "available; The animal is available",
-        "2-status-available",
-        why="no response shows whether somebody can buy it",
-    ),
-    Passage("3", "pending; Named state only", "2-status-pending"),
-    Passage("3", "sold; Named state only", "2-status-sold"),
-    Passage("3", "Transitions: not shown.", why=_NOT_SEEN),
-    Passage(
-        "3",
-        "No operation for changing the status of an existing animal is shown.",
-        why="no request can test an operation that does not exist",
-    ),
-    Passage("3", "The status given to a new animal when status is omitted: not shown.", gaps="status_when_omitted"),
-    # §4
-    Passage("4", "All paths are relative to {base_url}.", "1-base-address"),
-    Passage(
-        "4",
-        "Every operation requires authentication (see section 5).",
-        _MISSING,
-    ),
-    Passage(
-        "4.1",
-        "Operation name: listPets",
-        why="the name is part of the document only; no request or response contains it",
-    ),
-    Passage("4.1", "Method and path: GET /pets", "4.1-list 1-base-address"),
-    Passage("4.1", "Query parameters (both optional):", "4.1-list 4.1-limit-within", "unknown_query repeated_query"),
-    Passage(
-        "4.1",
-        "limit; integer; minimum 1, maximum 100; 20; Maximum number of animals to return",
-        "4.1-limit-minimum 4.1-limit-maximum 4.1-limit-bound 4.1-limit-within 4.1-limit-counts 4.1-limit-default",
-        "invalid_limit page_fill",
-    ),
-    Passage(
-        "4.1",
-        "status; PetStatus; one of available, pending, sold; none; Returns only animals with this status",
-        "4.1-status-filter 4.1-status-finds 4.1-status-available 4.1-status-pending 4.1-status-sold",
-        "invalid_status_filter",
-    ),
-    Passage(
-        "4.1",
-        "Request body: none.",
-        why="verify sends a GET without a body; the interface does not say how a service treats a body",
-    ),
-    Passage(
-        "4.1", "200: body is Pets, the array of Pet objects.", "4.1-list 4.1-list-finds 4.1-same-animal 2-pets-array"
-    ),
-    Passage(
-        "4.1",
-        "The operation is described as returning a paginated list.",
-        "4.1-limit-counts",
-        "paging_headers list_order",
-    ),
-    Passage("4.1", "401: Error body, missing or invalid API key.", "5-missing-key 5-unknown-key 7-401-error"),
-    Passage(
-        "4.1",
-        "Pagination controls beyond limit (offset, cursor, page token, or any paging metadata in the "
-        "response): not shown.",
-        gaps="paging_headers list_order",
-    ),
-    Passage(
-        "4.2",
-        "Operation name: createPet",
-        why="the name is part of the document only; no request or response contains it",
-    ),
-    Passage("4.2", "Method and path: POST /pets", "4.2-created 1-base-address"),
-    Passage(
-        "4.2",
-        "Request body (required, application/json): NewPet.",
-        "4.2-body-required 4.2-body-object 4.2-body-json",
-        "media_type unknown_body_field",
-    ),
-    Passage("4.2", "name and categoryId are required.", "4.2-name-required 4.2-category-required 4.2-both-required"),
-    Passage(
-        "4.2",
-        "201: body is the created Pet, including the assigned id.",
-        "4.2-created 4.2-kept 4.2-listed 4.2-same-animal 2-id-assigned",
-        "location_header visibility",
-    ),
-    Passage("4.2", "400: Error body.", "7-400-error"),
-    Passage(
-        "4.2",
-        "The request body is missing required fields or contains invalid values.",
-        "4.2-both-required 4.2-status-value 4.2-refused-not-kept",
-        "unknown_body_field",
-    ),
-    Passage(
-        "4.2", "401: Error body, missing or invalid API key.", "5-missing-key-create 5-unknown-key-create 7-401-error"
-    ),
-    Passage(
-        "4.3", "Operation name: getPet", why="the name is part of the document only; no request or response contains it"
-    ),
-    Passage("4.3", "Method and path: GET /pets/{petId}", "4.3-get"),
-    Passage(
-        "4.3",
-        "Path parameter: petId, required, integer, format int64, the identifier of the animal.",
-        "4.3-asked-for 4.3-int64",
-        "malformed_pet_id",
-    ),
-    Passage(
-        "4.3",
-        "Request body: none.",
-        why="verify sends a GET without a body; the interface does not say how a service treats a body",
-    ),
-    Passage("4.3", "200: body is the Pet.", "4.3-get 4.3-same-animal"),
-    Passage("4.3", "401: Error body, missing or invalid API key.", "5-missing-key-get 5-unknown-key-get 7-401-error"),
-    Passage("4.3", "404: Error body, the requested resource could not be found.", "4.3-absent 7-404-error"),
-    Passage("4.3", "The operation is marked deprecated.", gaps="deprecation_headers"),
-    Passage("4.3", "Its scheduled removal date is 5 December 2030.", "4.3-get", "after_removal"),
-    Passage("4.3", "The replacement is GET /pets with the status filter.", "4.1-status-filter 4.1-status-finds"),
-    Passage(
-        "4.4", "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.", gaps="unknown_route"
-    ),
-    Passage("4.4", "Its method details, parameters and payloads: not shown.", gaps="unknown_route"),
-    # §5
-    Passage("5", "Scheme: HTTP bearer.", "5-scheme 5-key"),
-    Passage(
-        "5",
-        "The API key is sent as a bearer token in the Authorization header, in the form Authorization: "
-        "Bearer <API_KEY>.",
-        "5-key 5-scheme 5-missing-key",
-    ),
-    Passage(
-        "5",
-        "The scheme applies to every operation listed in section 4.",
-        "5-key 5-missing-key 5-missing-key-get 5-missing-key-create",
-    ),
-    Passage("5", "When the key is missing or invalid, the service answers 401 with an Error body.", _KEY_REFUSED),
-    Passage("5", "How keys are issued, their lifetime and their rotation: not shown.", gaps="key_rotation"),
-    Passage(
-        "5",
-        "Per-operation permissions or scopes: not shown.",
-        why="with one key, a run can't show that another key has fewer permissions",
-    ),
-    # §6
-    Passage("6", "Events, webhooks and notifications: not shown.", why=_NOT_SEEN),
-    # §7
-    Passage(
-        "7",
-        "Error responses use the Error shape from section 2 (code, message, status), as application/json.",
-        "7-401-error 7-404-error 7-400-error 2-error-code 2-error-message 2-error-status",
-    ),
-    Passage(
-        "7",
-        "400; createPet; Body is missing required fields (name, categoryId) or contains invalid values",
-        "4.2-name-required 4.2-category-required 4.2-both-required 4.2-category-type 4.2-status-value 7-400-error",
-    ),
-    Passage("7", "401; listPets, createPet, getPet; API key missing or invalid", _KEY_REFUSED),
-    Passage("7", "404; getPet; No animal found for the given petId", "4.3-absent 7-404-error"),
-    Passage("7", "The status field of the Error body carries the same number as the HTTP status.", "7-status"),
-    Passage("7", "The set of possible values of code: not shown.", gaps="error_codes"),
-    Passage(
-        "7",
-        "Errors for invalid query parameters on listPets (for example limit outside 1 to 100 or an "
-        "unknown status): not shown.",
-        gaps="invalid_limit invalid_status_filter unknown_query repeated_query",
-    ),
-    # §8
-    Passage("8", "limit (page size) minimum; listPets; 1", "4.1-limit-minimum"),
-    Passage("8", "limit (page size) maximum; listPets; 100", "4.1-limit-maximum 4.1-limit-counts"),
-    Passage("8", "limit (page size) default; listPets; 20", "4.1-limit-default"),
-    Passage("8", "Rate limits: not shown.", gaps="rate_limit"),
-    Passage("8", "Size limits of request bodies: not shown.", gaps="body_limit"),
-    # §9
-    Passage("9", "The interface version is 1.0.0.", why="no response carries it"),
-    Passage("9", "The base address carries the path segment /v1.", "1-base-address"),
-    Passage("9", "Deprecation is signalled per operation.", gaps="deprecation_headers"),
-    Passage(
-        "9",
-        "GET /pets/{petId} is deprecated with the removal date given in section 4.3.",
-        gaps="deprecation_headers after_removal",
-    ),
-    Passage(
-        "9",
-        "Some operations may carry an experimental or beta stability marker.",
-        why="the marker is optional, so its absence breaks nothing",
-    ),
-    Passage("9", "Which operations carry one: not shown.", why=_NOT_SEEN),
-    Passage(
-        "9", "Policy for introducing new versions and for the support period of old ones: not shown.", why=_NOT_SEEN
-    ),
-)
+
+def _named(rows: dict[str, dict[str, str]], section: str, text: str) -> str:
+    return next((found for begin, found in rows.get(section, {}).items() if text.startswith(begin)), "")
+
+
+def _passages() -> Iterator[Passage]:
+    for section, text in sentences():
+        names = _named(HELD, section, text).split()
+        clauses = tuple(name for name in names if name[0].isdigit())
+        gaps = tuple(name for name in names if not name[0].isdigit())
+        yield Passage(section, text, clauses, gaps, _named(UNSEEN, section, text))
+
+
+PASSAGES: Final = tuple(_passages())

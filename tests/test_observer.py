@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.client import Client, Response
 from tests.observer import hold
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def with_field(response: Response, name: str, value: str | None) -> Response:

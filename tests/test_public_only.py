@@ -17,7 +17,7 @@ import pytest
 import petstore_mock
 
 TESTS: Final = Path(__file__).parent
-# Units, a copy of the package that is edited, and this file, which quotes what it refuses.
+# Units, the edited copy of the package, and this file, which quotes refused names.
 OTHERS: Final = (TESTS / "unit", TESTS / "evolution", Path(__file__))
 MODULES: Final = {"checks", "faults", "stateful", "strategies", "verify"}
 NAMES: Final[dict[str | None, set[str]]] = {
@@ -30,7 +30,7 @@ PRIVATE: Final = re.compile(r"\b(?:getattr|setattr|object)\([\w.]+, [\"']_[A-Za-
 
 
 def breaches(source: str) -> list[str]:
-    """Return each use of what is not public."""
+    """Return each use of a name that is not public."""
     found = PRIVATE.findall(source)
     for one in DOTTED.finditer(source):
         if one[1] not in NAMES[None] or (one[2] and one[1] in MODULES and one[2] not in NAMES[one[1]]):
@@ -69,7 +69,7 @@ def test_files_use_public_names_only() -> None:
         ("getattr(petstore, 'api_key')", True),
     ],
 )
-def test_what_is_not_public_is_refused(source: str, is_public: bool) -> None:
+def test_a_name_that_is_not_public_is_refused(source: str, is_public: bool) -> None:
     assert (breaches(source) == []) is is_public
 
 

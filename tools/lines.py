@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 _ROOT: Final = Path(__file__).parents[1]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from typing import Final
 
 KINDS: Final = ("negated condition", "swapped comparison", "changed constant", "dropped call", "return None")
 _SWAPPED: Final[dict[type[ast.cmpop], tuple[str, str]]] = {

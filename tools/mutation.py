@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -20,14 +21,11 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coverage import CoverageData
 
 from tools.mutants import Mutant, draw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 ROOT: Final = Path(__file__).parents[1]
 _CACHE: Final = ROOT / ".cache" / "mutation"
@@ -101,7 +99,7 @@ class Checkout:
         path = self.folder / name
         path.write_bytes(source)
         self._writes += 1
-        moment = time.time() + 2 * self._writes  # bytecode is told from newer source by whole seconds
+        moment = time.time() + 2 * self._writes  # Python compares the age of bytecode and source in whole seconds
         os.utime(path, (moment, moment))
 
     def pytest(self, tests: Sequence[str], limit: float, *before: str, workers: int = 0) -> Run:

@@ -5,15 +5,13 @@ Run ``python -m tools.static_types`` after a change of these.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "interface" / "static.py"
 _HEAD: Final = '''"""Types of the names that the interface decides: made by ``tools/static_types.py``, not by hand."""

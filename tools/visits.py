@@ -1,7 +1,4 @@
-"""``make visits TREE=folder``: shows the modules that a request visits, from the listener to the response.
-
-Run it as a file with ``-P`` and ``PYTHONPATH=folder``: ``-m`` would import the package of the checkout.
-"""
+"""``make visits``: shows the modules that a request visits, from the listener to the response."""
 
 from __future__ import annotations
 
@@ -11,18 +8,16 @@ import threading
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import petstore_mock
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import FrameType
 
 _ROOT: Final = Path(__file__).parents[1]
 _PACKAGE: Final = Path(petstore_mock.__file__).parent
@@ -115,16 +110,11 @@ def _callers(frame: FrameType) -> Iterator[FrameType]:
 class Floors:
     """The layers of ``[tool.importlinter]``, from high to low."""
 
-    def __init__(self, tree: Path) -> None:
-        files = (tree / "tools.toml", tree / "pyproject.toml", _ROOT / "pyproject.toml")
-        text = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
+    def __init__(self) -> None:
+        text = (_ROOT / "pyproject.toml").read_text(encoding="utf-8")
         contracts = tomllib.loads(text)["tool"]["importlinter"]["contracts"]
         layers = next(contract["layers"] for contract in contracts if contract["id"] == "floors")
-        self._floors = {
-            name.strip(" ()"): -depth
-            for depth, layer in enumerate(layers)
-            for name in layer.replace(":", "|").split("|")
-        }
+        self._floors = {name.strip(" ()"): -depth for depth, layer in enumerate(layers) for name in layer.split("|")}
 
     def up(self, before: str | None, after: str | None) -> bool:
         """Return whether the step goes to a higher floor."""
@@ -173,12 +163,9 @@ def _show(title: str, visits: dict[Outcome, list[Step]], floors: Floors) -> None
 def main() -> None:
     """Send each request twice, and print what it visits."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tree", type=Path, help="a folder with a petstore_mock package, the first of PYTHONPATH")
     parser.add_argument("--turns", action="store_true", help="also print the modules in the order of the visits")
     arguments = parser.parse_args()
-    tree = arguments.tree.resolve()
-    assert _PACKAGE.parent == tree, f"expected PYTHONPATH={tree}; petstore_mock comes from {_PACKAGE.parent}"
-    floors, recorder = Floors(tree), Recorder()
+    floors, recorder = Floors(), Recorder()
     threading.setprofile(recorder.profile)
     with PetStoreMock(seed=3) as petstore:
         first = {outcome: _send(petstore, outcome, recorder) for outcome in _OUTCOMES}

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from petstore_mock import checks, faults
+from petstore_mock import PetStoreMock, checks, faults
 from tests.clients.correct import Answer, HttpClientPets
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
-
-    Story = Callable[[PetStoreMock, Any], object]
+Story = Callable[[PetStoreMock, Any], object]
 
 
 FAR_AWAY = "Wed, 01 Jan 2098 00:00:00 GMT"
 
 
-def watch(make_client: Any, petstore: PetStoreMock, **options: Any) -> Any:  # noqa: ANN401
+def watch(make_client: Any, petstore: PetStoreMock, **options: Any) -> Any:
     """Return a watched client whose calls raise only failed checks."""
     return checks.watched(make_client, petstore, **{"quiet": True, "patience": 0.3, **options})
 
 
-def lists(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def lists(petstore: PetStoreMock, client: Any) -> None:
     rex = petstore.seed(name="Rex &amp; Co", categoryId=1, status="sold")
     petstore.seed(name="Rex &amp; Co", categoryId=2)
     client.list_pets(limit=3, status="sold")
@@ -38,26 +34,26 @@ def lists(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
         client.list_pets(limit=1)
 
 
-def creates(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def creates(petstore: PetStoreMock, client: Any) -> None:
     petstore.seed(name="Rex", categoryId=9)
     client.create_pet(name="Rex", category_id=2**60 + 1)
     client.create_pet(name="Tom & Jerry", category_id=0, status="sold")
 
 
-def misses(_: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def misses(_: PetStoreMock, client: Any) -> None:
     client.get_pet(7)
     client.get_pet(-7)
     client.get_pet(0)
 
 
-def finds(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def finds(petstore: PetStoreMock, client: Any) -> None:
     client.get_pet(petstore.seed_many(101)[-1]["id"])
 
 
-def meets(fault: Any, on: str, **plan: Any) -> Story:  # noqa: ANN401
+def meets(fault: Any, on: str, **plan: Any) -> Story:
     """Return a story in which one call of an operation meets a fault, and a second call does not."""
 
-    def story(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    def story(petstore: PetStoreMock, client: Any) -> None:
         rex = petstore.seed(name="Rex", categoryId=1)
         calls: dict[str, Callable[[], Any]] = {
             "listPets": client.list_pets,
@@ -72,12 +68,12 @@ def meets(fault: Any, on: str, **plan: Any) -> Story:  # noqa: ANN401
     return story
 
 
-def redirects(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def redirects(petstore: PetStoreMock, client: Any) -> None:
     petstore.inject(faults.respond(302, headers={"Location": f"{petstore.url}/pets"}), on="listPets")
     client.list_pets()
 
 
-def loses_its_connection(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+def loses_its_connection(petstore: PetStoreMock, client: Any) -> None:
     petstore.inject(faults.reset())
     client.list_pets()
     petstore.cancel_faults()
@@ -98,7 +94,7 @@ class TakesAnyPage(HttpClientPets):
     def checked(self, answer: Answer, success: int) -> Answer:
         return answer if answer.status == 204 else super().checked(answer, success)
 
-    def read(self, answer: Answer) -> Any:  # noqa: ANN401
+    def read(self, answer: Answer) -> Any:
         return super().read(answer) if answer.body else []
 
 

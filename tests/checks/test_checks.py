@@ -6,20 +6,17 @@ import contextlib
 import http.client
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from tests.checks import stories
-from tests.checks.stories import creates, finds, lists, meets, misses, watch
+from tests.checks.stories import Story, creates, finds, lists, meets, misses, watch
 from tests.clients import buggy_asking, buggy_living, buggy_reading, slips
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
 from tests.clients.shapes import SHAPES, maker_of
-
-if TYPE_CHECKING:
-    from tests.checks.stories import Story
 
 FOUND: dict[str, list[tuple[type, Story]]] = {
     "key_only_in_authorization": [

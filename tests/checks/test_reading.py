@@ -52,18 +52,18 @@ REX = {"id": 1, "name": "Rex", "categoryId": 2, "status": "sold"}
     ],
     ids=["itself", "further", "snake", "tuple", "object"],
 )
-def test_an_animal_of_any_shape_is_read(value: Any) -> None:  # noqa: ANN401
+def test_an_animal_of_any_shape_is_read(value: Any) -> None:
     assert checks.read_pet(value) == REX
 
 
 @pytest.mark.parametrize("value", ["Rex", 7, None, [REX]])
-def test_a_value_without_fields_is_no_animal(value: Any) -> None:  # noqa: ANN401
+def test_a_value_without_fields_is_no_animal(value: Any) -> None:
     with pytest.raises(TypeError, match=r"an object with the fields id, name, categoryId(,| and) status"):
         checks.read_pet(value)
 
 
 class ApiError(Exception):
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401
+    def __init__(self, **given: Any) -> None:
         super().__init__()
         vars(self).update(given)
 
@@ -123,7 +123,7 @@ def test_an_unknown_exception_is_refused_with_advice(error: Exception) -> None:
 # Clients
 
 
-def refused(make_client: Any, **options: Any) -> str:  # noqa: ANN401
+def refused(make_client: Any, **options: Any) -> str:
     with PetStoreMock() as petstore, pytest.raises(PetStoreMockError) as error:
         checks.watched(make_client, petstore, **options)
     return str(error.value)
@@ -149,7 +149,7 @@ def test_a_client_may_lack_methods() -> None:
     with PetStoreMock() as petstore:
         petstore.seed(id=7, name="Rex", categoryId=1)
 
-        def make_client(petstore: PetStoreMock) -> Any:  # noqa: ANN401
+        def make_client(petstore: PetStoreMock) -> Any:
             pets = HttpClientPets(petstore.url, petstore.api_key)
             return SimpleNamespace(find=pets.get_pet, close=pets.close)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.programs import run
 
 # None in sys.modules is a module that can't be imported.
 WITHOUT_HYPOTHESIS = """
@@ -44,12 +42,8 @@ class YourClient(YourClient):
 
 @pytest.fixture(scope="module")
 def shown() -> str:
-    """Give what the command prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, timeout=5, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    """Return the output of the command."""
+    return run(sys.executable, "-c", WITHOUT_HYPOTHESIS, timeout=5)
 
 
 def test_demo_shows_the_bug_within_five_seconds_without_hypothesis(shown: str) -> None:
@@ -66,6 +60,5 @@ def test_suggested_test_fails_for_a_client_with_the_bug_alone(
     (tmp_path / "your_package.py").write_text(client, encoding="utf-8")
     (tmp_path / "test_lost_response.py").write_text(suggested, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == code, done.stdout
-    assert ("sent POST /v1/pets again" in done.stdout) is (code == 1)
+    printed = run(*command, cwd=tmp_path, code=code)
+    assert ("sent POST /v1/pets again" in printed) is (code == 1)

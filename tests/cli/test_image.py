@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.stub import COMMAND, PATIENCE, reserved_port
+from tests.live.stub import PATIENCE, reserved_port
 from tests.platforms import POSIX_SIGNALS
+from tests.programs import PETSTORE_MOCK
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").rpartition("FROM ")[2]
@@ -51,9 +52,9 @@ def test_the_image_becomes_healthy_and_stops_at_once(tmp_path: Path, way: str) -
         text=True,
         preexec_fn=write_nothing if way == "read-only" else None,
     )
-    with start([*COMMAND, *(COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD)]) as process:
+    with start([*PETSTORE_MOCK, *(COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD)]) as process:
         for _ in range(10):  # Docker repeats health checks as well
-            with start([*COMMAND, *HEALTH[1:]]) as health:
+            with start([*PETSTORE_MOCK, *HEALTH[1:]]) as health:
                 found = health.communicate(timeout=PATIENCE)[0]
             if health.returncode == 0:
                 break
@@ -69,7 +70,7 @@ def test_the_image_becomes_healthy_and_stops_at_once(tmp_path: Path, way: str) -
 )
 def test_sigterm_stops_the_image_as_pid_1() -> None:
     """The kernel drops signals for which PID 1 has no handler."""
-    command = ["unshare", "--pid", "--fork", "--kill-child", *COMMAND, "serve", "--port", "0", "--quiet"]
+    command = ["unshare", "--pid", "--fork", "--kill-child", *PETSTORE_MOCK, "serve", "--port", "0", "--quiet"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert "serves" in process.stdout.readline()

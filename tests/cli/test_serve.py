@@ -23,8 +23,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from petstore_mock import PetStoreMockError, connect, faults
-from tests.live.stub import COMMAND, PATIENCE, Stub, stub
+from tests.live.stub import PATIENCE, Stub, stub
 from tests.platforms import HAS_SIGNALS, POSIX_SIGNALS
+from tests.programs import PETSTORE_MOCK
 from tests.wire.raw import eventually
 
 KEY = "key-of-the-test"
@@ -65,7 +66,7 @@ def test_the_greeting_as_json_has_the_same_details() -> None:
     assert (found["event"], found["url"].startswith("https://")) == ("serving", True)
 
 
-def lose_a_create(running: Stub, at: Any) -> None:  # noqa: ANN401  # a commit point
+def lose_a_create(running: Stub, at: Any) -> None:
     with connect(running.url, world="default") as petstore:
         petstore.inject(faults.reset(), on="createPet", times=1, at=at)
     ask(f"{running.url}/pets", method="POST", body=b'{"name": "Rex", "categoryId": 1}')
@@ -131,7 +132,7 @@ def test_on_a_terminal_the_log_has_columns_and_colours(plain: bool) -> None:
 
     master, terminal = pty.openpty()
     environment = {**os.environ, "NO_COLOR": "1" if plain else ""}
-    command = [*COMMAND, "serve", "--port", "0", "--api-key", KEY]
+    command = [*PETSTORE_MOCK, "serve", "--port", "0", "--api-key", KEY]
     with subprocess.Popen(command, stdout=terminal, env=environment) as process, open(master, "rb") as screen:  # noqa: PTH123
         first = screen.readline().decode()
         url = first.split()[2]
@@ -192,7 +193,7 @@ def test_connect_through_a_proxy_with_a_path_needs_public_url() -> None:
         proxy.shutdown()
 
 
-def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:  # noqa: ANN401
+def fetch(url: str, body: bytes | None = None, method: str | None = None, key: str = KEY) -> Any:
     named = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     return urllib.request.urlopen(urllib.request.Request(url, body, named, method=method), timeout=PATIENCE)
 
@@ -273,13 +274,10 @@ def test_worlds_have_a_largest_number_and_end_without_requests() -> None:
         assert ask(world.format("a")) == 404
 
 
-def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(
-    tmp_path: Any,  # noqa: ANN401
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
-        asked = [*COMMAND, "ready", "--url", running.url, "--timeout", "20"]
+        asked = [*PETSTORE_MOCK, "ready", "--url", running.url, "--timeout", "20"]
         assert subprocess.run([*asked, "--tls-ca", ca], check=False, capture_output=True).returncode == 0
         assert subprocess.run(asked, check=False, capture_output=True).returncode == 1
         monkeypatch.setenv("SSL_CERT_FILE", ca)
@@ -288,7 +286,7 @@ def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None:  # noqa: ANN401
+def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--api-key", KEY, "--quiet", "--control-port", "0") as running:
         door = next(line.removeprefix("Control url: ") for line in running.first if line.startswith("Control url"))
@@ -314,7 +312,7 @@ def test_a_signal_ends_serve_while_it_still_seeds(tmp_path: Path) -> None:
     """Process 1 of a container ignores a signal without a handler."""
     pipe = tmp_path / "pets.json"
     os.mkfifo(pipe)  # serve waits for its animals
-    with subprocess.Popen([*COMMAND, "serve", "--port", "0", "--seed", pipe], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([*PETSTORE_MOCK, "serve", "--port", "0", "--seed", pipe], stdout=subprocess.PIPE) as process:
         status, bit = Path(f"/proc/{process.pid}/status"), 1 << (signal.SIGTERM - 1)
         try:
             eventually(lambda: int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & bit, "a handler")
@@ -327,13 +325,13 @@ def test_a_signal_ends_serve_while_it_still_seeds(tmp_path: Path) -> None:
 
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
     with stub("--quiet") as running:
-        other = [*COMMAND, "serve", "--port", str(running.address[1])]
+        other = [*PETSTORE_MOCK, "serve", "--port", str(running.address[1])]
         found = subprocess.run(other, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
 def test_a_closed_pipe_ends_a_printing_command_without_an_error() -> None:
-    with subprocess.Popen([*COMMAND, "gaps"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*PETSTORE_MOCK, "gaps"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         _, err = process.communicate(timeout=PATIENCE)

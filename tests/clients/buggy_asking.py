@@ -82,11 +82,8 @@ class LengthInCharacters(HttpClientPets):
     """Sets Content-Length to the number of characters instead of bytes."""
 
     def encode(self, body: dict[str, Any]) -> bytes:
-        self.length = len(json.dumps(body, ensure_ascii=False))
-        return json.dumps(body, ensure_ascii=False).encode()
-
-    def send(self, method: str, path: str, body: bytes | None) -> Answer:
-        return super().send(method, path, None if body is None else body[: self.length])
+        text = json.dumps(body, ensure_ascii=False)
+        return text.encode()[: len(text)]
 
 
 # Sends the body as a form.

@@ -46,21 +46,8 @@ class RetriesEverythingByPolicy(RequestsPets):
 RetriesWithoutEnd = asks_again(FOR_EVER, lambda method, status: method != "POST" and status >= 500)
 # Retries after 401 without a limit.
 RenewsKeyWithoutEnd = asks_again(FOR_EVER, lambda method, status: status == 401)
-
-
-class WaitsForTheAnimal(HttpClientPets):
-    """Retries getPet 20 times after 404."""
-
-    def get_pet(self, pet_id: int) -> Json:
-        for _ in range(20):
-            try:
-                return super().get_pet(pet_id)
-            except ApiError as error:
-                if error.status != 404:
-                    raise
-        raise ApiError(404)
-
-
+# Retries getPet 20 times after 404.
+WaitsForTheAnimal = asks_again(20, lambda method, status: status == 404)
 # Retries after 429 at once.
 DeafToRetryAfter = asks_again(1, lambda method, status: status == 429)
 # Fails for a date in Retry-After.
@@ -113,9 +100,8 @@ class NoTimeoutInSession(RequestsPets):
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
-        return self._json(
-            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
-        )
+        pet = new_pet(name, category_id, status)
+        return self.checked(self.session.post(f"{self.url}/pets", json=pet, allow_redirects=False), 201)
 
 
 # Uses a kept connection that the service may have closed.

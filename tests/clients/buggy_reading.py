@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import html
+import http.client
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.clients.bugs import (
@@ -27,11 +28,6 @@ from tests.clients.bugs import (
     waits,
 )
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, new_pet
-
-if TYPE_CHECKING:
-    import http.client
-    from collections.abc import Callable
-
 
 # Reads ``status`` although it is optional.
 StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})
@@ -314,7 +310,7 @@ class FieldsAsAttributes(HttpClientPets):
         def __init__(self, fields: dict[str, Any]) -> None:
             self.__dict__.update(fields)
 
-        def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        def __getitem__(self, name: str) -> Any:
             return getattr(self, name)
 
         def __iter__(self) -> Iterator[str]:
@@ -343,7 +339,7 @@ class AskedWhenRead(HttpClientPets):
         def __len__(self) -> int:
             return len(self.pets)
 
-        def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        def __getitem__(self, index: Any) -> Any:
             return self.pets[index]
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import http.client
 import time
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, TypeAlias
 
 from tests.clients.correct import Answer, HttpClientPets, Json
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
+Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
 
 FAILURES: Final = (OSError, http.client.HTTPException)
 FOR_EVER: Final = 10**6

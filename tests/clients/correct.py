@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import select
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import httpcore
@@ -13,10 +14,7 @@ import httpx
 import requests
 import urllib3
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from petstore_mock import PetStoreMock
+from petstore_mock import PetStoreMock
 
 TIMEOUT = 1.0
 
@@ -136,127 +134,110 @@ class HttpClientPets:
         return json.loads(answer.body)
 
 
-class Urllib3Pets:
-    """A client on urllib3 with a pool, retries of idempotent requests, and no redirections."""
+class LibraryPets:
+    """A client whose library sends each request as a whole: one method adapts the library."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.headers = {"Authorization": f"Bearer {key}"}
-        retries = urllib3.Retry(total=2, redirect=0, raise_on_redirect=False)
-        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
 
-    def _checked(self, response: urllib3.BaseHTTPResponse, success: int) -> Json:
-        if response.status != success:
-            raise ApiError(response.status, response.data)
-        return json.loads(response.data)
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        """Send a request with ``params`` or ``json``, and return the JSON of a response with the status ``success``."""
+        raise NotImplementedError
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         given = {"limit": limit, "status": status}
-        fields = {name: str(value) for name, value in given.items() if value is not None}
-        return self._checked(self.pool.request("GET", f"{self.url}/pets", fields=fields, headers=self.headers), 200)
+        params = {name: str(value) for name, value in given.items() if value is not None}
+        return self.ask("GET", "/pets", 200, params=params)
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        return self._checked(
-            self.pool.request(
-                "POST", f"{self.url}/pets", json=new_pet(name, category_id, status), headers=self.headers
-            ),
-            201,
-        )
+        return self.ask("POST", "/pets", 201, json=new_pet(name, category_id, status))
 
     def get_pet(self, pet_id: int) -> Json:
-        return self._checked(self.pool.request("GET", f"{self.url}/pets/{pet_id}", headers=self.headers), 200)
+        return self.ask("GET", f"/pets/{pet_id}", 200)
+
+
+class Urllib3Pets(LibraryPets):
+    """A client on urllib3 with a pool, retries of idempotent requests, and no redirections."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        retries = urllib3.Retry(total=2, redirect=0, raise_on_redirect=False)
+        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
+
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        fields, pet = given.get("params"), given.get("json")
+        response = self.pool.request(method, self.url + path, fields=fields, json=pet, headers=self.headers)
+        if response.status != success:
+            raise ApiError(response.status, response.data)
+        return response.json()
 
     def close(self) -> None:
         self.pool.clear()
 
 
-class RequestsPets:
+class RequestsPets(LibraryPets):
     """A client on requests with a session."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.url = url
+        super().__init__(url, key)
         self.session = requests.Session()
-        self.session.headers["Authorization"] = f"Bearer {key}"
+        self.session.headers.update(self.headers)
 
-    def _json(self, response: requests.Response, success: int) -> Json:
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        follows = method == "GET"
+        response = self.session.request(method, self.url + path, timeout=TIMEOUT, allow_redirects=follows, **given)
+        return self.checked(response, success)
+
+    def checked(self, response: requests.Response, success: int) -> Json:
         response.raise_for_status()
         if response.status_code != success:
             raise ApiError(response.status_code, response.content)
         return response.json()
 
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        params = {"limit": limit, "status": status}
-        return self._json(self.session.get(f"{self.url}/pets", params=params, timeout=TIMEOUT), 200)
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        answer = self.session.post(
-            f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT, allow_redirects=False
-        )
-        return self._json(answer, 201)
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self._json(self.session.get(f"{self.url}/pets/{pet_id}", timeout=TIMEOUT), 200)
-
     def close(self) -> None:
         self.session.close()
 
 
-class HttpxPets:
+class HttpxPets(LibraryPets):
     """A client on httpx."""
 
     def __init__(self, url: str, key: str) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
+        super().__init__(url, key)
         # Without proxies, and without reading certificates from disk for each client.
-        self.client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=False, verify=False)
+        self.client = httpx.Client(base_url=url, headers=self.headers, timeout=TIMEOUT, trust_env=False, verify=False)
 
-    def _json(self, response: httpx.Response, success: int) -> Json:
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        response = self.client.request(method, path, **given)
         if response.status_code != success:
             raise ApiError(response.status_code, response.content)
         return response.json()
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        given = {"limit": limit, "status": status}
-        params = {name: str(value) for name, value in given.items() if value is not None}
-        return self._json(self.client.get("/pets", params=params), 200)
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        return self._json(self.client.post("/pets", json=new_pet(name, category_id, status)), 201)
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self._json(self.client.get(f"/pets/{pet_id}"), 200)
 
     def close(self) -> None:
         self.client.close()
 
 
-class HttpcorePets:
+class HttpcorePets(LibraryPets):
     """A client on httpcore that raises the errors of httpcore."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.url = url
+        super().__init__(url, key)
         # httpcore's own Host has no brackets around an IPv6 address.
-        self.headers = [("Host", urlsplit(url).netloc), ("Authorization", f"Bearer {key}")]
+        self.headers["Host"] = urlsplit(url).netloc
         self.pool = httpcore.ConnectionPool()
 
-    def _json(self, method: str, path: str, success: int, body: Json = None) -> Json:
-        headers = [*self.headers, *([("Content-Type", "application/json")] if body else [])]
-        content = json.dumps(body).encode() if body else None
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        headers, url, content = [*self.headers.items()], self.url + path, None
+        if given.get("params"):
+            url = f"{url}?{urlencode(given['params'])}"
+        if "json" in given:
+            headers.append(("Content-Type", "application/json"))
+            content = json.dumps(given["json"]).encode()
         limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT)}
-        response = self.pool.request(method, self.url + path, headers=headers, content=content, extensions=limits)
+        response = self.pool.request(method, url, headers=headers, content=content, extensions=limits)
         if response.status != success:
             raise ApiError(response.status, response.content)
         return json.loads(response.content)
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        given = {"limit": limit, "status": status}
-        query = urlencode({name: value for name, value in given.items() if value is not None})
-        return self._json("GET", f"/pets?{query}" if query else "/pets", 200)
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        return self._json("POST", "/pets", 201, new_pet(name, category_id, status))
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self._json("GET", f"/pets/{pet_id}", 200)
 
     def close(self) -> None:
         self.pool.close()

@@ -10,9 +10,10 @@ import enum
 import json
 import re
 from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp
@@ -20,12 +21,8 @@ import attrs
 import httpx
 import pydantic
 
+from petstore_mock import PetStoreMock
 from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from petstore_mock import PetStoreMock
 
 
 class Status(enum.Enum):
@@ -151,8 +148,28 @@ class Generates(HttpClientPets):
         yield from an_array(super().list_pets(**query))
 
 
-class AsyncPets:
+class AsyncCalls:
+    """The three calls of an asynchronous client, whose ``ask`` adapts a library."""
+
+    pet: Any = staticmethod(lambda pet: pet)
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        raise NotImplementedError
+
+    async def list_pets(self, **query: Json) -> Json:
+        return [self.pet(pet) for pet in an_array(await self.ask("GET", "/pets", 200, params=query))]
+
+    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        return self.pet(await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields}))
+
+    async def get_pet(self, pet_id: int) -> Json:
+        return self.pet(await self.ask("GET", f"/pets/{pet_id}", 200))
+
+
+class AsyncPets(AsyncCalls):
     """An asynchronous client on httpx that returns dataclasses."""
+
+    pet = staticmethod(DataclassPet.of)
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.http = httpx.AsyncClient(
@@ -164,16 +181,6 @@ class AsyncPets:
         if response.status_code != success:
             raise ApiError(response.status_code, response.content)
         return response.json()
-
-    async def list_pets(self, **query: Json) -> Json:
-        return [DataclassPet.of(pet) for pet in await self.ask("GET", "/pets", 200, params=query)]
-
-    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        body = {"categoryId": category_id, **fields}
-        return DataclassPet.of(await self.ask("POST", "/pets", 201, json=body))
-
-    async def get_pet(self, pet_id: int) -> Json:
-        return DataclassPet.of(await self.ask("GET", f"/pets/{pet_id}", 200))
 
     async def aclose(self) -> None:
         await self.http.aclose()
@@ -241,7 +248,7 @@ class StreamsPets(AsyncPets):
         """Do nothing, since no connection is kept."""
 
 
-class AiohttpBlock:
+class AiohttpBlock(AsyncCalls):
     """A client on aiohttp that works only in its ``async with`` block."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
@@ -259,15 +266,6 @@ class AiohttpBlock:
             if response.status != success:
                 raise ApiError(response.status)
             return await response.json()
-
-    async def list_pets(self, **query: Json) -> Json:
-        return await self.ask("GET", "/pets", 200, params=query)
-
-    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        return await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields})
-
-    async def get_pet(self, pet_id: int) -> Json:
-        return await self.ask("GET", f"/pets/{pet_id}", 200)
 
 
 class Block(HttpClientPets):
@@ -368,7 +366,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
 }
 
 
-def maker_of(client: Any) -> Json:  # noqa: ANN401  # a class of client
+def maker_of(client: Any) -> Json:
     """Return a maker for a class, which takes the mock itself, or its address and key."""
 
     def make_client(petstore: PetStoreMock) -> Json:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import itertools
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
+from petstore_mock import PetStoreMock
 from tests.clients.bugs import clients_of
 from tests.clients.correct import Answer, HttpClientPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AiohttpBlock, AsyncPets, DataclassPet
-
-if TYPE_CHECKING:
-    import http.client
-
-    from petstore_mock import PetStoreMock
-
 
 # Correct
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import http.client
 import json
 import logging
 import signal
@@ -15,15 +16,11 @@ import time
 import urllib.parse
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tests.clients.bugs import altered, before, clients_of, starts
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 from tests.clients.shapes import AsyncPets
-
-if TYPE_CHECKING:
-    import http.client
-
 
 log = logging.getLogger("pets")
 

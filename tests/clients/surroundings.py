@@ -7,7 +7,8 @@ import os
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -17,9 +18,6 @@ from tests.clients.bugs import altered, clients_of
 from tests.clients.correct import TIMEOUT, Answer, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AiohttpBlock
 
-if TYPE_CHECKING:
-    from typing import Self
-
 # Correct
 
 
@@ -27,8 +25,8 @@ class TrustingHttpx(HttpxPets):
     """A client on httpx, which reads the environment by default."""
 
     def __init__(self, url: str, key: str) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
-        self.client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, verify=False)  # no TLS
+        super().__init__(url, key)
+        self.client = httpx.Client(base_url=url, headers=self.headers, timeout=TIMEOUT, verify=False)  # no TLS
 
 
 class UrllibPets(HttpClientPets):
@@ -94,10 +92,8 @@ class ProxyForAll(RequestsPets):
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
         proxy = os.environ.get("HTTP_PROXY")
-        self.proxies = {"http": proxy} if proxy else None
-        get, post = self.session.get, self.session.post
-        self.session.get = lambda *args, **given: get(*args, proxies=self.proxies, **given)  # type: ignore[method-assign]
-        self.session.post = lambda *args, **given: post(*args, proxies=self.proxies, **given)  # type: ignore[method-assign]
+        proxies = {"http": proxy} if proxy else None
+        self.session.request = partial(self.session.request, proxies=proxies)  # type: ignore[method-assign]
 
 
 class ExceptionsWithPort(HttpClientPets):

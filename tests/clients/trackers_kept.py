@@ -20,10 +20,9 @@ import aiohttp
 import httpx
 import pydantic
 import requests
-import urllib3
 
-from tests.clients.buggy_asking import MissingRemembered
-from tests.clients.buggy_living import GetsRemembered
+from tests.clients.buggy_asking import LengthInCharacters, MissingRemembered
+from tests.clients.buggy_living import GetsRemembered, KeyKeptOnRedirect, NoTimeoutInSession
 from tests.clients.bugs import (
     after,
     altered,
@@ -42,9 +41,8 @@ from tests.clients.correct import (
     HttpClientPets,
     HttpxPets,
     Json,
+    LibraryPets,
     RequestsPets,
-    Urllib3Pets,
-    new_pet,
 )
 from tests.clients.shapes import AsyncPets, Status, shaped
 
@@ -97,13 +95,8 @@ class TimeoutSwitchedOff(AsyncPets):
         return await super().ask(method, path, success, **given, timeout=None)
 
 
-class NoTimeoutForPost(RequestsPets):
+class NoTimeoutForPost(NoTimeoutInSession):
     """Has no timeout in one of its methods (plivo/plivo-python#36)."""
-
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        return self._json(
-            self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), allow_redirects=False), 201
-        )
 
 
 # Uses a connection that the service has closed (FMCorz/mdk#262).
@@ -112,12 +105,8 @@ IdleConnectionUsed = altered(is_stale=lambda self, connection: False)
 NumbersAreFloats = altered(read=lambda self, answer: json.loads(answer.body, parse_int=lambda text: int(float(text))))
 
 
-class LengthOfText(HttpClientPets):
+class LengthOfText(LengthInCharacters):
     """Sets Content-Length to the number of characters (psf/requests#6586)."""
-
-    def encode(self, body: dict[str, Any]) -> bytes:
-        text = json.dumps(body, ensure_ascii=False)
-        return text.encode()[: len(text)]
 
 
 # Returns None for every failure of getPet (schema-repo/schema-repo#16).
@@ -134,13 +123,8 @@ class RemembersLists(HttpClientPets):
         self.list_pets = functools.lru_cache(super().list_pets)  # type: ignore[method-assign]
 
 
-class KeyTakenAlong(Urllib3Pets):
+class KeyTakenAlong(KeyKeptOnRedirect):
     """Sends all headers, with the key, to the target of a redirection (apify/crawlee#4134)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        retries = urllib3.Retry(total=3, remove_headers_on_redirect=[])
-        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
 
 
 class ClosesLater(AsyncPets):
@@ -286,31 +270,21 @@ class TextWhereNoJsonIs(HttpClientPets):
 JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
-class LoopOfYesterday:
+class LoopOfYesterday(LibraryPets):
     """Uses one asynchronous client in a new event loop for each call (conductor-oss/python-sdk#507)."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.http = httpx.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=TIMEOUT, trust_env=False
-        )
+        super().__init__(url, key)
+        self.http = httpx.AsyncClient(base_url=url, headers=self.headers, timeout=TIMEOUT, trust_env=False)
 
-    def run(self, method: str, path: str, success: int, **given: Json) -> Json:
-        async def ask() -> Json:
+    def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        async def run() -> Json:
             response = await self.http.request(method, path, **given)
             if response.status_code != success:
                 raise ApiError(response.status_code, response.content)
             return response.json()
 
-        return asyncio.run(ask())
-
-    def list_pets(self, **query: Json) -> Json:
-        return self.run("GET", "/pets", 200, params=query)
-
-    def create_pet(self, *, category_id: int, **fields: Json) -> Json:
-        return self.run("POST", "/pets", 201, json={"categoryId": category_id, **fields})
-
-    def get_pet(self, pet_id: int) -> Json:
-        return self.run("GET", f"/pets/{pet_id}", 200)
+        return asyncio.run(run())
 
     def close(self) -> None:
         asyncio.run(self.http.aclose())

@@ -8,12 +8,15 @@ import json
 import logging
 import time
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 import httpx
+import requests
 import urllib3
 
+from tests.clients.buggy_living import HeadersShared, RememberedByTheClass
+from tests.clients.buggy_reading import CreatedByAList
 from tests.clients.bugs import (
     FOR_EVER,
     after,
@@ -39,12 +42,8 @@ from tests.clients.correct import (
     Json,
     RequestsPets,
     Urllib3Pets,
-    new_pet,
 )
 from tests.clients.shapes import AsyncPets
-
-if TYPE_CHECKING:
-    import requests
 
 log = logging.getLogger("pets")
 
@@ -112,11 +111,11 @@ RefreshesUntilItWorks = asks_again(4, lambda method, status: status == 401)
 class ErrorsAreJson(RequestsPets):
     """Reads the body of each error as JSON (ramnes/notion-sdk-py#119)."""
 
-    def _json(self, response: requests.Response, success: int) -> Json:
+    def checked(self, response: requests.Response, success: int) -> Json:
         if response.status_code >= 400:
             told = response.json()
             raise ApiError(response.status_code, str(told).encode())
-        return super()._json(response, success)
+        return super().checked(response, success)
 
 
 class ErrorsHaveACode(HttpClientPets):
@@ -129,17 +128,8 @@ class ErrorsHaveACode(HttpClientPets):
         return answer
 
 
-class HeadersOfTheClass(HttpClientPets):
+class HeadersOfTheClass(HeadersShared):
     """Keeps its headers in the class, where each new client changes them (datalab-org/datalab-api#93)."""
-
-    shared: ClassVar[dict[str, str]] = {"Accept": "application/json"}
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.shared["Authorization"] = f"Bearer {key}"
-
-    def headers(self) -> dict[str, str]:
-        return dict(self.shared)
 
 
 class ParametersOfTheFunction(HttpClientPets):
@@ -267,7 +257,7 @@ Latin1WithoutCharset = altered(
 class ErrorsAreFalse(RequestsPets):
     """Tests a response by its truth value, which is false for 4xx and 5xx (pycontribs/jira#1748)."""
 
-    def _json(self, response: requests.Response, success: int) -> Json:
+    def checked(self, response: requests.Response, success: int) -> Json:
         del success
         return response.json() if response else None
 
@@ -317,25 +307,12 @@ PastIsNegative = waits(any_past)
 OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
-class PostBecomesGet(RequestsPets):
+class PostBecomesGet(CreatedByAList):
     """Follows a redirection of a POST as a GET (AsyncHttpClient/async-http-client#1042)."""
 
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
-        answer = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)
-        answer.raise_for_status()
-        return answer.json()
 
-
-class CacheWithoutTheKey(HttpClientPets):
+class CacheWithoutTheKey(RememberedByTheClass):
     """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
-
-    kept: ClassVar[dict[str, Answer]] = {}
-
-    def get_pet(self, pet_id: int) -> Json:
-        address = f"{self.host}:{self.port}{self.base}/pets/{pet_id}"
-        if address not in self.kept:
-            self.kept[address] = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
-        return self.read(self.kept[address])
 
 
 # Prints its key when it is made (scaleoutsystems/scaleout-client#949).

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.client import Client
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 class Serve(Protocol):
     """Returns a client of a new fake with these options of ``PetStoreMock``."""
 
-    def __call__(self, **options: Any) -> Client: ...  # noqa: ANN401  # the options of PetStoreMock
+    def __call__(self, **options: Any) -> Client: ...
 
 
-def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN401
+def _client(stack: ExitStack, over: str, **options: Any) -> Client:
     petstore = PetStoreMock(**options)
     if over == "socket":
         stack.enter_context(petstore)
@@ -55,7 +53,7 @@ def serve(over: str) -> Iterator[Serve]:
     """Make fakes with options, and verify each of them at the end."""
     with ExitStack() as stack:
 
-        def make(**options: Any) -> Client:  # noqa: ANN401
+        def make(**options: Any) -> Client:
             client = _client(stack, over, **options)
             stack.callback(client.petstore.verify)
             return client

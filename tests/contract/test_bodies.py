@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client import JSON, REX
-
-if TYPE_CHECKING:
-    from tests.client import Client
-    from tests.contract.conftest import Serve
+from tests.client import JSON, REX, Client
+from tests.contract.conftest import Serve
 
 
 def refused(client: Client, body: bytes, *broken: tuple[str, str]) -> str:

@@ -6,21 +6,18 @@ The other modules of this folder test the defaults.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.client import REX, Client
+from tests.programs import alternatives
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Check = Callable[[Client], None]
+Check = Callable[[Client], None]
 
 Gap = tuple[str, str]
 MANY = "9" * 5000
@@ -176,12 +173,10 @@ def alternative(gap: str, name: str, checks: dict[Gap, Check] = CHECKS) -> Calla
 
 
 def test_every_alternative_except_the_default_is_checked() -> None:
-    command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
-    gaps = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["gaps"]
-    others = {(gap["name"], name) for gap in gaps for name in gap["alternatives"] if name != gap["default"]}
+    others = {(gap, name) for gap, (_, *names) in alternatives().items() for name in names}
     checked = {*QUERIES, *BODIES, *RESPONSES, *CHECKS, *ON_THE_WIRE}
     assert others - checked == set()
-    assert dict(Behaviour()) == {gap["name"]: gap["alternatives"][0] for gap in gaps}
+    assert dict(Behaviour()) == {gap: names[0] for gap, names in alternatives().items()}
 
 
 @pytest.mark.parametrize(("gap", "name"), QUERIES)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.client import JSON, REX
-
-if TYPE_CHECKING:
-    from tests.client import Client
-    from tests.contract.conftest import Serve
+from tests.client import JSON, REX, Client
+from tests.contract.conftest import Serve
 
 PATHS: dict[str, Any] = PetStoreMock().openapi()["paths"]
 PETS, PET, EVERY = (

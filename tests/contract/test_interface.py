@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tests import data_cases
-from tests.client import JSON, REX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.client import Client, Response
-    from tests.contract.conftest import Serve
+from tests.client import JSON, REX, Client, Response
+from tests.contract.conftest import Serve
 
 STATUSES = ("available", "pending", "sold")
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)

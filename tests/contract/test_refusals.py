@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.client import JSON, REX
-
-if TYPE_CHECKING:
-    from tests.client import Client
+from tests.client import JSON, REX, Client
 
 HTTP = "RFC 9110"
 TEXT = ("Content-Type", "text/plain")

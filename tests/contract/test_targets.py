@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.client import Client
+from tests.client import Client
 
 NO_INTEGERS = [
     *("+5", "%2B5", "1_0", "%205", "5%20", "+", "5+", "5%0A", "%095", "05", "00", "-0", "--5", "5.0", "5e0", "0x5"),

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 import pytest
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.client import Client, Response
 
 
-@dataclass(frozen=True)
-class Reply:
-    """A response of the door or the service."""
-
-    status: int
-    fields: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value
-        return json.loads(self.body)
-
-    @property
-    def broken(self) -> list[str]:
-        """The fields of the violations in a problem."""
-        return [one["field"] for one in self.json.get("violations", [])]
+def broken(response: Response) -> list[str]:
+    """Return the fields of the violations in a problem."""
+    return [one["field"] for one in response.json().get("violations", [])]
 
 
 class Door:
@@ -43,23 +26,18 @@ class Door:
         self.petstore = petstore
         self.address = petstore.url.removeprefix("http://").removesuffix("/v1")
 
-    def __call__(self, method: str, path: str, body: object = None, *, world: str = "", **fields: str) -> Reply:
+    def __call__(self, method: str, path: str, body: object = None, *, world: str = "", **fields: str) -> Response:
         mount = f"/w/{world}" if world else ""
         target = f"{mount}{path}" if path.startswith("/") else f"{mount}/__petstore/{path}"
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in fields.items()}
         named |= {} if content is None or "Content-Type" in named else {"Content-Type": "application/json"}
-        connection = http.client.HTTPConnection(self.address, timeout=30)
-        try:
-            connection.request(method, target, content, named)
-            response = connection.getresponse()
-            return Reply(response.status, dict(response.headers.items()), response.read())
-        finally:
-            connection.close()
+        with Client(self.petstore) as client:  # for each request, because tests send from several threads
+            return client.bare(method, target, [*named.items()], content)
 
-    def use(self, method: str = "GET", path: str = "/v1/pets", body: object = None, *, world: str = "") -> Reply:
+    def use(self, method: str = "GET", path: str = "/v1/pets", body: object = None, *, world: str = "") -> Response:
         """Send a request to the service, with the key of the world."""
-        key = self("GET", "world", world=world).json["api_key"]
+        key = self("GET", "world", world=world).json()["api_key"]
         return self(method, path, body, world=world, Authorization=f"Bearer {key}")
 
 

@@ -6,17 +6,15 @@ import http.client
 import json
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock
+from tests.client import Client
 from tests.control.conftest import Door
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # Worlds
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 def test_a_world_is_made_and_replaced(door: Door) -> None:
     made = door("PUT", "world", {"seed": 2, "at": "2030-12-06", "api_key": "k" * 20}, world="a")
     assert made.status == 201
-    assert made.json == {
+    assert made.json() == {
         "name": "a",
         "url": f"http://{door.address}/w/a/v1",
         "api_key": "k" * 20,
@@ -36,49 +34,49 @@ def test_a_world_is_made_and_replaced(door: Door) -> None:
     }
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
     again = door("PUT", "world", {}, world="a")
-    assert (again.status, again.json["pets"], again.json["previous"]["passed"]) == (200, 0, False)
-    assert [one["kind"] for one in again.json["previous"]["problems"]] == ["unfired_fault"]
-    assert again.json["api_key"] != "k" * 20
-    assert door("GET", "world", world="a").json["url"] == again.json["url"]
+    assert (again.status, again.json()["pets"], again.json()["previous"]["passed"]) == (200, 0, False)
+    assert [one["kind"] for one in again.json()["previous"]["problems"]] == ["unfired_fault"]
+    assert again.json()["api_key"] != "k" * 20
+    assert door("GET", "world", world="a").json()["url"] == again.json()["url"]
 
 
 def test_gaps_override_a_preset(door: Door) -> None:
     body = {"behaviour": {"preset": "hostile", "list_order": "by_name"}}
     assert door("PUT", "world", body).status == 200
-    chosen = door("GET", "behaviour").json
+    chosen = door("GET", "behaviour").json()
     assert (chosen["list_order"], chosen["json_style"]) == ("by_name", "shuffled_members")
     door("PATCH", "behaviour", {"preset": "strict", "list_order": "id_descending"})
-    chosen = door("GET", "behaviour").json
+    chosen = door("GET", "behaviour").json()
     assert (chosen["list_order"], chosen["json_style"]) == ("id_descending", "compact")
 
 
 @pytest.mark.parametrize("name", ["..", "default", "a%20b", "x" * 101])
 def test_an_invalid_name_of_a_world_is_refused(door: Door, name: str) -> None:
     assert door("PUT", f"/w/{name}/__petstore/world").status == 422
-    assert len(door("GET", "worlds").json["worlds"]) == 1
+    assert len(door("GET", "worlds").json()["worlds"]) == 1
 
 
 def test_requests_to_an_ended_world_are_leaks_until_they_are_cleared(door: Door) -> None:
-    key = door("PUT", "world", world="a").json["api_key"]
-    assert door("DELETE", "world", world="a").json == {"passed": True, "problems": []}
+    key = door("PUT", "world", world="a").json()["api_key"]
+    assert door("DELETE", "world", world="a").json() == {"passed": True, "problems": []}
     assert door("GET", "/v1/pets", world="a").status == 404
     assert door("GET", "/v1/pets", Authorization=f"Bearer {key}").status == 401
-    leaks = door("GET", "leaks").json
+    leaks = door("GET", "leaks").json()
     assert [(leak["world"], leak["status"], leak["by_key"]) for leak in leaks["leaks"]] == [
         ("a", 404, False),
         ("a", 401, True),
     ]
     assert leaks["total"] == 2
     assert door("DELETE", "leaks").status == 204
-    assert door("GET", "leaks").json == {"leaks": [], "total": 0}
+    assert door("GET", "leaks").json() == {"leaks": [], "total": 0}
 
 
 def test_worlds_are_listed_and_ended_together(door: Door) -> None:
     door("PUT", "world", world="a")
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
-    listed = {one["name"]: one["passed"] for one in door("GET", "worlds").json["worlds"]}
+    listed = {one["name"]: one["passed"] for one in door("GET", "worlds").json()["worlds"]}
     assert listed == {"default": True, "a": False}
-    ended = door("DELETE", "worlds").json
+    ended = door("DELETE", "worlds").json()
     assert (ended["ended"], [one["kind"] for one in ended["problems"]]) == (1, ["unfired_fault"])
     assert door("DELETE", "world").status == 409
 
@@ -87,50 +85,50 @@ def test_a_reset_restores_the_starting_state_and_keeps_the_problems(door: Door) 
     door("PUT", "world", {"seed": 1, "strict": True}, world="a")
     door("DELETE", "pets/1", world="a")
     door.use(path="/v1/pets?limit=0", world="a")
-    assert door("POST", "world/reset", world="a").json["pets"] == 1
-    problems = door("GET", "world/verification", world="a").json["problems"]
+    assert door("POST", "world/reset", world="a").json()["pets"] == 1
+    problems = door("GET", "world/verification", world="a").json()["problems"]
     assert [one["kind"] for one in problems] == ["violation"]
-    assert door("POST", "world/verification", {}, world="a").json["passed"] is False
-    assert door("POST", "world/verification", {}, world="a").json["passed"] is True
+    assert door("POST", "world/verification", {}, world="a").json()["passed"] is False
+    assert door("POST", "world/verification", {}, world="a").json()["passed"] is True
 
 
 def test_the_service_and_the_door_have_openapi_documents(door: Door) -> None:
     door("PUT", "world", world="a")
     for world, mount in (("", ""), ("a", "/w/a")):
-        document = door("GET", "service/openapi.json", world=world).json
+        document = door("GET", "service/openapi.json", world=world).json()
         assert document["servers"][0]["url"] == f"http://{door.address}{mount}/v1"
         assert "/pets" in document["paths"]
-    own = door("GET", "openapi.json").json
+    own = door("GET", "openapi.json").json()
     assert "control door" in own["info"]["title"]
     assert own["info"]["title"] != document["info"]["title"]
 
 
 def test_if_none_match_makes_new_worlds_only(door: Door) -> None:
     made, refused = (door("PUT", "world", world="a", If_None_Match="*") for _ in range(2))
-    assert (made.status, refused.status, "new world" in refused.json["detail"]) == (201, 412, True)
-    assert door("GET", "world", world="a").json["api_key"] == made.json["api_key"]
+    assert (made.status, refused.status, "new world" in refused.json()["detail"]) == (201, 412, True)
+    assert door("GET", "world", world="a").json()["api_key"] == made.json()["api_key"]
 
 
 @pytest.mark.parametrize("way", ["reset", "revoked"])
 def test_a_revoked_key_is_reported_as_revoked_and_not_as_a_leak(door: Door, way: str) -> None:
     door("PUT", "world", {"strict": True}, world="a")
-    key = door("POST", "keys", {}, world="a").json["api_key"]
+    key = door("POST", "keys", {}, world="a").json()["api_key"]
     if way == "reset":
         door("POST", "world/reset", world="a")
     else:
         assert door("DELETE", f"keys/{key}", world="a").status == 204
-    assert [one["revoked"] for one in door("GET", "keys", world="a").json["keys"]] == [False, True]
+    assert [one["revoked"] for one in door("GET", "keys", world="a").json()["keys"]] == [False, True]
     for world in ("a", ""):
         reply = door("GET", "/v1/pets", world=world, Authorization=f"Bearer {key}")
-        assert (reply.status, "the world of a revoked it" in reply.json["message"]) == (401, True)
-    entries = door("GET", "requests", world="a").json["requests"]
+        assert (reply.status, "the world of a revoked it" in reply.json()["message"]) == (401, True)
+    entries = door("GET", "requests", world="a").json()["requests"]
     told = [(one["condition"], [found["field"] for found in one["violations"]]) for one in entries]
     assert told == [("revoked_key", ["Authorization"])] * 2, "one violation each"
-    assert (door("GET", "leaks").json["total"], door("DELETE", "keys/never").status) == (0, 404)
+    assert (door("GET", "leaks").json()["total"], door("DELETE", "keys/never").status) == (0, 404)
 
 
 def test_dropped_leaks_and_requests_are_counted_and_queries_about_them_are_refused(door: Door) -> None:
-    key = door("PUT", "world", world="a").json["api_key"]
+    key = door("PUT", "world", world="a").json()["api_key"]
     for world in ("a", "b"):
         connection = http.client.HTTPConnection(door.address, timeout=30)
         for _ in range(1_003):
@@ -139,25 +137,21 @@ def test_dropped_leaks_and_requests_are_counted_and_queries_about_them_are_refus
         connection.close()
         door("PUT", "world", world="b")
         door("DELETE", "world", world="b")
-    leaks = door("GET", "leaks").json
+    leaks = door("GET", "leaks").json()
     assert (len(leaks["leaks"]), leaks["total"]) == (1_000, 1_003)
     for path, body in (("requests/wait", {"timeout": 0}), ("requests/assert", {})):
         reply = door("POST", path, {**body, "where": {"limit": 6}}, world="a")
-        assert (reply.status, "--keep-requests" in reply.json["detail"]) == (409, True)
-    for asked, met in (({"where": {"limit": 5}}, True), ({"times": 1_003}, True), ({"times": 1_004}, False)):
-        assert door("POST", "requests/wait", {**asked, "timeout": 0}, world="a").json["met"] is met
-    failed = door("POST", "requests/assert", {"operation": "listPets", "times": 2}, world="a").json
-    assert (failed["passed"], "matching requests: 1003 of" in failed["message"]) == (False, True)
+        assert (reply.status, "--keep-requests" in reply.json()["detail"]) == (409, True)
 
 
 # Animals
 
 
 def test_animals_are_added_changed_and_removed(door: Door) -> None:
-    assert door("POST", "pets", {"name": "Rex", "status": "sold"}).json["pets"][0]["id"] == 1
-    assert len(door("POST", "pets", [{}, {}]).json["pets"]) == 2
-    assert len(door("POST", "pets", {"count": 3}).json["pets"]) == 3
-    assert "status" not in door("PATCH", "pets/1", {"status": None}).json
+    assert door("POST", "pets", {"name": "Rex", "status": "sold"}).json()["pets"][0]["id"] == 1
+    assert len(door("POST", "pets", [{}, {}]).json()["pets"]) == 2
+    assert len(door("POST", "pets", {"count": 3}).json()["pets"]) == 3
+    assert "status" not in door("PATCH", "pets/1", {"status": None}).json()
     assert door("DELETE", "pets/1").status == 204
     assert [door(method, f"pets/{pet}", body).status for method, pet, body in (
         ("DELETE", "1", None), ("DELETE", "x", None), ("PATCH", "1", {"name": "x"}), ("PATCH", "2", {"id": 9}),
@@ -165,13 +159,7 @@ def test_animals_are_added_changed_and_removed(door: Door) -> None:
     )] == [404, 404, 404, 422, 422, 405]  # fmt: skip
     assert door("POST", "pets", {"id": 2}).status == 409
     assert door("POST", "pets", [{"id": 90}, {"id": 2}]).status == 409
-    assert [pet["id"] for pet in door("GET", "pets").json["pets"]] == [2, 3, 4, 5, 6]
-
-
-def test_large_identifiers_are_exact(door: Door) -> None:
-    assert door("POST", "pets", {"id": 2**63 - 1, "categoryId": 2**62 + 1}).status == 201
-    assert str(2**63 - 1).encode() in door("GET", "pets").body
-    assert door("DELETE", f"pets/{2**63 - 1}").status == 204
+    assert [pet["id"] for pet in door("GET", "pets").json()["pets"]] == [2, 3, 4, 5, 6]
 
 
 # Faults
@@ -180,21 +168,21 @@ def test_large_identifiers_are_exact(door: Door) -> None:
 def test_a_fault_is_planned_shown_as_sent_and_cancelled(door: Door) -> None:
     plan = {"fault": {"kind": "delay", "seconds": 0.001}, "on": "listPets", "times": 1, "where": {"limit": 5}}
     made = door("POST", "faults", plan)
-    assert (made.status, {name: made.json[name] for name in plan}) == (201, plan)
-    assert (made.json["id"], made.json["hits"], made.json["spent"]) == (1, 0, False)
+    assert (made.status, {name: made.json()[name] for name in plan}) == (201, plan)
+    assert (made.json()["id"], made.json()["hits"], made.json()["spent"]) == (1, 0, False)
     door.use()
     door.use(path="/v1/pets?limit=5")
-    (fault,) = door("GET", "faults").json["faults"]
+    (fault,) = door("GET", "faults").json()["faults"]
     assert (fault["hits"], fault["spent"]) == (1, True)
     assert door("DELETE", "faults/1").status == 204
     assert door("DELETE", "faults/1").status == 404
     door("POST", "faults", {"fault": 503})
     assert door("DELETE", "faults").status == 204
-    assert door("GET", "faults").json == {"faults": []}
+    assert door("GET", "faults").json() == {"faults": []}
 
 
 def test_every_kind_of_fault_in_the_document_can_be_planned(door: Door) -> None:
-    schemas = door("GET", "openapi.json").json["components"]["schemas"]
+    schemas = door("GET", "openapi.json").json()["components"]["schemas"]
     mapping = schemas["Fault"]["anyOf"][1]["discriminator"]["mapping"]
     needed: dict[str, dict[str, Any]] = {
         "respond": {"status": 418},
@@ -205,7 +193,7 @@ def test_every_kind_of_fault_in_the_document_can_be_planned(door: Door) -> None:
     for kind, name in mapping.items():
         assert set(schemas[name.rpartition("/")[2]]["required"]) == {"kind", *needed.get(kind, {})}
         reply = door("POST", "faults", {"fault": {"kind": kind, **needed.get(kind, {})}, "off_contract": True})
-        assert reply.status == (422 if kind.startswith("tls.") else 201), reply.json
+        assert reply.status == (422 if kind.startswith("tls.") else 201), reply.json()
     door("DELETE", "faults")
 
 
@@ -214,7 +202,7 @@ def test_every_kind_of_fault_in_the_document_can_be_planned(door: Door) -> None:
 
 def test_a_request_is_listed_as_it_was_sent_with_the_decision(door: Door) -> None:
     door.use("POST", "/v1/pets?x=%41", b'{"name":  "Rex","categoryId":"1"}')
-    (entry,) = door("GET", "requests").json["requests"]
+    (entry,) = door("GET", "requests").json()["requests"]
     assert (entry["number"], entry["state"], entry["method"], entry["operation"]) == (1, "done", "POST", "createPet")
     assert (entry["target"], entry["path"], entry["query"]) == ("/v1/pets?x=%41", "/v1/pets", {"x": ["A"]})
     assert entry["body_text"] == '{"name":  "Rex","categoryId":"1"}'
@@ -229,7 +217,7 @@ def test_query_parameters_select_requests(door: Door) -> None:
         door.use(path=path)
 
     def numbers(query: str) -> list[int]:
-        return [one["number"] for one in door("GET", f"requests?{query}").json["requests"]]
+        return [one["number"] for one in door("GET", f"requests?{query}").json()["requests"]]
 
     assert numbers("operation=getPet") == [3]
     assert numbers("status=200") == [1, 4]
@@ -239,47 +227,47 @@ def test_query_parameters_select_requests(door: Door) -> None:
     for query in ("limit=0", "limit=x", "status=99", "operation=getPets", "violations=maybe", "last=1&last=2"):
         assert door("GET", f"requests?{query}").status == 422, query
     assert door("DELETE", "requests").status == 204
-    assert door("GET", "requests").json["total"] == 0
+    assert door("GET", "requests").json()["total"] == 0
 
 
 def test_the_journal_is_available_as_text_page_and_archive(door: Door) -> None:
     door.use(path="/v1/pets?limit=0")
     text = door("GET", "requests.txt")
-    assert (text.fields["Content-Type"], b"GET /v1/pets?limit=0" in text.body) == ("text/plain; charset=utf-8", True)
+    assert (text.header("Content-Type"), b"GET /v1/pets?limit=0" in text.body) == ("text/plain; charset=utf-8", True)
     page = door("GET", "requests.html?last=1")
-    assert (page.fields["Content-Type"], b"<table" in page.body) == ("text/html; charset=utf-8", True)
-    (entry,) = door("GET", "requests.har").json["log"]["entries"]
+    assert (page.header("Content-Type"), b"<table" in page.body) == ("text/html; charset=utf-8", True)
+    (entry,) = door("GET", "requests.har").json()["log"]["entries"]
     assert entry["request"]["url"] == f"http://{door.address}/v1/pets?limit=0"
 
 
 def test_an_assertion_shows_near_misses(door: Door) -> None:
     door.use("POST", "/v1/pets", {"name": "Rex", "categoryId": 1})
     for times in ("times", "count"):
-        assert door("POST", "requests/assert", {"operation": "createPet", times: 1}).json["passed"] is True
-        assert door("POST", "requests/assert", {"operation": "createPet", times: 2}).json["passed"] is False
-    missed = door("POST", "requests/assert", {"operation": "createPet", "where": {"name": "Tom"}}).json
+        assert door("POST", "requests/assert", {"operation": "createPet", times: 1}).json()["passed"] is True
+        assert door("POST", "requests/assert", {"operation": "createPet", times: 2}).json()["passed"] is False
+    missed = door("POST", "requests/assert", {"operation": "createPet", "where": {"name": "Tom"}}).json()
     assert (missed["passed"], "name was 'Rex'" in missed["message"]) == (False, True)
     assert door("POST", "requests/assert", {"where": {"nam": 1}}).status == 422
     refused = door("POST", "requests/assert", {"where": {"method": None}, "times": 0})
-    assert (refused.status, refused.json["detail"]) == (422, "body.where.method must be a string, got null")
+    assert (refused.status, refused.json()["detail"]) == (422, "body.where.method must be a string, got null")
     for where in ({"headers": "Bearer of-a-test"}, {"query": "of-a-test"}):  # a value that may be a key stays hidden
         refused = door("POST", "requests/assert", {"where": where, "times": 0})
-        assert (refused.status, "of-a-test" in refused.json["detail"]) == (422, False)
+        assert (refused.status, "of-a-test" in refused.json()["detail"]) == (422, False)
 
 
 def test_a_wait_ends_with_a_response_at_the_timeout_or_with_the_world(door: Door) -> None:
     door("PUT", "world", world="a")
-    assert door("POST", "requests/wait", {"timeout": 0}, world="a").json == {"met": False, "requests": []}
+    assert door("POST", "requests/wait", {"timeout": 0}, world="a").json() == {"met": False, "requests": []}
     door("POST", "faults", {"fault": {"kind": "delay", "seconds": 0.2}}, world="a")
     began = time.monotonic()
     thread = threading.Thread(target=door.use, kwargs={"world": "a"})
     thread.start()
-    waited = door("POST", "requests/wait", {"where": {"status": 200}, "times": 1, "timeout": 20}, world="a").json
+    waited = door("POST", "requests/wait", {"where": {"status": 200}, "times": 1, "timeout": 20}, world="a").json()
     thread.join()
     assert (waited["met"], waited["requests"][0]["state"], time.monotonic() - began >= 0.2) == (True, "done", True)
     threading.Timer(0.1, lambda: door("DELETE", "world", world="a")).start()
     ended = door("POST", "requests/wait", {"times": 9, "timeout": 20}, world="a")
-    assert (ended.status, ended.json["met"], time.monotonic() - began < 15) == (200, False, True)
+    assert (ended.status, ended.json()["met"], time.monotonic() - began < 15) == (200, False, True)
     assert [door("POST", "requests/wait", body).status for body in ({"timeout": 26}, {"times": 0})] == [422, 422]
 
 
@@ -288,14 +276,14 @@ def test_a_delayed_create_is_not_counted_after_the_journal_was_cleared(door: Doo
     door("POST", "faults", {"fault": {"kind": "delay", "seconds": 0.3}, "times": 1}, world="a")
     with ThreadPoolExecutor() as pool:
         created = pool.submit(door.use, "POST", "/v1/pets", {"name": "Rex", "categoryId": 1}, world="a")
-        assert door("POST", "requests/wait", {"operation": "createPet", "timeout": 9}, world="a").json["met"] is True
+        assert door("POST", "requests/wait", {"operation": "createPet", "timeout": 9}, world="a").json()["met"] is True
         assert door("DELETE", "requests", world="a").status == 204
         assert created.result().status == 201
-    assert len(door("GET", "pets", world="a").json["pets"]) == 1
-    assert door("GET", "requests", world="a").json["total"] == 0
-    assert door("POST", "requests/assert", {"operation": "createPet", "times": 0}, world="a").json["passed"] is True
+    assert len(door("GET", "pets", world="a").json()["pets"]) == 1
+    assert door("GET", "requests", world="a").json()["total"] == 0
+    assert door("POST", "requests/assert", {"operation": "createPet", "times": 0}, world="a").json()["passed"] is True
     door.use("POST", "/v1/pets", {"name": "Tom", "categoryId": 1}, world="a")
-    assert door("POST", "requests/assert", {"operation": "createPet", "times": 1}, world="a").json["passed"] is True
+    assert door("POST", "requests/assert", {"operation": "createPet", "times": 1}, world="a").json()["passed"] is True
 
 
 def test_violations_can_be_expected_by_number(door: Door) -> None:
@@ -303,7 +291,7 @@ def test_violations_can_be_expected_by_number(door: Door) -> None:
     door.use(path="/v1/pets?limit=0", world="a")
     assert door("POST", "requests/expect", {"numbers": [2]}, world="a").status == 422
     assert door("POST", "requests/expect", {"numbers": [1]}, world="a").status == 204
-    assert door("GET", "world/verification", world="a").json["passed"] is True
+    assert door("GET", "world/verification", world="a").json()["passed"] is True
 
 
 # Time and snapshots
@@ -311,25 +299,25 @@ def test_violations_can_be_expected_by_number(door: Door) -> None:
 
 def test_the_clock_changes_and_snapshots_restore_the_state(door: Door) -> None:
     body = {"travel_to": "2030-12-06", "freeze": True, "advance": {"minutes": 1.5}}
-    assert door("PATCH", "clock", body).json == {"now": "2030-12-06T00:01:30.000Z", "frozen": True}
-    assert door("GET", "clock").json["frozen"] is True
+    assert door("PATCH", "clock", body).json() == {"now": "2030-12-06T00:01:30.000Z", "frozen": True}
+    assert door("GET", "clock").json()["frozen"] is True
     for wrong in ({"travel_to": "soon"}, {"advance": {"days": 1e9}}, {"freeze": 1}):
         assert door("PATCH", "clock", wrong).status == 422
-    assert door("POST", "snapshots").json == {"id": 1}
+    assert door("POST", "snapshots").json() == {"id": 1}
     door("POST", "pets", {"count": 2})
-    assert [door("POST", "snapshots/1/restore").json["pets"] for _ in range(2)] == [0, 0]
+    assert [door("POST", "snapshots/1/restore").json()["pets"] for _ in range(2)] == [0, 0]
     calls = [("DELETE", "snapshots/1"), ("DELETE", "snapshots/1"), ("POST", "snapshots/1/restore")]
     assert [door(*call).status for call in calls] == [204, 404, 404]
 
 
-def test_idle_connections_are_closed(door: Door) -> None:
-    connection = http.client.HTTPConnection(door.address, timeout=30)
-    connection.request("GET", "/v1/pets")
-    connection.getresponse().read()
-    sock = connection.sock
-    assert door("POST", "connections/close").status == 204
-    assert sock.recv(1) == b""
-    connection.close()
+def test_a_world_closes_only_its_own_idle_connections(door: Door) -> None:
+    door("PUT", "world", world="a")
+    with Client(door.petstore) as own, Client(door.petstore) as other:
+        assert (own.bare("GET", "/w/a/v1/pets").status, other.bare("GET", "/v1/pets").status) == (401, 401)
+        assert door("POST", "connections/close", world="a").status == 204
+        assert other.bare("GET", "/v1/pets").status == 401
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            own.bare("GET", "/w/a/v1/pets")
 
 
 # Events
@@ -393,20 +381,20 @@ def test_the_document_declares_every_member_of_the_responses(door: Door) -> None
     door("PUT", "world", {"seed": 2}, world="a")
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
     door.use("POST", "/v1/pets", {"name": "Rex"}, world="a")
-    document = door("GET", "openapi.json").json
+    document = door("GET", "openapi.json").json()
     components = document["components"]["schemas"]
     for path, operations in document["paths"].items():
         if not path.startswith("/w/{world}") or "{" in path[10:] or "get" not in operations:
             continue
         schema = operations["get"]["responses"]["200"]["content"].get("application/json", {}).get("schema")
         if schema is not None:
-            _hold(door("GET", path.replace("/w/{world}/__petstore/", ""), world="a").json, schema, components, path)
+            _hold(door("GET", path.replace("/w/{world}/__petstore/", ""), world="a").json(), schema, components, path)
     for body in (7, {"nam": "Rex"}):
         refusal = document["paths"]["/__petstore/pets"]["post"]["responses"]["default"]["content"]
-        _hold(door("POST", "pets", body).json, refusal["application/problem+json"]["schema"], components, "refusal")
+        _hold(door("POST", "pets", body).json(), refusal["application/problem+json"]["schema"], components, "refusal")
 
 
-def _hold(value: Any, schema: Any, components: Any, where: str) -> None:  # noqa: ANN401
+def _hold(value: Any, schema: Any, components: Any, where: str) -> None:
     """Assert that a response has all required members of a schema and no undeclared ones."""
     schema = components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     assert schema.get("additionalProperties") is not False, where

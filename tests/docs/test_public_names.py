@@ -1,4 +1,4 @@
-"""Every public name has an entry in the reference, which says what it takes, in which unit, and what it raises."""
+"""Every public name has an entry in the reference, with its arguments, their units, and its errors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import petstore_mock
 from tools.documents.blocks import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference" / "api").glob("*.md")}
 # The entries of the reference with the lines of their options; a check is a row of a table.
@@ -30,10 +28,10 @@ ENTRIES = dict(
 ROWS = {f"checks.{name}" for name in re.findall(r"^\| `(\w+)` \|", PAGES.get("checks", ""), re.MULTILINE)}
 # Names for other rooms of the package.
 INTERNAL = {"faults.coerce"}
-# An amount is nothing without its unit, or what it is a share of.
+# An amount needs its unit, or the whole of which it is a share.
 UNITS = re.compile(r"seconds?|bytes|chance|fraction|share|moment|amounts?|patience|waits", re.IGNORECASE)
 ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # another entry says it
-# What users pass on, or what only the package's own rooms ask for.
+# Types that users only pass on, or that only rooms of the package use.
 PASSED_ON = {
     "WsgiApp",  # to callers of such applications
     *("Listener", "Session"),  # pytest-httpserver and requests document them
@@ -45,7 +43,7 @@ PASSED_ON = {
 
 
 def names() -> Iterator[tuple[str, Any]]:
-    """Give every public name of the package and its public modules, with its object."""
+    """Yield every public name of the package and its public modules, with its object."""
     modules = [petstore_mock]
     for module in modules:
         for name in module.__all__:
@@ -60,7 +58,7 @@ def names() -> Iterator[tuple[str, Any]]:
 NAMES = dict(names())
 
 
-def resolved(name: str) -> Any:  # noqa: ANN401  # whatever has an entry
+def resolved(name: str) -> Any:
     module, _, rest = f"petstore_mock.{name}".rpartition(".")
     try:
         return importlib.import_module(f"{module}.{rest}")
@@ -70,7 +68,7 @@ def resolved(name: str) -> Any:  # noqa: ANN401  # whatever has an entry
 
 @cache
 def members() -> dict[str, Any]:
-    """Return what has an entry, members of classes and of modules included."""
+    """Return the objects with an entry, including members of classes and modules."""
     found: dict[str, Any] = {}
     for name, options in ENTRIES.items():
         owner = found[name] = resolved(name)
@@ -84,7 +82,7 @@ def members() -> dict[str, Any]:
 
 
 def routines() -> dict[str, Any]:
-    """Return the functions and methods of the package that have an entry, and have a docstring of their own."""
+    """Return the functions and methods of the package that have an entry."""
     found = {name: getattr(one, "__func__", one) for name, one in members().items()}
     found = {name: one for name, one in found.items() if inspect.isroutine(one)}
     return {name: one for name, one in found.items() if one.__module__.startswith("petstore_mock")}
@@ -121,20 +119,20 @@ def classes() -> dict[str, type]:
     return found
 
 
-def given() -> Iterator[tuple[str, str]]:
-    """Give each function and property that has an entry, with the annotation of its result."""
+def annotated() -> Iterator[tuple[str, str]]:
+    """Yield each function and property that has an entry, with the annotation of its result."""
     for name, one in members().items():
         function = one.fget if isinstance(one, property) else ROUTINES.get(name)
         if function is not None:
             yield name, str(inspect.signature(function).return_annotation)
 
 
-def test_what_public_names_give_has_an_entry_itself() -> None:
-    """Or one of its bases has, as of all faults."""
+def test_the_results_of_public_names_have_entries() -> None:
+    """An entry of a base class is enough, as for all faults."""
     ours, known = classes(), {name.rpartition(".")[2] for name in ENTRIES}
     missing = {
         f"{where}: {name}"
-        for where, annotation in given()
+        for where, annotation in annotated()
         for name in re.findall(r"\b[A-Z]\w+", annotation)
         if name in ours and name not in PASSED_ON and not {one.__name__ for one in ours[name].__mro__} & known
     }
@@ -142,18 +140,18 @@ def test_what_public_names_give_has_an_entry_itself() -> None:
 
 
 @pytest.mark.parametrize("name", ROUTINES)
-def test_entry_says_what_each_argument_is(name: str) -> None:
-    """One argument may stand in the sentence; of several, each has its line."""
+def test_entry_describes_each_argument(name: str) -> None:
+    """The first sentence may describe one argument. Each of several has its own line."""
     text = inspect.getdoc(ROUTINES[name]) or ""
     assert text, "has no docstring"
     parameters = [
         one for one in inspect.signature(ROUTINES[name]).parameters.values() if one.name not in {"self", "cls"}
     ]
-    told = section(text, "Args")
+    lines = section(text, "Args")
     for one in parameters:
         assert one.annotation is not one.empty, f"{one.name} has no type"
-        line = re.search(rf"^    \**{one.name}: ((?:.*\n(?:        .*\n)*))", told, re.MULTILINE)
-        if len(parameters) > 2 or told:
+        line = re.search(rf"^    \**{one.name}: ((?:.*\n(?:        .*\n)*))", lines, re.MULTILINE)
+        if len(parameters) > 2 or lines:
             assert line or f"``{one.name}``" in text or ELSEWHERE.search(text), one.name
         if re.search(r"\bfloat\b", str(one.annotation)):
             words = line[1] if line else f"{one.name} {text}"
@@ -161,19 +159,19 @@ def test_entry_says_what_each_argument_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
-def test_entry_says_of_which_type_each_attribute_is(name: str) -> None:
+def test_each_attribute_of_an_entry_has_a_type(name: str) -> None:
     """The class has its annotation, or the argument of the same name."""
     found = NAMES[name]
-    told = re.findall(r"^    (\w+): (.*)$", section(inspect.getdoc(found) or "", "Attributes"), re.MULTILINE)
+    lines = re.findall(r"^    (\w+): (.*)$", section(inspect.getdoc(found) or "", "Attributes"), re.MULTILINE)
     known = {one for kind in found.__mro__ for one in vars(kind).get("__annotations__", {})}
-    if told:
+    if lines:
         known |= {one.name for one in inspect.signature(found).parameters.values() if one.annotation is not one.empty}
-    assert not [attribute for attribute, words in told if attribute not in known and not words.endswith("internal.")]
+    assert not [attribute for attribute, words in lines if attribute not in known and not words.endswith("internal.")]
 
 
 @pytest.mark.parametrize("name", ROUTINES)
-def test_entry_says_what_is_raised(name: str) -> None:
-    """The errors that the function itself raises; those of other functions, a reader of its words must see."""
+def test_entry_names_the_errors(name: str) -> None:
+    """It names the errors that the function itself raises. Only a reader can check those of other functions."""
     function = inspect.unwrap(ROUTINES[name])
     raised = set(re.findall(r"^ +raise ([A-Z]\w+)\(", inspect.getsource(function), re.MULTILINE)) - {"AttributeError"}
     text = inspect.getdoc(function) or ""
@@ -181,6 +179,6 @@ def test_entry_says_what_is_raised(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["faults", "checks", "stateful", "strategies", "verify"])
-def test_a_submodule_completes_its_public_names_alone(name: str) -> None:
+def test_a_submodule_completes_only_its_public_names(name: str) -> None:
     module = importlib.import_module(f"petstore_mock.{name}")
     assert set(dir(module)) == set(module.__all__)

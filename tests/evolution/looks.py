@@ -8,9 +8,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 
@@ -20,9 +21,6 @@ from hypothesis import find, settings
 import petstore_mock
 from petstore_mock import PetStoreMock, PetStoreMockError, faults, strategies
 from petstore_mock.stateful import check_client
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 World = Any  # a PetStoreMock: its static types are those of the interface before it grew
 PACKAGE = Path(petstore_mock.__file__).parent
@@ -49,7 +47,7 @@ def ask(
     return response.status, json.loads(body) if body else None, response.getheader("Allow")
 
 
-def ids(pets: Any) -> list[int]:  # noqa: ANN401  # JSON
+def ids(pets: Any) -> list[int]:
     return [pet["id"] for pet in pets]
 
 
@@ -197,7 +195,7 @@ def test_verify_has_clauses_for_it(petstore: World, tmp_path: Path) -> None:
 
 
 class Client:
-    """Counts how often the machine asks for what is new."""
+    """Counts how often the machine uses the new names."""
 
     counts: dict[str, int] = {}  # noqa: RUF012  # of all of them
 
@@ -230,6 +228,6 @@ class Client:
 
 
 def test_machine_calls_it() -> None:
-    with contextlib.suppress(AssertionError):  # its bugs are not what this is about
+    with contextlib.suppress(AssertionError):  # its bugs do not matter here
         check_client(Client, faults=(), environment=(), max_examples=60)
     assert all(Client.counts[name] for name in ("delete", "tag", "tags"))

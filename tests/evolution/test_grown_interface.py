@@ -7,17 +7,19 @@ field ``tags``, a parameter ``tag``.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 import petstore_mock
+from tests.programs import run
 
 PACKAGE: Final = Path(petstore_mock.__file__).parent
 ROOT: Final = PACKAGE.parent
+PYTHON: Final = (sys.executable, "-m")
+# Coverage would count the lines of the copy too, and the outer pytest has options of its own.
+OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
 
 TAGS: Final = {"description": "Labels", "type": "array", "items": {"type": "string"}, "maxItems": 10}
 TAG: Final = {"description": "Returns only animals with this tag", "type": "string"}
@@ -69,11 +71,12 @@ def delete_pet(call: Call) -> Response | Refusal:
 def test_each_room_follows_from_the_table(tmp_path: Path) -> None:
     grow(tmp_path)
     shutil.copy(Path(__file__).with_name("looks.py"), tmp_path)
-    run(tmp_path, "pytest", "-q", "--color=no", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "looks.py")
+    options = ("-q", "--color=no", "-p", "no:cacheprovider", f"--rootdir={tmp_path}")
+    run(*PYTHON, "pytest", *options, "looks.py", cwd=tmp_path, without=OF_THIS_RUN)
 
 
 def grow(folder: Path) -> None:
-    """Copy package and schemas into ``folder``, change them by hand as for a new version, and run the generator."""
+    """Copy package and schemas into ``folder``, edit them like a developer, and run the generator."""
     shutil.copytree(PACKAGE, folder / "petstore_mock", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "schemas", folder / "schemas")
     (folder / "tools").mkdir()
@@ -92,7 +95,7 @@ def grow(folder: Path) -> None:
     add_property(folder, "listPets.parameters", "tag", TAG)
     schemas = folder / "schemas"
     shutil.copy(schemas / "getPet.parameters.json", schemas / "deletePet.parameters.json")
-    run(folder, "tools.static_types")
+    run(*PYTHON, "tools.static_types", cwd=folder, without=OF_THIS_RUN)
 
 
 def insert(file: Path, before: str, text: str) -> None:
@@ -107,14 +110,3 @@ def add_property(folder: Path, schema: str, name: str, rules: dict[str, Any]) ->
     document = json.loads(file.read_text(encoding="utf-8"))
     document["properties"][name] = rules
     file.write_text(json.dumps(document), encoding="utf-8")
-
-
-def run(folder: Path, module: str, *arguments: str) -> None:
-    # Coverage would count the copy's lines as well as the package's; an outer pytest has options of its own.
-    left_out = ("COVERAGE_", "PYTEST_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, connect
 from tests.client import Client
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+# For tests that need a socket: by default, an object at home does not listen.
+on_a_socket = pytest.mark.parametrize("carrier", ["listening", "remote"], indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +44,6 @@ def petstore(carrier: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def client(petstore: Any) -> Iterator[Client]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+def client(petstore: Any) -> Iterator[Client]:  # PetStoreMock or RemotePetStore
     with Client(petstore) as client:
         yield client

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError
+from tests.client import Client
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.client import Client
-
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 # Invalid animals, and a part of the expected error.
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -215,7 +212,7 @@ def test_a_key_expires_by_the_clock_of_the_fake(petstore: Face, client: Client) 
 
 
 @pytest.mark.parametrize("key", ["", "a b", "secr\u00e9t", "=secret", "a=b", "a,b", "a\n", 5, b"secret"], ids=ascii)
-def test_a_key_that_is_no_bearer_token_is_refused_and_not_shown(petstore: Face, key: Any) -> None:  # noqa: ANN401
+def test_a_key_that_is_no_bearer_token_is_refused_and_not_shown(petstore: Face, key: Any) -> None:
     with pytest.raises(PetStoreMockError) as elsewhere, petstore.fresh(api_key=key):
         pass
     with pytest.raises(PetStoreMockError, match="6750") as home:

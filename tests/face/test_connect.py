@@ -6,7 +6,8 @@ import copy
 import json
 import pickle
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,9 +15,6 @@ import pytest
 from petstore_mock import ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, connect, faults
 from tests.client import JSON, REX, Client
 from tests.live.stub import stub as process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -62,7 +60,7 @@ def test_the_end_of_the_block_ends_a_world_with_problems_too(stub: PetStoreMock)
 def test_a_named_world_is_made_once_and_never_ended(stub: PetStoreMock, address: str) -> None:
     root = stub.url.removesuffix("/v1")
 
-    def steer() -> Any:  # noqa: ANN401
+    def steer() -> Any:
         return connect(root + address) if address else connect(root, world="mine")
 
     with steer() as petstore:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import on_a_socket
+from tests.face.conftest import on_a_socket
 
-if TYPE_CHECKING:
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 
 def statuses(client: Client, count: int, operation: str = "listPets") -> list[int | None]:
@@ -249,19 +247,6 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
     assert str(entry.delayed_by) == "delay(0.05)"
     for fault in ("delay", "server_error"):
         petstore.journal.assert_called("createPet", times=1, fault=fault)
-
-
-@pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
-def test_a_reset_releases_a_held_response(petstore: Face, client: Client, at: str, kept: int) -> None:
-    petstore.inject(faults.delay(600), on="createPet", at=at)
-    thread = threading.Thread(target=client.status, args=["createPet"])
-    thread.start()
-    (entry,) = petstore.journal.wait_for("createPet", timeout=30)
-    assert (len(petstore.pets), entry.status) == (kept, None)
-    petstore.reset()
-    thread.join(30)
-    assert not thread.is_alive()
-    assert (petstore.pets, len(petstore.journal)) == ([], 0)
 
 
 # The handle

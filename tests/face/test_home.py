@@ -8,15 +8,13 @@ import json
 import pickle
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import ApiRequest, PetStoreMock, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -185,16 +183,22 @@ def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(petstore:
         petstore.reset()
 
 
-def test_a_stop_releases_a_held_response_and_commits_nothing(petstore: PetStoreMock, client: Client) -> None:
-    petstore.inject(faults.delay(600), on="createPet")
+@pytest.mark.parametrize("end", ["stop", "reset"])
+@pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
+def test_a_stop_or_a_reset_releases_a_held_response(
+    petstore: PetStoreMock, client: Client, end: str, at: Any, kept: int
+) -> None:
+    """tests/wire shows it for a socket."""
+    petstore.inject(faults.delay(600), on="createPet", at=at)
     statuses: list[int | None] = []
     thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
     thread.start()
-    petstore.journal.wait_for("createPet", timeout=30)
+    (entry,) = petstore.journal.wait_for("createPet", timeout=30)
+    assert (len(petstore.pets), entry.status) == (kept, None)
     assert client.list().status == 200, "a delay blocks no other request"
-    petstore.stop()
+    petstore.stop() if end == "stop" else petstore.reset()
     thread.join(30)
-    assert (statuses, petstore.pets) == ([503], [])
+    assert (statuses, len(petstore.pets)) == ([201 if kept else 503], kept if end == "stop" else 0)
 
 
 # Notes

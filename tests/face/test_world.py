@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import on_a_socket
+from tests.face.conftest import on_a_socket
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
+Face = Any  # PetStoreMock or RemotePetStore: tests use only their common methods
 
 WRONG = {"name": "Rex", "categoryId": "1"}
 
@@ -344,15 +342,6 @@ def test_a_moment_or_a_step_outside_the_years_of_http_dates_is_refused(petstore:
 
 
 # Other calls
-
-
-@on_a_socket
-def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
-    client.list()
-    petstore.close_connections()
-    with Client(petstore) as other:
-        assert other.list().status == 200
-    assert len({entry.connection for entry in petstore.journal}) == 2
 
 
 @on_a_socket

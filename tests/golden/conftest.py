@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEY = "a-fixed-key-of-the-team"
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.request
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.golden.compare import hold, hold_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.programs import PETSTORE_MOCK, run
 
 
 def printed(*arguments: str, code: int = 0) -> str:
     """Return the output of a command."""
-    command = [sys.executable, "-m", "petstore_mock", *arguments]
-    environment = {"COLUMNS": "100", "NO_COLOR": "1", "PATH": ""}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return run(*PETSTORE_MOCK, *arguments, environment={"COLUMNS": "100", "NO_COLOR": "1"}, code=code)
 
 
 @pytest.mark.parametrize("command", ["", "demo", "serve", "ready", "gaps", "openapi", "verify", "learn"])
@@ -70,7 +62,9 @@ def test_verdict_on_a_service_that_breaks_the_contract(broken: PetStoreMock, tmp
     options = ("--api-key", "a-fixed-key", "--rate", "1000", "--json", str(record))
     with broken:
         text = printed("verify", broken.url, *options, code=1)
-    clauses = json.loads(record.read_bytes())["clauses"]
+    found = json.loads(record.read_bytes())
+    assert found["exit_code"] == 1
+    clauses = found["clauses"]
     details = [clause["detail"] for clause in clauses if clause["result"] == "broken"]
     assert details
     assert all(detail and detail in text for detail in details), "the text shows the detail of each broken clause"

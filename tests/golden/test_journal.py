@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, VerificationError, faults
 from tests.client import Client
 from tests.golden.compare import hold, hold_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_har(day: PetStoreMock, tmp_path: Path) -> None:
@@ -68,7 +66,7 @@ def _unfired(client: Client) -> None:
 
 
 def _failing(client: Client) -> None:
-    def broken(_: Any) -> bool:  # noqa: ANN401  # an ApiRequest
+    def broken(_: Any) -> bool:
         raise LookupError("no such thing")
 
     client.petstore.inject(503, on="listPets", when=broken, times=1)
@@ -89,7 +87,7 @@ def test_why_a_test_is_not_verified() -> None:
     for name, do in PROBLEMS.items():
         petstore = PetStoreMock(strict=True)
         with Client(petstore, "wsgi") as client, pytest.raises(AssertionError) as caught:  # noqa: PT012
-            do(client)  # it raises itself where what it expects does not come
+            do(client)  # it may raise the error itself
             petstore.verify()
         parts.append(f"{name}\n{'=' * len(name)}\n{caught.value}")
     hold("problems.txt", "\n\n".join(parts))

@@ -1,27 +1,23 @@
-"""What the machine says of a client with a bug: its report, with a test to paste that shows the bug."""
+"""The report of the machine about a client with a bug. Its pasted test shows the bug."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from petstore_mock import PetStoreMock
 from petstore_mock.stateful import ClientBugError, check_client
-from tests.clients.correct import ApiError, HttpClientPets
+from tests.clients.correct import ApiError, HttpClientPets, Json
 from tests.golden.compare import hold
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
-    from tests.clients.correct import Json
 
 
 class CreatesAgain(HttpClientPets):
-    """Sends a create once more after a server error, although the first may have been carried out."""
+    """Retries createPet after a server error, although the first request may have been executed."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         try:
@@ -33,7 +29,7 @@ class CreatesAgain(HttpClientPets):
 
 
 class ForgetsTheStatus(HttpClientPets):
-    """Lists animals of any status, whatever it is asked for."""
+    """Ignores the status filter."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:  # noqa: ARG002
         return super().list_pets(limit=limit)
@@ -45,14 +41,14 @@ def made(client: type[HttpClientPets]) -> Callable[[PetStoreMock], HttpClientPet
 
 @pytest.fixture(scope="module", params=[CreatesAgain, ForgetsTheStatus])
 def client(request: pytest.FixtureRequest) -> type[HttpClientPets]:
-    """Give a client with a bug."""
+    """Return a client with a bug."""
     kind: type[HttpClientPets] = request.param
     return kind
 
 
 @pytest.fixture(scope="module")
 def report(client: type[HttpClientPets]) -> str:
-    """Give what the machine says of it."""
+    """Return the report of the machine about the client."""
     alike = settings(derandomize=True, database=None, max_examples=50, print_blob=False)
     with pytest.raises(ClientBugError) as caught:
         check_client(made(client), settings=alike, environment=())
@@ -63,14 +59,14 @@ _PASTED = re.compile(r"^(?:import|from) .*?^def test_client.*?:\n(?:(?: {4}[^\n]
 
 
 def run_pasted(report: str, client: type[HttpClientPets]) -> None:
-    """Run the test that a report has, for a client."""
+    """Run the test of a report with a client."""
     found = _PASTED.search(report)
     assert found, report
     with ExitStack() as stack:
         names: dict[str, Any] = {
             "make_client": lambda petstore: stack.enter_context(closing(made(client)(petstore))),
         }
-        exec(compile(found[0], "pasted", "exec"), names)  # ours: the product under test
+        exec(compile(found[0], "pasted", "exec"), names)  # the product under test
         names["test_client"]()
 
 

@@ -8,19 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 import pytest
 
 from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
+from tests.programs import PETSTORE_MOCK
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-__all__ = ["COMMAND", "PATIENCE", "Stub", "reserved_port", "stub"]
-
-COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than one
 
 
@@ -68,7 +64,7 @@ def reserved_port() -> Iterator[int]:
 @contextmanager
 def stub(
     *arguments: str,
-    command: Sequence[str] = COMMAND,
+    command: Sequence[str] = PETSTORE_MOCK,
     environment: Mapping[str, str] | None = None,
     lines: int | None = None,
     stderr: int = subprocess.PIPE,

@@ -6,18 +6,15 @@ import json
 import shutil
 import subprocess
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.live.clients import CLIENTS, Client, FailedError, Response, Send, cells_of, documented, lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @cache
@@ -32,7 +29,7 @@ def succeeds(command: tuple[str, ...]) -> bool:
 def test_client_does_what_the_table_says(client: Client) -> None:
     if client.probe and not succeeds(client.probe):
         pytest.skip(f"not installed, or too old: {' '.join(client.probe)} fails")
-    with PetStoreMock() as petstore, client.open(petstore) as send:
+    with PetStoreMock() as petstore, client.open() as send:
         assert cells_of(petstore, send) == documented(client.name)
 
 

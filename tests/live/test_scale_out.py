@@ -8,9 +8,11 @@ import signal
 import socket
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -20,11 +22,7 @@ from tests.live.stub import PATIENCE, Stub, reserved_port, stub
 from tests.platforms import POSIX_SIGNALS
 from tools.documents.blocks import blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    Call = Callable[..., tuple[int, Any]]
+Call = Callable[..., tuple[int, Any]]
 
 PROGRAMS: Final = {
     name: shutil.which(name) or shutil.which(name, path="/usr/sbin")  # Debian: apt install nginx-light haproxy

@@ -1,7 +1,7 @@
-"""What ``verify`` finds in services of others, asked for once more by requests that know nothing of ``verify``.
+"""Checks the findings of ``verify`` in services of others by requests that do not use ``verify``.
 
-Each clause that is broken somewhere has a check here, written from the interface's words. ``test_verify`` holds the
-two to the same findings, and ``python -m tests.peers.by_hand`` writes the table of them into the documents.
+Each clause that a service breaks has a check here, written from the words of the interface. ``test_verify`` compares
+the findings, and ``python -m tests.peers.by_hand`` writes the table of the documents.
 """
 
 from __future__ import annotations
@@ -9,21 +9,15 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
 
-from petstore_mock.verify import verify
+from petstore_mock.verify import Verdict, verify
 from tests.peers.foreign_services import KEY, SERVICES, running
 from tools.documents.blocks import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from petstore_mock.verify import Verdict
-
-__all__ = ["CHECKS", "documented", "findings"]
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "findings.md"
 BEGIN: Final = "<!-- findings: made by `python -m tests.peers.by_hand` -->"
@@ -34,11 +28,11 @@ LARGE: Final = 9007199254740993  # 2^53 + 1
 ERROR: Final = {"code": str, "message": str, "status": int}
 
 Json: TypeAlias = Any
-Check: TypeAlias = "Callable[[Client], str]"  # returns what came if it breaks the clause, else nothing
+Check: TypeAlias = "Callable[[Client], str]"  # returns the response if it breaks the clause, else an empty text
 
 
-class Answer(NamedTuple):
-    """A status, 0 for none, the media type, and the JSON value, ``...`` where it is none."""
+class Response(NamedTuple):
+    """A response. The status is 0 without a response, and the value is ``...`` without JSON."""
 
     status: int
     media_type: str = ""
@@ -49,44 +43,44 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Asks a service; what it has asked once, it asks again only with a create."""
+    """Sends requests to a service. It sends each body only once."""
 
     def __init__(self, http: httpx.Client) -> None:
         self._http = http
         self.post = functools.lru_cache(self._post)
 
-    def get(self, path: str = "/pets", authorization: str = f"Bearer {KEY}") -> Answer:
-        return self._ask("GET", path, "", authorization)
+    def get(self, path: str = "/pets", authorization: str = f"Bearer {KEY}") -> Response:
+        return self._send("GET", path, "", authorization)
 
-    def _post(self, body: str, authorization: str = f"Bearer {KEY}") -> Answer:
-        return self._ask("POST", "/pets", body, authorization)
+    def _post(self, body: str, authorization: str = f"Bearer {KEY}") -> Response:
+        return self._send("POST", "/pets", body, authorization)
 
-    def created(self, **members: Json) -> Answer:
+    def created(self, **members: Json) -> Response:
         return self.post(json.dumps({**REX, **members}))
 
     def pets(self, query: str = "") -> list[dict[str, Json]]:
         """Return the objects in a list. Some services also store values that are no animals."""
         return [pet for pet in self.get(f"/pets{query}").value if isinstance(pet, dict)]
 
-    def _ask(self, method: str, path: str, body: str, authorization: str) -> Answer:
+    def _send(self, method: str, path: str, body: str, authorization: str) -> Response:
         fields = {"Authorization": authorization} if authorization else {}
         try:
-            response = self._http.request(method, path, content=body.encode(), headers=fields)
+            received = self._http.request(method, path, content=body.encode(), headers=fields)
         except httpx.TimeoutException:
-            return Answer(0)
-        media_type = response.headers.get("Content-Type", "").partition(";")[0]
+            return Response(0)
+        media_type = received.headers.get("Content-Type", "").partition(";")[0]
         try:
-            return Answer(response.status_code, media_type, response.json())
+            return Response(received.status_code, media_type, received.json())
         except ValueError:
-            return Answer(response.status_code, media_type)
+            return Response(received.status_code, media_type)
 
 
 def refuses(body: str) -> Check:
     return lambda client: unless(client.post(body).status, 400)
 
 
-def needs_key(ask: Callable[[Client, str], Answer], authorization: str) -> Check:
-    return lambda client: unless(ask(client, authorization).status, 401)
+def needs_key(send: Callable[[Client, str], Response], authorization: str) -> Check:
+    return lambda client: unless(send(client, authorization).status, 401)
 
 
 def unless(status: int, *expected: int) -> str:
@@ -94,36 +88,36 @@ def unless(status: int, *expected: int) -> str:
 
 
 def keeps(name: str, *bodies: str, right: Callable[[Json], bool]) -> Check:
-    """A field of an animal, if the service creates it, is right; ``bodies`` are tried in turn."""
+    """Check a field of the created animals. ``bodies`` are sent in turn."""
 
     def check(client: Client) -> str:
-        for answer in map(client.post, bodies):
-            if answer.status == 201 and isinstance(answer.value, dict) and not right(answer.value.get(name)):
-                return f"201, `{json.dumps(answer.of(name) or sorted(answer.value), ensure_ascii=False)}`"
+        for response in map(client.post, bodies):
+            if response.status == 201 and isinstance(response.value, dict) and not right(response.value.get(name)):
+                return f"201, `{json.dumps(response.of(name) or sorted(response.value), ensure_ascii=False)}`"
         return ""
 
     return check
 
 
 def echoes(name: str, *values: Json) -> Check:
-    """A field comes back as it was sent."""
+    """Check that a field is returned as it was sent."""
 
     def check(client: Client) -> str:
         for value in values:
-            answer = client.created(**{name: value})
-            if answer.of(name) != {name: value}:
-                return f"{answer.status}, `{json.dumps(answer.of(name), ensure_ascii=False)}`"
+            response = client.created(**{name: value})
+            if response.of(name) != {name: value}:
+                return f"{response.status}, `{json.dumps(response.of(name), ensure_ascii=False)}`"
         return ""
 
     return check
 
 
-def error(answer: Answer) -> str:
-    """Return what came in the place of the body of an error."""
-    if not isinstance(answer.value, dict):
-        return f"{answer.status}, {answer.media_type}"
-    is_right = all(isinstance(answer.value.get(name), kind) for name, kind in ERROR.items())
-    return "" if is_right else f"{answer.status}, `{json.dumps(dict.fromkeys(answer.value, '...'))}`"
+def error(response: Response) -> str:
+    """Return the response if it has no Error body."""
+    if not isinstance(response.value, dict):
+        return f"{response.status}, {response.media_type}"
+    is_right = all(isinstance(response.value.get(name), kind) for name, kind in ERROR.items())
+    return "" if is_right else f"{response.status}, `{json.dumps(dict.fromkeys(response.value, '...'))}`"
 
 
 def error_status(client: Client) -> str:
@@ -134,8 +128,8 @@ def error_status(client: Client) -> str:
 
 
 def pet_object(client: Client) -> str:
-    answer = client.post(json.dumps([REX]))
-    return "201, an array" if answer.status == 201 and isinstance(answer.value, list) else ""
+    response = client.post(json.dumps([REX]))
+    return "201, an array" if response.status == 201 and isinstance(response.value, list) else ""
 
 
 def id_assigned(client: Client) -> str:
@@ -154,7 +148,7 @@ def filters(client: Client) -> str:
 
 def kept(client: Client) -> str:
     pet_id = client.created(name="Kim", status="sold").value["id"]
-    got = [client.get(f"/pets/{pet_id}") for _ in range(3)]  # it may take a moment to show
+    got = [client.get(f"/pets/{pet_id}") for _ in range(3)]  # it may become visible later
     if pet_id in [pet["id"] for pet in client.pets("?limit=100")] or any(one.status == 200 for one in got):
         return ""
     return f"201, then {got[-1].status}, and not in the list"
@@ -165,15 +159,15 @@ def gets_listed(client: Client) -> str:
     return next((f"{status} for {pet_id}" for pet_id, status in got.items() if status != 200), "")
 
 
-def lists(client: Client, authorization: str) -> Answer:
+def lists(client: Client, authorization: str) -> Response:
     return client.get("/pets", authorization)
 
 
-def gets(client: Client, authorization: str) -> Answer:
+def gets(client: Client, authorization: str) -> Response:
     return client.get(f"/pets/{client.pets()[0]['id']}", authorization)
 
 
-def creates(client: Client, authorization: str) -> Answer:
+def creates(client: Client, authorization: str) -> Response:
     return client.post(json.dumps(REX), authorization)
 
 
@@ -235,13 +229,13 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
 }
 
 
-def _status(answer: Answer) -> str:
-    is_right = answer.status != 201 or answer.value.get("status", "sold") in {"available", "pending", "sold"}
-    return "" if is_right else f"201, `{json.dumps(answer.of('status'))}`"
+def _status(response: Response) -> str:
+    is_right = response.status != 201 or response.value.get("status", "sold") in {"available", "pending", "sold"}
+    return "" if is_right else f"201, `{json.dumps(response.of('status'))}`"
 
 
 def findings(service: str, folder: Path) -> tuple[Verdict, dict[str, str]]:
-    """Let ``verify`` look at a service; return its verdict, and what comes by hand where it finds a clause broken."""
+    """Verify a service. Return the verdict, and the responses that confirm each broken clause."""
     with running(service, folder) as url:
         verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=5.0)
         with httpx.Client(base_url=url, timeout=5, headers={"Content-Type": "application/json"}) as http:
@@ -250,7 +244,7 @@ def findings(service: str, folder: Path) -> tuple[Verdict, dict[str, str]]:
 
 
 def documented() -> dict[str, dict[str, str]]:
-    """Return the findings that the document has, by service and clause."""
+    """Return the findings of the document by service and clause."""
     text = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [line.strip("|").split(" | ") for line in text.strip().splitlines()[2:]]
     return {
@@ -260,14 +254,14 @@ def documented() -> dict[str, dict[str, str]]:
 
 
 def main() -> None:
-    """Ask each service, and write the table anew."""
+    """Verify each service, and write the table."""
     found = {}
     for name in SERVICES:
         with tempfile.TemporaryDirectory() as folder:
             found[name] = findings(name, Path(folder))[1]
     rows = [["clause", "request", *SERVICES], ["---"] * (len(SERVICES) + 2)]
     rows += [
-        [f"`{one}`", asked, *(found[name].get(one, "") for name in SERVICES)] for one, (asked, _) in CHECKS.items()
+        [f"`{one}`", request, *(found[name].get(one, "") for name in SERVICES)] for one, (request, _) in CHECKS.items()
     ]
     before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
     part = "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,4 +1,4 @@
-"""The Chromium that is installed, driven by pytest-playwright; and what no page of ours may do in it."""
+"""The installed Chromium, driven by pytest-playwright, with rules for every page of the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page, Request
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-# As root, and where nothing beyond this machine answers.
+# For a run as root, on a machine without a network.
 _FLAGS: Final = (
     "--no-sandbox",
     "--no-proxy-server",
@@ -31,12 +31,12 @@ WIDE: Final = {"width": 1280, "height": 800}
 
 @pytest.fixture(scope="session")
 def base_url() -> None:
-    """Give none: each page has an address of its own. The plugin's is made in a way that pytest 9.1 warns of."""
+    """Return none, because each page has its own address. pytest 9.1 warns of the fixture of the plugin."""
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Let pytest-playwright start the Chromium that is there: it brings none."""
+    """Let pytest-playwright start the installed Chromium, because it has none."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip("no Chromium is installed: Debian's package 'chromium' is enough")
@@ -50,8 +50,8 @@ class Console:
     Attributes:
         page: the page.
         url: the console's address.
-        errors: what the browser had to say of it; a test that expects some takes them out.
-        foreign: requests to anybody else, or to the service that it shows.
+        errors: errors and warnings of the browser. A test that expects some removes them.
+        foreign: requests to other addresses than the door of the stub.
     """
 
     page: Page
@@ -80,7 +80,7 @@ class Console:
         return self.page
 
     def pane(self, name: str) -> Locator:
-        """Choose a pane by its link, as people do."""
+        """Open a pane by its link."""
         self.page.get_by_role("navigation").get_by_role("link", name=name).click()
         region = self.page.get_by_role("region", name=name, exact=True).first
         region.wait_for()
@@ -93,19 +93,19 @@ class Console:
 
     @property
     def entry(self) -> Locator:
-        """The request that is chosen."""
+        """The chosen request."""
         return self.page.get_by_role("article", name="The chosen request")
 
 
 @pytest.fixture
 def visit(new_context: Callable[..., BrowserContext]) -> Iterator[Callable[..., Console]]:
-    """Give what shows a console in a browser of its own: its address, and options of the browser's context.
+    """Yield a function that opens a console in its own browser context. Its options are those of the context.
 
-    Whatever the test is about: no error may come up in it, and no request to anybody else.
+    After each test, no page may have an error, or a request to another address.
     """
     consoles: list[Console] = []
 
-    def show(url: str | None, **options: Any) -> Console:  # noqa: ANN401  # those of a context
+    def show(url: str | None, **options: Any) -> Console:
         assert url is not None
         context = new_context(**{"viewport": WIDE, "permissions": ["clipboard-read", "clipboard-write"], **options})
         console = Console(context.new_page(), url)

@@ -1,4 +1,4 @@
-"""Makes the valid requests of Schemathesis small: a million animals or a wait of 25 seconds show no more than a few.
+"""Lowers numbers in the valid requests of Schemathesis: no test needs a million animals or a wait of 25 seconds.
 
 ``SCHEMATHESIS_HOOKS`` names this file.
 """
@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import schemathesis  # type: ignore[import-not-found]  # it has an environment of its own
 
-# The largest value of a member that is sent where a larger one is as valid, and up to where it is.
+# The largest value that is sent for a member, and its largest valid value.
 LIMITS: Final[dict[str, tuple[float, float]]] = {"seed": (1000, 1e6), "count": (1000, 1e6), "timeout": (0.05, 25)}
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator]
-def before_call(_context: Any, case: Any, _options: Any) -> None:  # noqa: ANN401
+def before_call(_context: Any, case: Any, _options: Any) -> None:
     if not isinstance(case.body, dict):
         return
     for name, (most, valid) in LIMITS.items():

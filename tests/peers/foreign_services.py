@@ -1,4 +1,4 @@
-"""Services that others wrote, on a port each: what ``verify`` is held to."""
+"""Services of others, each on its own port. ``verify`` is tested on them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ import shutil
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
 import httpx
 import pytest
 
 from tests.peers.tools import HERE, NODE_MODULES, node_tool, openapi_document, python_tool
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-__all__ = ["KEY", "SERVICES", "running"]
-
 KEY: Final = "team-secret-key"
 FOREIGN: Final = HERE / "foreign"
-PATIENCE: Final = 60  # seconds until a program answers; Java takes some on a busy machine
+PATIENCE: Final = 60  # seconds until a program responds; Java takes some on a busy machine
 
 
 def fastapi(folder: Path) -> list[object]:
-    """A team's own, as it comes."""
+    """A service of a team on FastAPI."""
     shutil.copy(FOREIGN / "team_service.py", folder)
     return [python_tool("uvicorn"), "team_service:app"]
 
@@ -47,7 +43,7 @@ def json_server(folder: Path) -> list[object]:
 
 
 def wiremock(folder: Path) -> list[object]:
-    """Stubs of WireMock, as a test of some team has them."""
+    """Stubs of WireMock, like those of a test."""
     jars = list((NODE_MODULES / "wiremock").rglob("wiremock-standalone-*.jar"))
     if not jars or shutil.which("java") is None:
         pytest.skip("WireMock or Java is not installed: 'make peers' does the first")
@@ -65,7 +61,7 @@ SERVICES: Final[Mapping[str, Callable[[Path], list[object]]]] = {
 
 @contextlib.contextmanager
 def running(service: str, folder: Path) -> Iterator[str]:
-    """Run a service with what it needs in a folder; give its base address."""
+    """Run a service with its files in a folder, and yield its base address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [*map(str, SERVICES[service](folder)), "--port", str(port)]
@@ -75,7 +71,7 @@ def running(service: str, folder: Path) -> Iterator[str]:
     try:
         while not responds(base):
             if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"{command[0]} does not answer")
+                pytest.fail(f"{command[0]} does not respond")
             time.sleep(0.1)
         yield base
     finally:

@@ -1,4 +1,4 @@
-"""Lets Schemathesis's command line call the WSGI app in its own process: ``SCHEMATHESIS_HOOKS`` names this file."""
+"""Makes the command line of Schemathesis call the WSGI app in its process. ``SCHEMATHESIS_HOOKS`` names this file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ send = WSGITransport.send
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator]
-def after_load_schema(_context: Any, schema: Any) -> None:  # noqa: ANN401
+def after_load_schema(_context: Any, schema: Any) -> None:
     schema.app = PETSTORE.app
 
 
-def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:  # noqa: ANN401
-    # 4.32.5 drops what only a socket knows, but not where its check `ignored_auth` sends without a session.
+def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:
+    # Schemathesis 4.32.5 removes these options of a socket, except in its check `ignored_auth`.
     for name in ("max_redirects", "verify", "cert", "proxies"):
         options.pop(name, None)
     return send(self, case, session=session, **options)

@@ -8,13 +8,16 @@ import re
 import shlex
 import subprocess
 import threading
-from contextlib import contextmanager
+import urllib.error
+import urllib.request
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
+from tests.client import Client
 from tests.peers.tools import NODE_MODULES, serving
 
 if TYPE_CHECKING:
@@ -35,27 +38,21 @@ DESK: Final = {"width": 1440, "height": 900}
 
 def call(petstore: PetStoreMock, method: str, path: str, body: object = None, **headers: str) -> None:
     """Send one request to the service as a client. Ignore broken connections."""
-    parts = urlsplit(petstore.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
     fields = {"Authorization": f"Bearer {petstore.api_key}", **headers}
     if body is not None:
         fields["Content-Type"] = "application/json"
-    try:
-        connection.request(method, f"{parts.path}{path}", None if body is None else json.dumps(body), fields)
-        connection.getresponse().read()
-    except (ConnectionError, http.client.HTTPException):
-        pass  # a fault, which the journal shows
-    finally:
-        connection.close()
+    content = None if body is None else json.dumps(body).encode()
+    with suppress(ConnectionError, http.client.HTTPException), Client(petstore) as client:
+        client.bare(method, f"/v1{path}", list(fields.items()), content)
 
 
 def ask(url: str | None, method: str, path: str, body: object = None) -> None:
     """Send a request to a stub from outside the page."""
-    connection = http.client.HTTPConnection(urlsplit(url or "").netloc, timeout=10)
-    fields = {} if body is None else {"Content-Type": "application/json"}
-    connection.request(method, path, None if body is None else json.dumps(body), fields)
-    connection.getresponse().read()
-    connection.close()
+    fields = {"Content-Type": "application/json"}
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(urljoin(url or "", path), content, fields, method=method)
+    with suppress(urllib.error.HTTPError), urllib.request.urlopen(request):
+        pass
 
 
 @contextmanager

@@ -1,25 +1,23 @@
-"""The control door by its own description: Schemathesis finds nothing in it, and a client made of it works.
+"""The control door by its own description: Schemathesis finds nothing in it, and clients generated from it work.
 
-Two settings are not the defaults. What JSON Schema can't say (a date of the years that HTTP can write, criteria by the
-interface's names, an animal as ``Pet.json`` has it) is refused with 422 though the schema takes it, so 422 is expected
-there. And a million animals, or a wait of 25 seconds, are as good as a thousand and a blink: ``door_hooks.py`` lowers
-what is sent. ``events`` never ends, and is left out here.
+Two settings are not the defaults. The door refuses with 422 what JSON Schema can't describe: a date that HTTP can't
+write, criteria by the interface's names, an animal as ``Pet.json`` has it. So 422 is expected there. And
+``door_hooks.py`` lowers large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
 """
 
 from __future__ import annotations
 
 import json
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
-from petstore_mock import PetStoreMock
-from tests.peers.tools import HERE, compile_typescript, generate_python, python_tool, run, schemathesis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from petstore_mock import PetStoreMock, faults
+from tests.peers.tools import HERE, compile_typescript, generate_python, python_tool, schemathesis
+from tests.programs import run
 
 pytestmark = [pytest.mark.peers]
 
@@ -27,24 +25,50 @@ TOML = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "404", "409", "422", "507"]
 """
-PYTHON = """
-import sys
-from door import Client
-from door.api.default import end_world_of, list_pets_of, make_world_of, plan_fault_of
-from door.models import MakeWorldOfBody, PlanFaultOfBody
+ARGUMENTS: Final[dict[str, dict[str, Any]]] = {
+    "respond": {"status": 418, "headers": {"X-A": "b"}, "body": "tea"},
+    "delay": {"seconds": 1},
+    "server_error": {"status": 502, "delay": [0, 0.5]},
+    "rate_limited": {"retry_after": 2},
+    "truncate": {"fraction": 0.25},
+    "dribble": {"bytes_per_second": 9},
+    "sequence": {"faults": [503, {"kind": "reset"}]},
+}
+# Every kind of fault, except those of the TLS handshake: they need a stub that speaks TLS.
+KINDS: Final = sorted({*faults.__all__} - {"Fault", "coerce", "tls"})
+SENT: Final = [{"kind": kind, **ARGUMENTS.get(kind, {})} for kind in KINDS]
+
+PYTHON: Final = """
+import json, sys
+from door import Client, models
+from door.api.default import (
+    add_pets_of, assert_requests_of, cancel_faults_of, end_world_of, list_pets_of, make_world_of, plan_fault_of
+)
 
 client = Client(base_url=sys.argv[1], raise_on_unexpected_status=True)
-made = make_world_of.sync("generated", client=client, body=MakeWorldOfBody(seed=2, strict=True))
+made = make_world_of.sync("generated", client=client, body=models.MakeWorldOfBody(seed=2, strict=True))
 assert made.url == f"{sys.argv[1]}/w/generated/v1", made
-assert len(list_pets_of.sync("generated", client=client).pets) == 2
-plan_fault_of.sync("generated", client=client, body=PlanFaultOfBody(fault=503, times=1))
+for sent in json.loads(sys.argv[2]):
+    name = "Fault" + "".join(word.capitalize() for word in sent["kind"].split("_"))
+    fault = getattr(models, name).from_dict(dict(sent))
+    rule = models.PlanFaultOfBody(fault=fault, off_contract=True)
+    planned = plan_fault_of.sync("generated", client=client, body=rule)
+    assert type(planned.fault).__name__ == name, planned
+    assert planned.fault.to_dict() == sent, (planned, sent)
+cancel_faults_of.sync_detailed("generated", client=client)
+added = add_pets_of.sync("generated", client=client, body=models.NewAnimal(name="Rex", category_id=7))
+*_, pet = list_pets_of.sync("generated", client=client).pets
+assert (added.pets[0].id, pet.name, pet.category_id) == (pet.id, "Rex", 7)
+criteria = models.AssertRequestsOfBody(times=0, where=models.Criteria(name="Rex"))
+assert assert_requests_of.sync("generated", client=client, body=criteria).passed
+plan_fault_of.sync("generated", client=client, body=models.PlanFaultOfBody(fault=503, times=1))
 verdict = end_world_of.sync("generated", client=client)
 assert verdict.passed is False
 print(verdict.problems[0].kind.value)
 """
-TYPESCRIPT = """
+TYPESCRIPT: Final = """
 import createClient from "openapi-fetch";
-import type { paths } from "./schema.js";
+import type { components, paths } from "./schema.js";
 
 const client = createClient<paths>({ baseUrl: process.argv[2]! });
 const world = { params: { path: { world: "generated" } } };
@@ -52,6 +76,22 @@ const made = await client.PUT("/w/{world}/__petstore/world", { ...world, body: {
 if (made.data?.pets !== 2) throw new Error(JSON.stringify(made));
 // @ts-expect-error: a World has no such field. The compiler complains here if the types let everything pass.
 void made.data?.nme;
+const faults: components["schemas"]["Fault"][] = FAULTS;
+for (const fault of faults) {
+    const body = { fault, off_contract: true };
+    const { data } = await client.POST("/w/{world}/__petstore/faults", { ...world, body });
+    if (JSON.stringify(data?.fault) !== JSON.stringify(fault)) throw new Error(JSON.stringify(data));
+}
+// @ts-expect-error: the seconds of a delay are a number
+void ({ kind: "delay", seconds: "1" } satisfies components["schemas"]["Fault"]);
+await client.DELETE("/w/{world}/__petstore/faults", world);
+const added = await client.POST("/w/{world}/__petstore/pets", { ...world, body: { name: "Rex", categoryId: 7 } });
+const pet = (await client.GET("/w/{world}/__petstore/pets", world)).data?.pets.at(-1);
+if (pet?.name !== "Rex" || pet.categoryId !== 7) throw new Error(JSON.stringify(pet));
+if (pet.id !== added.data?.pets[0]?.id) throw new Error(JSON.stringify(added));
+const body = { times: 0, where: { name: "Rex" } };
+const asserted = await client.POST("/w/{world}/__petstore/requests/assert", { ...world, body });
+if (!asserted.data?.passed) throw new Error(JSON.stringify(asserted));
 await client.POST("/w/{world}/__petstore/faults", { ...world, body: { fault: 503, times: 1 } });
 const { data } = await client.DELETE("/w/{world}/__petstore/world", world);
 console.log(data?.problems[0]?.kind);
@@ -60,12 +100,12 @@ console.log(data?.problems[0]?.kind);
 
 @pytest.fixture
 def origin(tmp_path: Path) -> Iterator[str]:
-    """Give the address of a fake with a door, whose description stands in the folder as ``openapi.json``."""
+    """Yield the address of a fake with a door, and write the description of the door as ``openapi.json``."""
     with PetStoreMock(control=True) as petstore:
         with urllib.request.urlopen(f"{petstore.control_url}openapi.json", timeout=30) as response:
             (tmp_path / "openapi.json").write_bytes(response.read())
         yield petstore.url.removesuffix("/v1")
-        petstore.cancel_faults()  # that were planned at random, and that no request met
+        petstore.cancel_faults()  # Schemathesis planned them, and no request met them
 
 
 def test_schemathesis_finds_nothing(origin: str, tmp_path: Path) -> None:
@@ -76,7 +116,7 @@ def test_schemathesis_finds_nothing(origin: str, tmp_path: Path) -> None:
     for path in document["paths"].values():
         for operation in path.values():
             for parameter in operation["parameters"]:
-                if parameter["name"] == "world":  # one that is there: of made-up names most requests would be 404
+                if parameter["name"] == "world":  # most requests for an invented name would get 404
                     parameter["examples"] = {name: {"value": name} for name in ("one", "other")}
     (tmp_path / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "schemathesis.toml").write_text(TOML, encoding="utf-8")
@@ -87,9 +127,10 @@ def test_schemathesis_finds_nothing(origin: str, tmp_path: Path) -> None:
 def test_generated_python_client_steers_the_stub(origin: str, tmp_path: Path) -> None:
     generate_python("openapi.json", tmp_path, "door")
     (tmp_path / "drive.py").write_text(PYTHON, encoding="utf-8")
-    assert run(python_tool("python"), "drive.py", origin, cwd=tmp_path).strip() == "unfired_fault"
+    printed = run(python_tool("python"), "drive.py", origin, json.dumps(SENT), cwd=tmp_path)
+    assert printed.strip() == "unfired_fault"
 
 
 def test_generated_typescript_client_steers_the_stub(origin: str, tmp_path: Path) -> None:
-    compile_typescript("openapi.json", tmp_path, TYPESCRIPT)
+    compile_typescript("openapi.json", tmp_path, TYPESCRIPT.replace("FAULTS", json.dumps(SENT)))
     assert run("node", "drive.js", origin, cwd=tmp_path).strip() == "unfired_fault"

@@ -1,17 +1,14 @@
-"""Clients that others' generators make from our OpenAPI document do what ``docs/reference/clients.md`` says of them."""
+"""Clients that generators make from the OpenAPI document behave as ``docs/reference/clients.md`` says."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.live.clients import cells_of, documented, talk
 from tests.peers.tools import HERE, compile_typescript, generate_python, openapi_document, python_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 
@@ -32,7 +29,7 @@ GENERATORS = {"openapi-python-client": python, "openapi-typescript with openapi-
 
 @pytest.fixture(scope="module", params=GENERATORS)
 def generated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
-    """Give the name of a generator, and the command that drives its client."""
+    """Return the name of a generator, and the command that drives its client."""
     folder = tmp_path_factory.mktemp("generated")
     return request.param, GENERATORS[request.param](str(openapi_document(folder)), folder)
 

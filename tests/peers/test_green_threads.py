@@ -1,16 +1,13 @@
-"""The fixture under gevent and eventlet, patched as the documents say."""
+"""The fixture under gevent and eventlet, patched as in the documentation."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.peers.tools import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.programs import run
 
 pytestmark = [pytest.mark.peers]
 
@@ -46,9 +43,9 @@ def test_fixture_works_where_conftest_patches_first(tmp_path: Path, library: str
     pytest.importorskip(library, reason="'make peers' installs it")
     (tmp_path / "conftest.py").write_text(PATCH[library], encoding="utf-8")
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
-    told = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path, timeout=60)
-    assert "2 passed" in told
-    assert "Traceback" not in told
+    printed = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path, timeout=60)
+    assert "2 passed" in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.parametrize("library", PATCH)
@@ -56,5 +53,5 @@ def test_mock_works_where_the_program_patches_before_it_imports_it(tmp_path: Pat
     pytest.importorskip(library, reason="'make peers' installs it")
     uses = "from petstore_mock import PetStoreMock\nwith PetStoreMock() as petstore:\n    print(status(petstore))\n"
     functions = SUITE.partition("def test_")[0]
-    told = run(sys.executable, "-W", "ignore", "-c", PATCH[library] + functions + uses, cwd=tmp_path, timeout=60)
-    assert told == "200\n"
+    printed = run(sys.executable, "-W", "ignore", "-c", PATCH[library] + functions + uses, cwd=tmp_path, timeout=60)
+    assert printed == "200\n"

@@ -1,9 +1,9 @@
-"""``verify`` on services that others wrote: whatever it finds there is true, since other requests find the same."""
+"""``verify`` on services of others. Requests by hand confirm each of its findings."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,18 +11,15 @@ from tests.peers import by_hand
 from tests.peers.foreign_services import SERVICES
 from tools.documents.blocks import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.peers
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_each_finding_is_found_by_hand_and_is_in_the_document(service: str, tmp_path: Path) -> None:
+def test_each_finding_is_confirmed_by_hand_and_is_in_the_document(service: str, tmp_path: Path) -> None:
     verdict, found = by_hand.findings(service, tmp_path)
     assert verdict.exit_code == 1
     assert [clause for clause, came in found.items() if not came] == []
-    assert found == by_hand.documented()[service], "'python -m tests.peers.by_hand' writes them anew"
+    assert found == by_hand.documented()[service], "'python -m tests.peers.by_hand' writes the table"
     holds = sum(clause.result == "holds" for clause in verdict.clauses)
     counts = (ROOT / "docs" / "how-to" / "verify.md").read_text(encoding="utf-8")
     assert re.search(rf"^\| [^|]*{service}[^|]* \| {holds} \| {len(found)} \|", counts, re.MULTILINE), holds

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.tools import node_tool, run
+from tests.peers.tools import node_tool
+from tests.programs import run
 
 pytestmark = [pytest.mark.peers]
 

@@ -1,4 +1,4 @@
-"""Where ``make peers`` has put other people's programs."""
+"""The programs of others, which ``make peers`` installs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import json
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from tests.programs import PETSTORE_MOCK, run
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"
@@ -38,27 +37,10 @@ def _existing(path: Path) -> str:
     return str(path)
 
 
-def run(*command: str, cwd: Path, environment: Mapping[str, str] | None = None, timeout: float = 240) -> str:
-    """Run a program and return what it printed; fails with all of it when the program does."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **(environment or {})},
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=timeout,
-    )
-    if done.returncode != 0:
-        pytest.fail(f"{command[0]} exited with {done.returncode}:\n{done.stdout}")
-    return done.stdout
-
-
 @contextmanager
 def serving(*options: str) -> Iterator[str]:
-    """Run the stub in a process of its own; gives the address of its console."""
-    command = [sys.executable, "-m", "petstore_mock", "serve", "--port", "0", "--log-format", "json", "--quiet"]
+    """Run the stub in its own process, and yield the address of its console."""
+    command = [*PETSTORE_MOCK, "serve", "--port", "0", "--log-format", "json", "--quiet"]
     with subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -70,21 +52,21 @@ def serving(*options: str) -> Iterator[str]:
 
 
 def openapi_document(folder: Path) -> Path:
-    """Write our OpenAPI document, as the command prints it, into a folder; return its path."""
+    """Write the OpenAPI document of the package into a folder, and return its path."""
     path = folder / "openapi.json"
-    path.write_text(run(sys.executable, "-m", "petstore_mock", "openapi", cwd=folder), encoding="utf-8")
+    path.write_text(run(*PETSTORE_MOCK, "openapi", cwd=folder), encoding="utf-8")
     return path
 
 
 def generate_python(document: str, folder: Path, package: str) -> None:
-    """Let openapi-python-client make a package of a document."""
+    """Generate a package from a document with openapi-python-client."""
     options = ("--path", document, "--meta", "none", "--output-path", package, "--fail-on-warning")
-    path = f"{PYTHON_BIN}{os.pathsep}{os.environ['PATH']}"  # it runs ruff over what it generates
+    path = f"{PYTHON_BIN}{os.pathsep}{os.environ['PATH']}"  # it formats its output with ruff
     run(python_tool("openapi-python-client"), "generate", *options, cwd=folder, environment={"PATH": path})
 
 
 def compile_typescript(document: str, folder: Path, source: str) -> None:
-    """Let openapi-typescript make types of a document, and compile a program on them to ``drive.js``."""
+    """Generate types from a document with openapi-typescript, and compile a program with them to ``drive.js``."""
     run(node_tool("openapi-typescript"), document, "-o", "schema.d.ts", cwd=folder)
     (folder / "node_modules").symlink_to(NODE_MODULES)
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
@@ -97,7 +79,7 @@ def schemathesis(
     folder: Path, url: str, examples: str, *options: str, document: str = "openapi.json", **environment: str
 ) -> str:
     """Run Schemathesis; any failed check, error or skipped phase fails the test. Return what it printed."""
-    seed = ["--seed", "1"] if os.environ.get("CI") else []  # as Hypothesis's profile `ci`: a find belongs to its change
+    seed = ["--seed", "1"] if os.environ.get("CI") else []  # as in the profile `ci` of tests/conftest.py
     output = run(
         *(python_tool("st"), "--no-color", "run", document, "--url", url, "--checks", "all"),
         *("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", examples, *seed, *options),

@@ -6,16 +6,14 @@ import importlib
 import os
 import pkgutil
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import petstore_mock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Inner = Callable[..., pytest.RunResult]
+Inner = Callable[..., pytest.RunResult]
 
 # pytester unloads modules that an inner run imports first. The package would then exist twice.
 for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
@@ -47,7 +45,7 @@ from client import call
 
 # An inner run loads only the plugins that its source uses. All of them would take a quarter of its time.
 _BY_SOURCE = {"hypothesispytest": "@given", "anyio": "anyio", "respx": "respx"}
-_UNNEEDED = ("cacheprovider", "pytest_httpserver", "html", "html_fixtures", "metadata", "allure_pytest")
+_UNNEEDED = ("cacheprovider", "pytest_httpserver")
 
 # pytest-asyncio from 0.24 on warns without this setting, and older versions do not know it. nox runs both.
 _LOOP_SCOPE = "asyncio_default_fixture_loop_scope"
@@ -64,7 +62,7 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconf
     except ValueError:
         knows_loop_scope = False
 
-    def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:  # noqa: ANN401  # as makepyfile
+    def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:
         unneeded = [*_UNNEEDED, *(plugin for plugin, word in _BY_SOURCE.items() if word not in source + settings)]
         scope = f"{_LOOP_SCOPE} = function\n" if knows_loop_scope else ""
         pytester.makeini(f"[pytest]\n{scope}{settings}\n")

@@ -7,15 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
-
+from tests.plugin.conftest import Inner
 
 _EVERY_KIND_OF_TEST = """
     import unittest

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
-
+from tests.plugin.conftest import Inner
 
 # Simulates the request of a leftover thread.
 _LEAK = """

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.platforms import LOOPBACK_NETWORK
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
+from tests.plugin.conftest import Inner
 
 
 @LOOPBACK_NETWORK

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.plugin.conftest import Inner
+from tests.plugin.conftest import Inner
 
 
 @pytest.fixture

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
-
+from tests.plugin.conftest import Inner
 
 _FAILING = """
     def test_fails(petstore):
@@ -389,6 +385,7 @@ def test_a_page_shows_both_failures_and_all_requests_but_no_key(inner: Inner, py
     assert f'<a href="{path.name}">' in index.read_text(encoding="utf-8")
     for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):
         assert words in text
+    assert "default-src 'none'" in text
     assert "<b>" not in text
     assert not re.search(r"<(script|link|iframe|img)|(src|href|onclick)=", text)
     assert not re.search(r"petstore-[0-9a-f]{8}-\d{6}", text + index.read_text(encoding="utf-8"))

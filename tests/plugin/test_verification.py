@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Inner
-
+from tests.plugin.conftest import Inner
 
 _UNANSWERED = """
     import unittest

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tests.wire.raw import AUTH, REX, get, post
 from tests.wire.test_malformed import BROKEN_TARGETS, FORBIDDEN, HOST, ODD_TARGETS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hypothesis.strategies import DrawFn
-
-__all__ = ["pieces", "streams"]
 
 CHUNKED: Final = post(b"", framing="Transfer-Encoding: chunked")
 EXTENSIONS: Final = (

@@ -6,17 +6,13 @@ If the fake refuses a request that h11 accepts, ``REASONS`` has the sentence of 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import h11
 
 from tests.wire.raw import Received, parse_head
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = ["Verdict", "read_responses", "reason_to_refuse", "reason_to_take", "verdicts"]
 
 _DATE: Final = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _UNBOUNDED: Final = 10**9

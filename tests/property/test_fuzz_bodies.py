@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from petstore_mock import PetStoreMock
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
 
 pytestmark = pytest.mark.untraced
 
@@ -93,7 +91,7 @@ def _fail(constant: str) -> None:
     raise ValueError(constant)  # RFC 8259 §6: NaN and Infinity are not JSON
 
 
-def parts_of(value: Any, depth: int = 0) -> list[Any]:  # noqa: ANN401  # a JSON value
+def parts_of(value: Any, depth: int = 0) -> list[Any]:
     """Return a value and all values inside; raise ValueError if they are nested too deep."""
     if depth > 100 or (depth == 100 and isinstance(value, (dict, list))):
         raise ValueError("too deep")

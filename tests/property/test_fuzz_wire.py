@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,10 +15,7 @@ from tests.property.grammar import pieces, streams
 from tests.property.reference import Verdict, read_responses, reason_to_refuse, reason_to_take, verdicts
 from tests.wire.raw import KEY, Raw, Received
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    Entry = Any  # its type has another name after the switch
+Entry = Any  # an Exchange
 
 pytestmark = pytest.mark.untraced
 

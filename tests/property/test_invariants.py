@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -15,13 +13,11 @@ from hypothesis import strategies as st
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.client import JSON, Client, Response
+from tests.programs import alternatives
 
 pytestmark = pytest.mark.untraced
 
-_GAPS = subprocess.run(
-    [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"], capture_output=True, check=True
-).stdout
-ALTERNATIVES: dict[str, list[str]] = {gap["name"]: gap["alternatives"] for gap in json.loads(_GAPS)["gaps"]}
+ALTERNATIVES = alternatives()
 BEHAVIOURS = st.fixed_dictionaries({gap: st.sampled_from(found) for gap, found in ALTERNATIVES.items()}).map(
     lambda gaps: Behaviour().replace(gaps)
 )

@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis.errors import NoSuchExample
+from hypothesis.strategies import SearchStrategy
 
 from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError, faults, strategies
+from petstore_mock.strategies import InvalidListQuery, InvalidNewPet, PlannedFault
 from tests.client import Client
 from tests.property.test_invariants import ALTERNATIVES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hypothesis.strategies import SearchStrategy
-
-    from petstore_mock.strategies import InvalidListQuery, InvalidNewPet, PlannedFault
-
-    Wanted = dict[str, Callable[[Any], bool]]
+Wanted = dict[str, Callable[[Any], bool]]
 
 pytestmark = pytest.mark.untraced
 
@@ -147,7 +143,7 @@ def test_each_rule_edge_kind_and_alternative_is_drawn(
 
 
 @pytest.mark.parametrize(("vary", "words"), [("list_order", "vary='list_order'"), (["list_ordr"], "'list_order'")])
-def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> None:
     strategy = strategies.behaviours(vary=vary)
     with pytest.raises(PetStoreMockError, match="expected") as caught:
         find(strategy, lambda _: True)

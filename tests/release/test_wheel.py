@@ -1,4 +1,4 @@
-"""What would be published: built as a release would be, installed where there is nothing else, and used."""
+"""The wheel and the sdist of a release: they are built, installed into an empty environment, and used."""
 
 from __future__ import annotations
 
@@ -16,27 +16,21 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from tests.platforms import POSIX_SIGNALS
+from tests.programs import run
 
 ROOT: Final = Path(__file__).parents[2]
 SDIST: Final = """
     .gitignore CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md LICENSE Makefile PKG-INFO README.md SECURITY.md docs
     noxfile.py petstore_mock pyproject.toml schemas tests
 """
-PATIENCE: Final = 20  # seconds; far above what a start or a stop may take, so that only a hang fails
+PATIENCE: Final = 20  # seconds; only a hang takes longer
 
 pytestmark = pytest.mark.slow
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command to its end and return what it printed; show all of it when it fails."""
-    done = subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the sdist from the checkout and the wheel from the sdist, so that the sdist is shown to be whole."""
+    """Build the sdist from the checkout, and the wheel from the sdist, which must be complete."""
     directory = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--outdir", directory, ROOT, cwd=directory)
     return directory
@@ -44,7 +38,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel and nothing else into a new environment; the directory of its programs."""
+    """Install only the wheel into a new environment. Return the directory of its programs."""
     environment = tmp_path_factory.mktemp("clean")
     venv.create(environment, with_pip=True)
     programs = environment / "bin"
@@ -52,8 +46,8 @@ def programs(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def test_wheel_holds_package_schemas_and_license_and_nothing_else(dist: Path) -> None:
-    """No tests, above all: a top-level `tests` would land in every user's site-packages."""
+def test_wheel_has_only_package_schemas_and_license(dist: Path) -> None:
+    """A top-level `tests` would land in the site-packages of every user."""
     package = {path for path in (ROOT / "petstore_mock").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     schemas = {f"petstore_mock/_schemas/{path.name}" for path in (ROOT / "schemas").glob("*.json")}
     assert schemas
@@ -66,20 +60,20 @@ def test_wheel_holds_package_schemas_and_license_and_nothing_else(dist: Path) ->
     assert any(name.endswith("/licenses/LICENSE") for name in metadata)
 
 
-def test_sdist_holds_what_building_and_testing_need_and_no_more(dist: Path) -> None:
+def test_sdist_has_only_the_files_for_building_and_testing(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         assert {name.split("/")[1] for name in archive.getnames() if "/" in name} == {*SDIST.split()}
 
 
-def test_installed_package_reads_the_schemas_that_it_ships(programs: Path) -> None:
-    """Its environment has no others; the checkout, whose package lies in a folder of its own, does not lend it any."""
+def test_installed_package_reads_its_own_schemas(programs: Path) -> None:
+    """Its environment has no others, and it does not find those of the checkout."""
     document = json.loads(run(programs / "petstore-mock", "openapi", cwd=programs))
     shipped = json.loads((ROOT / "schemas" / "NewPet.json").read_bytes())
     assert document["components"]["schemas"]["NewPet"]["required"] == shipped["required"]
 
 
-def test_installed_fake_works_without_pytest_and_hypothesis_which_are_the_users_own(programs: Path) -> None:
+def test_installed_fake_works_without_pytest_and_hypothesis(programs: Path) -> None:
     code = (
         "import importlib.util as util, petstore_mock as fake\n"
         "with fake.PetStoreMock() as petstore: print(petstore.seed(name='Rex')['name'])\n"

@@ -6,10 +6,10 @@ import gc
 import re
 import socket
 import threading
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,12 +17,9 @@ import pytest
 from petstore_mock import PetStoreMock
 from tests.client import Client
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell resident memory"),
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not show resident memory"),
 ]
 
 REQUESTS = 1_000_000
@@ -43,7 +40,7 @@ ASKED = (
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a process holds."""
+    """The resources of this process."""
 
     memory: int
     threads: int
@@ -73,35 +70,8 @@ def connect(petstore: PetStoreMock) -> socket.socket:
     return socket.create_connection(("127.0.0.1", int(urlsplit(petstore.url).port or 0)), timeout=30)
 
 
-@contextmanager
-def loaded(petstore: PetStoreMock, *, first: int) -> Iterator[Callable[[int], int]]:
-    """Connect eight clients, and give what sends at least so many requests and returns how many it were."""
-    head = f"Host: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n"
-    requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
-    with ExitStack() as stack:
-        clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
-        # Only the Date of the response changes, and its length stays the same.
-        length = response_length(clients[0], requests)
-
-        def load(count: int) -> int:
-            sent = 0
-            while sent < count:
-                for client in clients:
-                    client.sendall(requests * PIPELINED)
-                for client in clients:
-                    left = length * PIPELINED
-                    while left:
-                        came = len(client.recv(min(left, 1 << 20)))
-                        assert came, "the connection was closed"
-                        left -= came
-                sent += CONNECTIONS * PIPELINED * len(ASKED)
-            return sent
-
-        load(first)
-        yield load
-
-
 def response_length(client: socket.socket, requests: bytes) -> int:
+    """Send the requests once, and return the length of their responses. Only the digits of the dates change later."""
     client.sendall(requests)
     received = b""
     while received.count(b"HTTP/1.1 ") < len(ASKED) or not received.endswith(b"}"):
@@ -110,33 +80,43 @@ def response_length(client: socket.socket, requests: bytes) -> int:
     return len(received)
 
 
+def load(clients: list[socket.socket], requests: bytes, length: int, count: int) -> int:
+    """Send at least ``count`` requests, read the responses, and return the number of requests."""
+    sent = 0
+    while sent < count:
+        for client in clients:
+            client.sendall(requests * PIPELINED)
+        for client in clients:
+            left = length * PIPELINED
+            while left:
+                received = len(client.recv(min(left, 1 << 20)))
+                assert received, "the connection was closed"
+                left -= received
+        sent += len(clients) * PIPELINED * len(ASKED)
+    return sent
+
+
 def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(petstore: PetStoreMock) -> None:
-    with loaded(petstore, first=50_000) as load:  # the journal holds as much as it ever will
+    """Tests in tests/wire show that requests leave no reference cycles."""
+    head = f"Host: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n"
+    requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
+        length = response_length(clients[0], requests)
+        load(clients, requests, length, 50_000)  # fills the journal
         before, earlier = Footprint.now(), petstore.journal[-1].number
-        sent = load(REQUESTS)
+        sent = load(clients, requests, length, REQUESTS)
         assert petstore.journal[-1].number - earlier == sent
-        # What the allocator holds free comes and goes by some MiB; what leaks stays.
+        # The free memory that the allocator holds varies by some MiB. A leak stays.
         after = [Footprint.now()]
         for _ in range(MORE_LOOKS):
-            load(50_000)
+            load(clients, requests, length, 50_000)
             after.append(Footprint.now())
         assert_flat(before, min(after, key=lambda footprint: footprint.memory))
 
 
-def test_a_million_requests_without_the_collector_leave_no_cycles(petstore: PetStoreMock) -> None:
-    with loaded(petstore, first=1000) as load:  # what is made once
-        gc.collect()
-        gc.disable()
-        try:
-            load(REQUESTS)
-            petstore.reset()  # the journal lets its entries go
-            assert gc.collect() == 0
-        finally:
-            gc.enable()
-
-
 def cycle(petstore: PetStoreMock) -> None:
-    """Begin anew, and do what a small test does."""
+    """Reset the fake, and do what a small test does."""
     petstore.reset()
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 21))
     petstore.inject(503, on="listPets", times=1)
@@ -149,7 +129,7 @@ def cycle(petstore: PetStoreMock) -> None:
 
 
 def footprint_at_rest() -> Footprint:
-    """Wait for the listener to notice that the last client has gone, and to close its end."""
+    """Wait until the listener has closed its end of the last connection."""
     pause = threading.Event()
     footprint, earlier = Footprint.now(), None
     while earlier is None or footprint.descriptors < earlier.descriptors:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import pytest
 from hypothesis import settings
@@ -18,9 +19,6 @@ from tests.clients.correct import make_correct
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped, by_key, maker_of
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
 # Most errors of clients can't be pickled, and the interface does not forbid it.
@@ -53,7 +51,7 @@ class Case:
         return str(self.client.__name__)
 
 
-def correct_like(client: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a class of client
+def correct_like(client: Any) -> Callable[[Any], Any]:
     """Return a maker of correct clients of the same shape."""
     if issubclass(client, Shaped):
         return SHAPES["pydantic"][0]
@@ -79,7 +77,7 @@ CASES: Final = {case.name: case for case in _cases()}
 SETTINGS: Final = settings(database=None, derandomize=True)
 
 
-def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:  # noqa: ANN401
+def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:
     """Check a client with the same examples each time, and return the reported bug."""
     try:
         check_client(make_client, **{"settings": SETTINGS, **options})
@@ -90,7 +88,7 @@ def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError 
     return None
 
 
-def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:  # noqa: ANN401
+def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:
     """Run the pasted test of a bug with a client, and return the raised error."""
     source = "\n".join(line for line in bug.test.splitlines() if not line.startswith("from tests."))
     names: dict[str, Any] = {"make_client": make_client, **given}

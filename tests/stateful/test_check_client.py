@@ -10,24 +10,20 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
-from petstore_mock import PetStoreMockError, checks, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from petstore_mock.stateful import CheckReport, ClientBugError, check_client, environment
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
 
 pytestmark = [*LEAVINGS]
 
@@ -163,12 +159,12 @@ def test_your_check_finds_a_bug_and_is_in_the_pasted_test() -> None:
     assert raised_by(bug, make_client, **own) is not None
 
 
-def adopts(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+def adopts(client: Any, petstore: PetStoreMock) -> None:
     pet = petstore.seed(name="Adopted")
     assert client.get_pet(pet["id"])["name"] == "Adopted"
 
 
-def sells_all(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+def sells_all(client: Any, petstore: PetStoreMock) -> None:
     petstore.seed(status="sold")
     assert client.list_pets(status="sold") == [], "an animal is sold"
 

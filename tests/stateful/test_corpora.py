@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import locale
-import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
+from tests.programs import run
 from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [*LEAVINGS]
 
@@ -80,11 +78,10 @@ def test_a_first_run_finds_filters_that_are_set_while_modules_are_imported() -> 
         "from tests.stateful.corpora import CASES, bug_of\n"
         "print(bug_of(CASES['SilencesWarnings'].make, max_examples=5, environment=(), faults=(), vary=()))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert "changed warnings.filters" in shown
+    assert "changed warnings.filters" in run(sys.executable, "-c", code, cwd=ROOT)
 
 
-def checked(make_client: Callable[[Any], Any], **options: Any) -> str:  # noqa: ANN401
+def checked(make_client: Callable[[Any], Any], **options: Any) -> str:
     bug = bug_of(make_client, **options)
     return "" if bug is None else str(bug)
 
@@ -111,13 +108,13 @@ def test_no_false_alarm_about_a_client_that_is_safe_to_share(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", surroundings.CORRECT)
-def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401
+def test_no_false_alarm_in_any_environment(client: Any) -> None:
     assert checked(maker_of(client), environment=EVERYWHERE, max_examples=20) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", slips.CORRECT)
-def test_no_false_alarm_about_background_work_and_masked_keys(client: Any) -> None:  # noqa: ANN401
+def test_no_false_alarm_about_background_work_and_masked_keys(client: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert checked(maker_of(client), max_examples=50) == ""

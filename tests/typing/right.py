@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from petstore_mock import Behaviour, PetStoreMock, faults
-
-if TYPE_CHECKING:
-    from petstore_mock import ApiRequest
+from petstore_mock import ApiRequest, Behaviour, PetStoreMock, faults
 
 
 def is_large(request: ApiRequest) -> bool:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import socket
 import socketserver
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.verify import Verdict, verify
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator
 
 Anything: TypeAlias = Any  # values of WSGI apps
 

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
+from tests.programs import alternatives, register
 from tests.verify.services import ENOUGH, ask, ask_fake, broken, removed_ids, result_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REMOVED = "2030-12-06"
 
 
-def _register() -> dict[str, Any]:
-    command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
-    register: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    return register
-
-
-REGISTER = _register()
-ALTERNATIVES: dict[str, list[str]] = {gap["name"]: gap["alternatives"] for gap in REGISTER["gaps"]}
+ALTERNATIVES = alternatives()
 NOT_LOOKED_AT = {
     *("answer_framing", "body_limit", "connection", "duplicate_member"),
     *("header_names", "json_style", "key_rotation", "unknown_route"),
@@ -63,7 +52,7 @@ def test_verify_waits_after_a_429_and_learns_the_rate_limit(alternative: str) ->
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("seed", [0, 1, 300])
-@pytest.mark.parametrize("preset", REGISTER["presets"])
+@pytest.mark.parametrize("preset", register()["presets"])
 def test_every_preset_keeps_the_contract_with_a_store_of_any_size(preset: str, seed: int) -> None:
     verdict = ask_fake(Behaviour.preset(preset), seed=seed)
     assert (broken(verdict), verdict.exit_code) == ({}, 0)

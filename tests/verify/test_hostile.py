@@ -7,7 +7,8 @@ import gzip
 import json
 import socket
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -25,10 +26,6 @@ from tests.verify.services import (
     result_of,
     served,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 OK = HEAD + b"Content-Length: 2\r\n\r\n[]"

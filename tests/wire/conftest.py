@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, connect
 from tests.live.stub import stub
 from tests.wire.raw import KEY, OTHER, Raw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture(scope="session", params=["asyncio", "uvloop"])
@@ -27,7 +25,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.fixture
-def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStoreMock or RemotePetStore
+def petstore(served: Any) -> Iterator[PetStoreMock]:  # PetStoreMock or RemotePetStore
     """Yield the default world without animals; afterwards, check that it still serves and nothing failed inside."""
     served.reset()
     yield served

@@ -6,17 +6,13 @@ import json
 import socket
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock, RemotePetStore
-
-__all__ = ["AUTH", "KEY", "OTHER", "PATIENCE", "REX", "Raw", "Received", "address_of", "eventually", "get", "post"]
+from petstore_mock import PetStoreMock, RemotePetStore
 
 KEY: Final = "wire-key"
 AUTH: Final = f"Authorization: Bearer {KEY}"
@@ -68,7 +64,7 @@ class Received:
     body: bytes = b""
     chunks: int = 0
 
-    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def json(self) -> Any:
         return json.loads(self.body)
 
     @property

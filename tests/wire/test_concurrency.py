@@ -6,16 +6,14 @@ import json
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.untraced
 
@@ -50,7 +48,7 @@ def at_once(request: pytest.FixtureRequest) -> Callable[[PetStoreMock, Callable[
     return run
 
 
-def test_journal_order_explains_all_concurrent_responses(at_once: Any) -> None:  # noqa: ANN401
+def test_journal_order_explains_all_concurrent_responses(at_once: Any) -> None:
     """A replay in journal order gives the same responses. Ids are unique, and a new animal is readable at once."""
     created: list[dict[str, Any]] = []
 
@@ -88,7 +86,7 @@ def test_journal_order_explains_all_concurrent_responses(at_once: Any) -> None: 
                 assert (response if entry.status == 200 else None) == pets.get(wanted)
 
 
-def test_concurrent_resets_break_nothing(at_once: Any) -> None:  # noqa: ANN401
+def test_concurrent_resets_break_nothing(at_once: Any) -> None:
     """Each response is right for the world before or after a reset. A reset restarts ids, store and journal."""
     left = threading.Semaphore(0)
     resets = 0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.wire.raw import KEY, OTHER, Raw, eventually, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TICK: Final = 0.002  # seconds; uvloop counts whole milliseconds from the beginning of a turn
 WIRE: Final = {

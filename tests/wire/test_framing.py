@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 LIST, ONE = get(), get("/v1/pets?limit=1")
 POST = post()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.wire.raw import KEY, OTHER, Raw, eventually, get, open_descriptors, post
 from tests.wire.test_malformed import CHUNKED, MALFORMED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LIST = get()
 

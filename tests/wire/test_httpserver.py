@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer, RequestMatcher
@@ -13,9 +14,6 @@ from werkzeug import Request, Response
 
 from petstore_mock import PetStoreMock, VerificationError
 from tests.wire.raw import KEY, PATIENCE, Raw, eventually, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ORDERS = "/v1/store/orders"
 
@@ -158,7 +156,7 @@ def test_body_for_an_expectation_may_be_large_and_wait_for_100_continue(server: 
 def test_exception_of_the_test_is_500_and_fails_the_test(
     petstore: PetStoreMock, client: Raw, error: BaseException, whose: str
 ) -> None:
-    def fail(*_: object) -> Any:  # noqa: ANN401  # a handler or a matcher
+    def fail(*_: object) -> Any:
         raise error
 
     petstore.inject(404, on="getPet", times=1)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from petstore_mock import PetStoreMock, VerificationError
 from tests.wire.raw import AUTH, KEY, OTHER, Raw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HALF = b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n"
 

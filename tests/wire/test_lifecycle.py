@@ -12,16 +12,14 @@ import sys
 import textwrap
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
 from tests.platforms import POSIX_SIGNALS
 from tests.wire.raw import KEY, OTHER, Raw, address_of, eventually, get, open_descriptors, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 @pytest.fixture
@@ -96,7 +94,7 @@ def test_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.
     """Clients differ in the family they try first, and some try only one. Here localhost has both, IPv6 first."""
     resolve = _socket.getaddrinfo
 
-    def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
+    def both(host: str, *arguments: Any, **options: Any) -> list[object]:
         hosts = ["::1", "127.0.0.1"] if host == "localhost" else [host]
         return [found for one in hosts for found in resolve(one, *arguments, **options)]
 

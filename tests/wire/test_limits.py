@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import pytest
 
 from petstore_mock import PetStoreMock, faults
 from tests.wire.raw import AUTH, OTHER, Raw, eventually, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # The limits of docs/explanation/limits.md.
 HEAD_LIMIT: Final = 64 * 1024

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import ssl
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from petstore_mock import PetStoreMock
 from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
 
 GET = b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n"
 POST = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\n{AUTH}\r\nContent-Type: application/json\r\n".encode()

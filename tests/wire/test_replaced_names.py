@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import _socket
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from unittest import mock
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.wire.raw import KEY, Raw, address_of, get, post
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAMES = """
 time.time time.monotonic time.perf_counter time.sleep time.time_ns time.monotonic_ns time.gmtime time.localtime

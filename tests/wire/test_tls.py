@@ -6,11 +6,12 @@ import contextlib
 import http.client
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,11 +19,8 @@ import requests
 
 from petstore_mock import PetStoreMock, RemotePetStore, connect, faults
 from tests.live.stub import stub
+from tests.programs import run
 from tests.wire.raw import KEY, PATIENCE, address_of, eventually, get
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LAST = get("/v1/pets", "Connection: close")
 FLAWS = {
@@ -48,7 +46,7 @@ def unchecked() -> ssl.SSLContext:
 def shake(
     petstore: PetStoreMock | RemotePetStore,
     context: ssl.SSLContext | None = None,
-    **options: Any,  # noqa: ANN401  # those of wrap_socket
+    **options: Any,
 ) -> ssl.SSLSocket:
     """Return the socket after a handshake; raise the error of the client."""
     raw = socket.create_connection(address_of(petstore), timeout=PATIENCE)
@@ -111,8 +109,7 @@ def test_client_libraries_accept_the_authority(petstore: PetStoreMock) -> None:
 
 def test_missing_extra_is_named() -> None:
     script = "import sys; sys.modules['trustme'] = None; import petstore_mock; petstore_mock.PetStoreMock(tls=True)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert 'pip install "petstore-mock[tls]"' in done.stderr
+    assert 'pip install "petstore-mock[tls]"' in run(sys.executable, "-c", script, code=1)
 
 
 # The connection

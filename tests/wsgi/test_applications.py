@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 from wsgiref.handlers import SimpleHandler
 from wsgiref.util import is_hop_by_hop, setup_testing_defaults
 
@@ -15,9 +16,6 @@ from a2wsgi import WSGIMiddleware
 
 from petstore_mock import PetStoreMock, PetStoreMockError, faults
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 REX = {"name": "Rex", "categoryId": 1}
 
 
@@ -26,10 +24,10 @@ def petstore() -> PetStoreMock:
     return PetStoreMock(seed=1)
 
 
-def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:  # noqa: ANN401
+def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]]) -> Any:
     """Return what ``act`` returns for a client of the adapted application, on a new loop."""
 
-    async def run() -> Any:  # noqa: ANN401
+    async def run() -> Any:
         adapt: Any = WSGIMiddleware  # its types are stricter than those of httpx
         transport = httpx.ASGITransport(app=adapt(petstore.app))
         async with httpx.AsyncClient(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -11,9 +12,6 @@ from werkzeug.test import Client, TestResponse
 
 from petstore_mock import PetStoreMock
 from tests.client import REX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIZE = 1024 * 1024 + 1
 
@@ -23,7 +21,7 @@ def petstore() -> PetStoreMock:
     return PetStoreMock()
 
 
-def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> TestResponse:  # noqa: ANN401
+def get(petstore: PetStoreMock, target: str = "/v1/pets", **options: Any) -> TestResponse:
     headers = {} if "environ_overrides" in options else petstore.headers
     return Client(petstore.app).get(target, headers=headers, **options)
 
@@ -98,7 +96,7 @@ def test_the_environ_decides_the_length_of_the_body(
 
 
 class Raw(io.RawIOBase):
-    """The input of a server that decodes chunks, as werkzeug's: for what is asked of it, it takes the memory."""
+    """The input of a server that decodes chunks, like werkzeug's. It allocates as much memory as a read requests."""
 
     def __init__(self, content: bytes) -> None:
         self._content = io.BytesIO(content)
@@ -106,7 +104,7 @@ class Raw(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # a writable buffer
+    def readinto(self, buffer: Any, /) -> int:
         return self._content.readinto(buffer)
 
 

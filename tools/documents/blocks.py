@@ -16,7 +16,7 @@ DOCUMENTS: Final = (
     *PAGES,
 )
 
-# The language; or the directive of the site's, in braces, whose end must not be taken for the beginning of a block.
+# A block with its language, or with a directive of Sphinx in braces. The latter is matched so that its end begins none.
 _FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"^ *(?:import|from) ([\w.]+)", re.MULTILINE)
 _FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")

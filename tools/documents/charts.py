@@ -7,14 +7,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from tools.documents.blocks import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
 _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"

@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 from tests.clients import sharing, slips, surroundings
 from tests.clients.buggy_asking import ASKING
@@ -22,10 +24,6 @@ from tests.clients.trackers_shown import SHOWN
 from tests.stateful.corpora import CASES, bug_of
 from tests.stateful.test_corpora import NEEDS_LOCALE, has_another_locale
 from tools.documents.blocks import ROOT, write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 _FOLDER: Final = ROOT / "docs" / "reference" / "corpus"
 # The clients of each page, whose part has the same name.

@@ -7,10 +7,11 @@ import errno
 import http.client
 import json
 import socket
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -21,10 +22,7 @@ import urllib3
 from petstore_mock import PetStoreMock, faults
 from tools.documents.blocks import ROOT, generated
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    OperationName = Literal["listPets", "createPet", "getPet"]
+OperationName = Literal["listPets", "createPet", "getPet"]
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "faults.md"
 PATIENCE: Final = 5.0  # seconds for a response

@@ -11,16 +11,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from benchmarks.goals import GOALS
 from tests.sentences import PASSAGES, Passage
 from tools.documents import charts, fault_clients, tables, tls_clients
 from tools.documents.blocks import ROOT, blocks, generated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DOCS: Final = ROOT / "docs"
 _README: Final = ROOT / "README.md"
@@ -106,7 +104,7 @@ def failing_example() -> str:
     """Return the report of pytest when the client of the first example misspells a status."""
     shop, example = _block("# shop.py"), _block("# test_shop.py")
     broken = _replaced(example, 'status="available") == [rex]', 'status="avalable") == [rex]')
-    unneeded = ("xdist", "hypothesispytest", "html", "allure_pytest", "respx", "anyio")
+    unneeded = ("xdist", "hypothesispytest", "respx", "anyio")
     files = {"shop.py": shop, "test_shop.py": broken}
     output = _run_pytest(files, "--tb=line", *(f"-pno:{plugin}" for plugin in unneeded))
     return f"```text\n{_journal_of(output)}\n```"

@@ -10,19 +10,15 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
 from petstore_mock.interface.table import source
-from petstore_mock.verify import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from petstore_mock.verify import Verdict
+from petstore_mock.verify import Verdict, verify
 
 _COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 _PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest")

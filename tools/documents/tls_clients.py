@@ -9,10 +9,11 @@ import asyncio
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import aiohttp
 import httpx
@@ -24,10 +25,7 @@ from tests.live.clients import lines_of
 from tools.documents.blocks import ROOT, generated
 from tools.documents.fault_clients import DOCUMENT, TIMEOUT, cells_of, name_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Client = Callable[[PetStoreMock, float], str]
+Client = Callable[[PetStoreMock, float], str]
 
 _PATIENCE: Final = 10.0  # seconds
 _SOUND: Final = "none"

@@ -1,4 +1,4 @@
-"""A pet store service as a team would write it on FastAPI, with what that brings by itself."""
+"""A pet store service on FastAPI with its defaults, as a team would write it."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from freezegun import freeze_time
@@ -15,9 +14,6 @@ from petstore_mock.common import real
 from petstore_mock.common.dates import day, http_date, iso, moment_of, seconds_of
 from petstore_mock.common.refusing import did_you_mean, one_of, require
 from petstore_mock.common.values import as_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OPERATIONS = ("listPets", "createPet", "getPet")
 MOMENT = 1922659200.0  # 5 December 2030, midnight UTC
@@ -45,11 +41,6 @@ def test_refusals_have_the_expectation_and_the_value(refuse: Callable[[], object
 def test_nearest_name_is_suggested_in_any_case() -> None:
     words = [did_you_mean(name, OPERATIONS) for name in ("listpets", "get-pet", "zebra", 3)]
     assert words == [" (did you mean 'listPets'?)", " (did you mean 'getPet'?)", "", ""]
-
-
-def test_a_date_means_its_midnight_in_utc() -> None:
-    assert moment_of("2030-12-05") == moment_of("2030-12-05T01:00:00+01:00") == MOMENT
-    assert moment_of(date(2030, 12, 5)) == moment_of(datetime.fromtimestamp(MOMENT, UTC)) == MOMENT
 
 
 def test_dates_are_written_in_english() -> None:

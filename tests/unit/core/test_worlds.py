@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.request import ApiRequest, Fields
-
-if TYPE_CHECKING:
-    from petstore_mock.http.response import Response
+from petstore_mock.http.response import Response
 
 
 def worlds_of(**options: object) -> Worlds:

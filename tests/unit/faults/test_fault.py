@@ -181,7 +181,7 @@ def test_a_fault_copies_its_arguments() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "flags"),
-    [  # breaks the contract, takes time, tells to wait
+    [  # breaks the contract, takes time, has a Retry-After
         (faults.not_found(), (False, False, False)),
         (faults.respond(503, body="x"), (True, False, False)),
         (faults.respond(200), (True, False, False)),

@@ -6,7 +6,8 @@ import copy
 import json
 import pickle
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,6 @@ from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 from tools.static_types import TARGET, static_types
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEHAVIOURS = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from([*gap.alternatives]) for name, gap in GAPS.items()}
@@ -103,7 +101,7 @@ ORDERS = "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary"
     ],
     ids=str,
 )
-def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:  # noqa: ANN401
+def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:
     with pytest.raises(PetStoreMockError, match=words):
         as_behaviour(wrong)
 

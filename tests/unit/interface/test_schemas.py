@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,6 @@ from petstore_mock.interface.schemas import document, is_valid, names, schema, v
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import MOST_VIOLATIONS
 from tests import data_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VALUES = st.one_of(
     st.none(),
@@ -54,7 +52,7 @@ def test_invalid_values_break_their_rules(case: data_cases.Case) -> None:
 
 
 @given(st.sampled_from(names()), OBJECTS | VALUES | st.lists(OBJECTS, max_size=2))
-def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:  # noqa: ANN401
+def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:
     if is_valid(name)(value):
         assert violations(schema(name), value, "body") == []
 
@@ -81,7 +79,7 @@ def test_quick_check_accepts_only_valid_values(name: str, value: Any) -> None:  
         ({"required": ["name"]}, {}, "body.name is required and missing"),
     ],
 )
-def test_message_has_the_expectation_and_the_value(rules: Mapping[str, Any], value: Any, words: str) -> None:  # noqa: ANN401
+def test_message_has_the_expectation_and_the_value(rules: Mapping[str, Any], value: Any, words: str) -> None:
     assert [str(one) for one in violations(rules, value, "body")] == [words]
 
 

@@ -26,7 +26,7 @@ JSON_VALUES = st.recursive(
 
 @pytest.mark.untraced
 @given(JSON_VALUES)
-def test_encoded_values_are_decoded_unchanged(value: Any) -> None:  # noqa: ANN401
+def test_encoded_values_are_decoded_unchanged(value: Any) -> None:
     for text in (encode_json(value), json.dumps(value, indent=2).encode()):
         assert decode_json(text) == (value, [])
 

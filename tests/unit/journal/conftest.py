@@ -22,7 +22,7 @@ def exchange(
     target: str = "/v1/pets",
     body: bytes = b"",
     status: int | None = 200,
-    **more: Any,  # noqa: ANN401
+    **more: Any,
 ) -> Exchange:
     """Return an exchange; ``more`` are header fields, the operation, the response's body and attributes."""
     fields = [(b"Host", b"127.0.0.1:8080"), (b"Authorization", f"Bearer {KEY}".encode()), *more.pop("fields", ())]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock.errors import ContractViolationError, VerificationError
 from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.record import from_data, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import add_note, error_of, journal_text, request_lines
 from tests.unit.journal.conftest import KEY, REX, exchange
-
-if TYPE_CHECKING:
-    from petstore_mock.journal.exchange import Exchange
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e"
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.errors import VerificationError
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import EvictedError, Journal
 from petstore_mock.journal.outcomes import OUTCOMES, outcomes_of
 from tests.unit.journal.conftest import KEY, exchange
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from petstore_mock.journal.exchange import Exchange
 
 
 @pytest.fixture
@@ -26,18 +22,6 @@ def journal(exchanges: list[Exchange]) -> Journal:
     for made in exchanges:
         journal.add(made)
     return journal
-
-
-def test_reading(journal: Journal) -> None:
-    assert (len(journal), journal.last.number, [one.number for one in journal[-2:]]) == (5, 5, [4, 5])
-    assert journal.counts == {"listPets": 2, "createPet": 3}
-    assert [one.number for one in journal.for_operation("createPet")] == [2, 3, 5]
-    with pytest.raises(IndexError):
-        journal[5]
-    with pytest.raises(PetStoreMockError, match="did you mean 'getPet'"):
-        journal.for_operation("getPt")  # type: ignore[arg-type]
-    journal.clear()
-    assert (len(journal), list(journal), journal.violation_count, journal.clears) == (0, [], 0, 1)
 
 
 def test_evicted_requests_are_never_guessed() -> None:

@@ -11,7 +11,7 @@ from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.probes import PROBES, READ_BACK
-from tests.sentences import PASSAGES
+from tests.sentences import HELD, PASSAGES, UNSEEN, sentences
 
 
 @pytest.mark.untraced
@@ -36,6 +36,13 @@ def test_each_operation_has_the_section_of_its_sentence() -> None:
 
 
 def test_sentences_of_the_interface_cover_all_clauses_and_gaps() -> None:
-    assert {name for one in PASSAGES for name in one.clauses.split()} == {clause.id for clause in CLAUSES}
-    assert {name for one in PASSAGES for name in one.gaps.split()} == {*GAPS}
-    assert [one.text for one in PASSAGES if not (one.clauses or one.gaps or one.why)] == []
+    assert {name for one in PASSAGES for name in one.clauses} == {clause.id for clause in CLAUSES}
+    assert {name for one in PASSAGES for name in one.gaps} == {*GAPS}
+    assert [one.text for one in PASSAGES if bool(one.clauses or one.gaps) is bool(one.why)] == []
+
+
+@pytest.mark.parametrize("rows", [HELD, UNSEEN])
+def test_each_row_names_one_sentence_of_the_interface(rows: dict[str, dict[str, str]]) -> None:
+    for section, begins in rows.items():
+        texts = [text for at, text in sentences() if at == section]
+        assert {begin: sum(text.startswith(begin) for text in texts) for begin in begins} == dict.fromkeys(begins, 1)
