@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
+from petstore_mock.checks.scenario import PlannedFault
 from petstore_mock.common.refusing import one_of, require
-from petstore_mock.core.fault_plan import FaultHandle, operations_of
+from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS, VARIED
 from petstore_mock.interface.table import OPERATIONS
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
-    from petstore_mock.mock.face import PetStore
 
 _AS_JSON: Final = {"Content-Type": "application/json"}
 QUICK_FAULTS: Final = (
@@ -95,35 +95,6 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
 def is_quick(fault: Fault) -> bool:
     """Whether a fault takes no real time, even for a client that honours ``Retry-After``."""
     return not (fault.takes_time or fault.tells_to_wait)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedFault:
-    """A fault and its plan: the arguments of ``petstore.inject()``.
-
-    Attributes:
-        fault: the fault.
-        on: the operation whose requests meet the fault; None for all.
-        times: how often the fault fires; None for always.
-        after: the number of matching requests that pass first.
-        at: ``"before_commit"`` or ``"after_commit"``.
-    """
-
-    fault: Fault
-    on: Any = None
-    times: int | None = 1
-    after: int = 0
-    at: Any = "before_commit"
-
-    def inject(self, petstore: PetStore) -> FaultHandle:
-        """Plan the fault in the current world of ``petstore``, and return its handle.
-
-        The fault is not required to fire. For a mock in another process, call ``cancel_faults()`` before the test ends.
-        """
-        handle = petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
-        if isinstance(handle, FaultHandle):
-            handle.required = False
-        return handle
 
 
 def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
