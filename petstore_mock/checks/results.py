@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.check import Broken, check
 from petstore_mock.checks.reading import SUCCESSES, Kind, as_sequence, copied, is_list, pet_of, raised, shortened
-from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_ping, same, seconds_told
+from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_lost, is_ping, same, seconds_told
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
+_LOST: Final = frozenset[Kind | None]({"transport", "protocol", "timeout"})
 _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
@@ -141,18 +141,12 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     """Return the request whose response decides the outcome of the call."""
     own = [one for one in asked if one.operation == call.operation]
     is_result = outcome.error is None
-    given = [one for one in own if one.status in SUCCESSES and is_result and not _is_lost(one)]
+    given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
     # A failed read may end with a list that shows the animal.
     is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
-
-
-def _is_lost(exchange: Exchange) -> bool:
-    """Whether the client could not read the response."""
-    row = None if exchange.fault is None else exchange.fault.row
-    return row is not None and not (row.responds or row.readable)
 
 
 def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
@@ -185,7 +179,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
     else:
         found = _Allowed({404}, "the service has no such animal", *SENTENCES["absent"])
-    if fault is None or not _is_lost(exchange):
+    if fault is None or not is_lost(exchange):
         is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found
     kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # the status did arrive
@@ -196,14 +190,11 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     """Return the outcomes that the response of a fault allows."""
     status, fields = fault.status or 0, dict(fault.fields)
-    kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
         # A client that follows a redirection may get 401 without its key, lose the other service, or run in a circle.
-        location = fields.get("Location", "")
-        kinds |= {401, "protocol"} if location else {"protocol"}
-        kinds |= _LOST if location.startswith("http") else set()
+        return {status, 401, *_LOST}
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may reject the date
-    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
+    return {status, *_LOST} if status in SUCCESSES or is_odd else {status}
 
 
 @check(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS, Check, classify_exception, read_pet
-from petstore_mock.checks.calling import Limits, client_threads
-from petstore_mock.checks.process import settled
+from petstore_mock.checks.calling import Limits
+from petstore_mock.checks.process import client_threads, settled
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
@@ -180,5 +180,5 @@ class Run(ExitStack):
         self.operations = operations
         self.report.left_out = [name for name in OPERATIONS if name not in operations]
         made = len(petstore.journal)
-        if client_threads() > self._threads:
+        if client_threads() - self._threads:
             self.limits.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)

@@ -58,11 +58,7 @@ def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
 
 
 class Blocks:
-    """The blocks of scenarios for one client.
-
-    Args:
-        operations: the arguments that the client's methods take, by operation; None for all operations.
-    """
+    """The blocks of scenarios for a client whose methods take these arguments, by operation; None for all."""
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
         every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
