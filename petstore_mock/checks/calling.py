@@ -115,7 +115,6 @@ class Player:
         return outcome
 
     def _interrupt(self, future: Future[Any]) -> None:
-        """Interrupt the Python code in the thread."""
         for _ in range(_INTERRUPTS):
             if not future.done():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
@@ -182,7 +181,6 @@ class _Hold:
         self.begun, self.ended = threading.Event(), threading.Event()
 
     def run(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
-        """Make the call in this thread."""
         former, self._thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)

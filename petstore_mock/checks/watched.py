@@ -160,12 +160,12 @@ class WatchedClient:
         """Change the latest result, as its caller may do. No later call may return the changed object."""
         result: Any = self._results[-1].value if self._results else None
         with suppress(Exception):  # an immutable result can't be changed
-            first = result[0] if is_array(result) else result
+            whole, first = result, result[0] if is_array(result) else result
             if isinstance(first, dict):
                 first["name"] = "spoilt"
             else:
                 first.name = "spoilt"
-            result.clear()
+            whole.clear()
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True

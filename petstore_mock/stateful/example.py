@@ -114,7 +114,6 @@ class Example:
             self.run.report.count(world.petstore.journal)
 
     def _begin(self, client: str, name: str) -> None:
-        """Begin a world, and make a client for it."""
         run, scenario, options = self.run, self.scenario, self.run.options
         mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         key = run.new_key() if scenario.odd_key else None

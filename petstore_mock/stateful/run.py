@@ -106,13 +106,11 @@ class CheckReport:
     left_out: list[str] = field(default_factory=list[str])
 
     def begin_example(self, behaviour: Behaviour) -> None:
-        """Count an example."""
         self.examples += 1
         for name, value in behaviour.differences().items():
             self.gaps.setdefault(name, Counter())[value] += 1
 
     def count(self, exchanges: Iterable[Exchange]) -> None:
-        """Count requests."""
         for exchange in exchanges:
             if exchange.operation in self.answers:
                 self.answers[exchange.operation][str(exchange.status or exchange.result)] += 1

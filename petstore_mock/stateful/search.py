@@ -18,7 +18,6 @@ from petstore_mock.checks.adapting import OWN_THREADS
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
@@ -79,7 +78,6 @@ class Search:
         self._times = 1  # plays in which two calls at once must fail each time
 
     def find(self) -> ClientBugError | None:
-        """Return the client's bug, or None."""
         report = self._run.report
         try:
             return self._first([Scenario(odd_key=False)]) or self._directed() or self._drawn()
@@ -103,8 +101,9 @@ class Search:
 
     def _directed(self) -> ClientBugError | None:
         blocks, chosen = Blocks(self._run.operations), self._chosen
+        flawed = [(PlannedFault(fault=flaw, times=12), blocks.plain[0]) for flaw in _FLAWS if chosen.tls]
         return (
-            (self._of_tls(blocks) if chosen.tls else None)
+            self._first(Scenario(steps=steps) for steps in flawed)
             or self._first(_known(blocks, chosen))
             or self._waiting(_waits(blocks, chosen))
             or self._first(_shown_once(blocks, chosen))
@@ -116,15 +115,6 @@ class Search:
             if bug is not None:
                 return self._reduced(bug)
         return None
-
-    def _of_tls(self, blocks: Blocks) -> ClientBugError | None:
-        trusting = self._bug(Scenario(steps=(blocks.plain[0],)))
-        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
-            refuse(
-                f"expected a client that trusts the mock; got {trusting.sentence}: use "
-                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
-            )
-        return self._first(_flawed(blocks))
 
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
@@ -264,12 +254,6 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
         yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))
-
-
-def _flawed(blocks: Blocks) -> Iterator[Scenario]:
-    """Yield a scenario for each flaw of a TLS handshake."""
-    for flaw in _FLAWS:
-        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
 
 
 # Simpler ones

@@ -114,7 +114,6 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    """Draw plans of faults for operations."""
     return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
 
 

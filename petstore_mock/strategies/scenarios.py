@@ -47,7 +47,6 @@ TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statu
 
 @cache
 def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
-    """Return the simplest call of an operation."""
     given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
     return Call(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
 
@@ -101,7 +100,6 @@ class Blocks:
         ]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
-        """Return the blocks in which a call meets a fault."""
         return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
@@ -119,7 +117,6 @@ class Blocks:
         return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
 
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
-        """Draw the arguments of a call."""
         ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
         arguments = {name: values(schemas_of(row)[name]) for name in self._taken[row.name]}
         if row.path_parameter is not None:
