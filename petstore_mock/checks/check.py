@@ -6,7 +6,7 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 Need = Literal["journal", "outcome", "process"]
-_NEEDS: Final[tuple[Need, ...]] = ("journal", "outcome", "process")
 
 
 @dataclass(frozen=True)
@@ -232,5 +231,5 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     """
     chosen = frozenset(needs)
     for need in chosen:
-        one_of(need, _NEEDS, "need of a check")
+        one_of(need, get_args(Need), "need of a check")
     return lambda look: Check(look.__name__, section, words, chosen, look)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import textwrap
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TextIO
-from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 from petstore_mock.checks.scenario import Scenario
 from petstore_mock.stateful.example import Example
@@ -62,18 +60,18 @@ class HastyClient:
         self._petstore = petstore
 
     def create_pet(self, *, name: str, category_id: int) -> Any:  # noqa: ANN401  # JSON
-        body = json.dumps({"name": name, "categoryId": category_id})
-        try:
-            return self._post(body)
-        except OSError:  # the bug: the service may have added the animal
-            return self._post(body)
-
-    def _post(self, body: str) -> Any:  # noqa: ANN401  # JSON
+        body = json.dumps({"name": name, "categoryId": category_id}).encode()
         fields = {**self._petstore.headers, "Content-Type": "application/json"}
-        address = urlsplit(self._petstore.url)
-        with closing(http.client.HTTPConnection(address.netloc, timeout=1)) as connection:
-            connection.request("POST", f"{address.path}/pets", body, fields)
-            return json.load(connection.getresponse())
+        request = Request(f"{self._petstore.url}/pets", body, fields)  # noqa: S310  # the mock's own address
+        try:
+            return _sent(request)
+        except OSError:  # the bug: the service may have added the animal
+            return _sent(request)
+
+
+def _sent(request: Request) -> Any:  # noqa: ANN401  # JSON
+    with urlopen(request, timeout=1) as response:  # noqa: S310
+        return json.load(response)
 
 
 def add_options(_: ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS, Check, classify_exception, read_pet
@@ -155,7 +156,7 @@ class Run(ExitStack):
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}
-        self._keys = 0
+        self._keys = count(1)
         self._threads = client_threads()
         self._mocks: dict[str, PetStoreMock] = {}
 
@@ -170,8 +171,7 @@ class Run(ExitStack):
 
     def new_key(self) -> str:
         """Return a new key with all kinds of characters that RFC 6750 §2.1 allows."""
-        self._keys += 1
-        return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
+        return f"Aa-._~+/key-of-a-test-{next(self._keys)}-{id(self):x}=="
 
     def meet(self, operations: Mapping[str, Sequence[str]], petstore: PetStoreMock) -> None:
         """Note the methods of the first client, and whether a background thread of it sends requests."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # says if Hypothesis is missing
+
+# isort: split
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +28,6 @@ from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
 from petstore_mock.stateful.run import CheckReport, Run
 from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, is_quick
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -114,12 +114,8 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
-
-
-def _often(one: PlannedFault, times_and_after: tuple[int, int]) -> PlannedFault:
-    times, after = times_and_after
-    return replace(one, times=None if one.fault.kind == "sequence" else times, after=after)
+    drawn = product(planned(faults, rows), _TIMES_AND_AFTER)
+    return st.sampled_from([replace(one, times=one.times and times, after=after) for one, (times, after) in drawn])
 
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:
