@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-_LOST: Final = frozenset[Kind | None]({"transport", "protocol", "timeout"})
+_LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
 _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
@@ -190,11 +190,14 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
 def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     """Return the outcomes that the response of a fault allows."""
     status, fields = fault.status or 0, dict(fault.fields)
+    kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
         # A client that follows a redirection may get 401 without its key, lose the other service, or run in a circle.
-        return {status, 401, *_LOST}
+        location = fields.get("Location", "")
+        kinds |= {401, "protocol"} if location else {"protocol"}
+        kinds |= _LOST if location.startswith("http") else set()
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may reject the date
-    return {status, *_LOST} if status in SUCCESSES or is_odd else {status}
+    return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 
 @check(
