@@ -13,7 +13,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 Methods = Mapping[str, str | Callable[..., Any]]
 
-LOOP_THREAD: Final = "petstore-mock-loop"
-PLAYER_THREAD: Final = "petstore-mock-player"
-OWN_THREADS: Final = frozenset({LOOP_THREAD, PLAYER_THREAD})
+OWN_THREADS: Final = "petstore-mock"  # begins the names of the package's own threads
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
 _MOMENT: Final = 0.1  # seconds that tasks may take to end after a call or a close
@@ -144,8 +142,9 @@ class AdaptedClient:
         """Run a coroutine on the client's loop and return its result."""
         with self._beginning:
             if self._loop is None:
-                self._loop = loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(loop,), name=LOOP_THREAD, daemon=True)
+                runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+                self._loop = loop = runner.get_loop()
+                self._thread = threading.Thread(target=_run, args=(runner,), name=f"{OWN_THREADS}-loop", daemon=True)
                 self._thread.start()
                 # The thread ends when the client is garbage.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
@@ -226,10 +225,6 @@ async def _tasks_that_go_on() -> list[str]:
     return sorted(f"task {getattr(task.get_coro(), '__qualname__', task.get_name())}" for task in tasks)
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    with closing(loop):
-        loop.run_forever()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.run_until_complete(loop.shutdown_asyncgens())
+def _run(runner: asyncio.Runner) -> None:
+    with runner:  # its end cancels the tasks that are left
+        runner.get_loop().run_forever()

@@ -18,7 +18,7 @@ from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.adapting import OWN_THREADS, PLAYER_THREAD
+from petstore_mock.checks.adapting import OWN_THREADS
 from petstore_mock.checks.check import Call, Observation, Outcome, attempt
 from petstore_mock.checks.reading import LIBRARIES
 from petstore_mock.checks.requests import asks_for, seconds_told
@@ -61,11 +61,6 @@ class Limits:
         return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)  # dates have whole seconds
 
 
-def client_threads() -> int:
-    """Return the number of running threads without the package's own."""
-    return sum(thread.name not in OWN_THREADS for thread in threading.enumerate())
-
-
 class RunawayError(BaseException):
     """Raised inside a call that sends requests endlessly. ``except Exception`` does not catch it."""
 
@@ -76,7 +71,7 @@ class Player:
     def __init__(self) -> None:
         self.is_lost = False  # whether the thread is in a call that never ended
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"{OWN_THREADS}-player", daemon=True)
         self._thread.start()
 
     @property
@@ -120,7 +115,6 @@ class Player:
         return outcome
 
     def _interrupt(self, future: Future[Any]) -> None:
-        """Interrupt the Python code in the thread."""
         for _ in range(_INTERRUPTS):
             if not future.done():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
@@ -187,7 +181,6 @@ class _Hold:
         self.begun, self.ended = threading.Event(), threading.Event()
 
     def run(self, call: Callable[[], Any]) -> Any:  # noqa: ANN401  # a client returns any object
-        """Make the call in this thread."""
         former, self._thread = sys.gettrace(), threading.get_ident()
         if self._place is not None:
             sys.settrace(self._trace)

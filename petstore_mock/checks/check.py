@@ -6,13 +6,14 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation, in_words, source
+from petstore_mock.interface import schemas
+from petstore_mock.interface.table import OPERATIONS, Operation, in_words, snake_case, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 Need = Literal["journal", "outcome", "process"]
-_NEEDS: Final[tuple[Need, ...]] = ("journal", "outcome", "process")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Call:
     @staticmethod
     def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
         """Return the call for the Python arguments of a client's method."""
-        names = {python: name for name, python in _python_names(row).items()}
+        names = {snake_case(name): name for name in schemas.arguments(row)}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
         if row.path_parameter is not None and positional:
             arguments[row.path_parameter.name] = positional[0]
@@ -62,9 +62,9 @@ class Call:
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
         """The Python arguments: the path parameter by position, the others by keyword."""
-        names, path = _python_names(self.row), self.row.path_parameter
-        keywords = {names.get(name, name): value for name, value in self.arguments.items()}
-        return ([] if path is None else [keywords.pop(path.python)]), keywords
+        path = self.row.path_parameter
+        keywords = {snake_case(name): value for name, value in self.arguments.items()}
+        return ([] if path is None else [keywords.pop(snake_case(path.name))]), keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
@@ -78,11 +78,6 @@ class Call:
         parameters = {parameter.name for parameter in self.row.parameters}
         body = {name: value for name, value in self.arguments.items() if name not in parameters}
         return None if self.row.body is None else body
-
-
-def _python_names(row: Operation) -> dict[str, str]:
-    fields = {one.name: one.python for one in FIELDS.values()}
-    return fields | {one.name: one.python for one in row.parameters}
 
 
 @dataclass
@@ -236,5 +231,5 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     """
     chosen = frozenset(needs)
     for need in chosen:
-        one_of(need, _NEEDS, "need of a check")
+        one_of(need, get_args(Need), "need of a check")
     return lambda look: Check(look.__name__, section, words, chosen, look)

@@ -124,7 +124,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._threads, self._modules = set(threading.enumerate()), len(sys.modules)
+        self._threads, self._modules = client_threads(), len(sys.modules)
         self._replaced = ExitStack()
         self._former = _settings()
         self._is_open = _one_at_a_time.acquire(blocking=False)
@@ -186,14 +186,15 @@ class Watch:
     def threads_work(self) -> bool:
         """Whether a thread of the client works, and so may send requests."""
         frames = sys._current_frames()  # noqa: SLF001  # public by its documentation
-        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in self._new_threads())
-
-    def _new_threads(self) -> list[threading.Thread]:
-        new = set(threading.enumerate()) - self._threads
-        return [thread for thread in new if thread.name not in OWN_THREADS]
+        return any(not _is_idle(frames.get(thread.ident or 0)) for thread in client_threads() - self._threads)
 
     def _running(self) -> list[str]:
-        return [f"thread {thread.name}" for thread in self._new_threads()]
+        return [f"thread {thread.name}" for thread in client_threads() - self._threads]
+
+
+def client_threads() -> set[threading.Thread]:
+    """Return the running threads without the package's own."""
+    return {thread for thread in threading.enumerate() if not thread.name.startswith(OWN_THREADS)}
 
 
 def _is_idle(frame: FrameType | None) -> bool:

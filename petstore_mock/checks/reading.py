@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeGuard
 from urllib.parse import quote
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.masking import mask_text
+from petstore_mock.common.masking import cut, mask_text
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS, in_words
 
@@ -205,7 +205,7 @@ def _status(error: BaseException) -> int | None:
 
 # Values in sentences, and keys in texts
 
-_SHOWN: Final = 60  # characters of a value in a sentence
+_SHOWN: Final = 57  # characters of a value in a sentence; "..." follows a longer value
 _LEAST: Final = 8  # characters of a key; a shorter text may be part of a word
 
 
@@ -225,12 +225,12 @@ def literal(value: object) -> str:
 
 def shortened(value: object) -> str:
     """Return ``value`` as Python source, cut to a sentence's length."""
-    return _cut(literal(value))
+    return cut(literal(value), _SHOWN)
 
 
 def raised(error: BaseException) -> str:
     """Return an exception in words that follow "raised", with the fake's keys masked."""
-    text = _cut(mask_text(text_of(str, error).strip().partition("\n")[0]))
+    text = cut(mask_text(text_of(str, error).strip().partition("\n")[0]), _SHOWN)
     return f"{type(error).__name__}{f' ({text})' if text else ''}"
 
 
@@ -240,10 +240,6 @@ def text_of(make: Callable[[Any], str], value: object) -> str:
         return make(value)
     except Exception as error:  # noqa: BLE001
         return f"<{make.__name__}() raised {type(error).__name__}>"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 @lru_cache(maxsize=64)

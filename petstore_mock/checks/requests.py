@@ -212,17 +212,18 @@ def retries_are_bounded(seen: Observation) -> str | Broken | None:
     followed = sum(one.status in REDIRECTS for one in seen.exchanges)
     if len(seen.exchanges) - followed > MOST_REQUESTS or followed > MOST_REDIRECTIONS:
         return f"sent {len(seen.exchanges)} requests"
-    refused = Counter((one.method, one.target, one.body, one.status) for one in seen.exchanges if _is_refused(one))
+    refused = Counter((one.method, one.target, one.body, one.status) for one in seen.exchanges if not is_lost(one))
     for (method, target, _, status), count in refused.items():
-        if count > _MOST_REFUSALS:
+        if count > _MOST_REFUSALS and status in _PERMANENT:
             sentence = f"sent {method} {target[:80]} {count} times and received {status} each time"
             return Broken(sentence, "7", "the service rejects the same request again")
     return None
 
 
-def _is_refused(exchange: Exchange) -> bool:
-    is_whole = exchange.fault is None or exchange.fault.row.responds or exchange.fault.row.readable
-    return is_whole and exchange.status in _PERMANENT
+def is_lost(exchange: Exchange) -> bool:
+    """Whether the client could not read the response."""
+    row = None if exchange.fault is None else exchange.fault.row
+    return row is not None and not (row.responds or row.readable)
 
 
 @check(section="RFC 9110 §10.2.3", words="a client waits as long as Retry-After says, or does not retry")

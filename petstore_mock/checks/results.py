@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.checks.check import Broken, check
 from petstore_mock.checks.reading import SUCCESSES, Kind, as_sequence, copied, is_list, pet_of, raised, shortened
-from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_ping, same, seconds_told
+from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_lost, is_ping, same, seconds_told
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
@@ -141,18 +141,12 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     """Return the request whose response decides the outcome of the call."""
     own = [one for one in asked if one.operation == call.operation]
     is_result = outcome.error is None
-    given = [one for one in own if one.status in SUCCESSES and is_result and not _is_lost(one)]
+    given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
     # A failed read may end with a list that shows the animal.
     is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
-
-
-def _is_lost(exchange: Exchange) -> bool:
-    """Whether the client could not read the response."""
-    row = None if exchange.fault is None else exchange.fault.row
-    return row is not None and not (row.responds or row.readable)
 
 
 def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
@@ -185,7 +179,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
     else:
         found = _Allowed({404}, "the service has no such animal", *SENTENCES["absent"])
-    if fault is None or not _is_lost(exchange):
+    if fault is None or not is_lost(exchange):
         is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found
     kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # the status did arrive

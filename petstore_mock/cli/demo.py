@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import textwrap
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TextIO
-from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
-from petstore_mock import faults
-from petstore_mock.checks import watched
-from petstore_mock.journal.text import journal_text
-from petstore_mock.mock.petstore import PetStoreMock
+from petstore_mock.checks.scenario import Scenario
+from petstore_mock.stateful.example import Example
+from petstore_mock.stateful.report import explain
+from petstore_mock.stateful.run import Options, Run
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from petstore_mock.mock.petstore import PetStoreMock
 
 DESCRIPTION: Final = (
     "Show a famous bug. The fake adds an animal and drops the response. A built-in client sends the request again, and "
@@ -26,6 +26,16 @@ _BEFORE: Final = (
     "A client adds one animal. The fake commits it, and closes the connection before it sends the response. The client "
     "sends the request again, as wget and Java's HttpURLConnection do."
 )
+# The scenario in the form that `Scenario.to_data()` returns, after the machine found and shrank it.
+_SCENARIO: Final = """\
+{
+  "behaviour": {},
+  "odd_key": false,
+  "steps": [
+    {"plannedfault": {"fault": {"kind": "empty_reply"}, "on": "createPet", "at": "after_commit"}},
+    {"ask": {"operation": "createPet", "arguments": {"name": "Rex", "categoryId": 1}}}
+  ]
+}"""
 _NEXT: Final = """\
 Do the same to your client. Save this as test_lost_response.py and run pytest:
 
@@ -50,18 +60,18 @@ class HastyClient:
         self._petstore = petstore
 
     def create_pet(self, *, name: str, category_id: int) -> Any:  # noqa: ANN401  # JSON
-        body = json.dumps({"name": name, "categoryId": category_id})
-        try:
-            return self._post(body)
-        except OSError:  # the bug: the service may have added the animal
-            return self._post(body)
-
-    def _post(self, body: str) -> Any:  # noqa: ANN401  # JSON
+        body = json.dumps({"name": name, "categoryId": category_id}).encode()
         fields = {**self._petstore.headers, "Content-Type": "application/json"}
-        address = urlsplit(self._petstore.url)
-        with closing(http.client.HTTPConnection(address.netloc, timeout=1)) as connection:
-            connection.request("POST", f"{address.path}/pets", body, fields)
-            return json.load(connection.getresponse())
+        request = Request(f"{self._petstore.url}/pets", body, fields)  # noqa: S310  # the mock's own address
+        try:
+            return _sent(request)
+        except OSError:  # the bug: the service may have added the animal
+            return _sent(request)
+
+
+def _sent(request: Request) -> Any:  # noqa: ANN401  # JSON
+    with urlopen(request, timeout=1) as response:  # noqa: S310
+        return json.load(response)
 
 
 def add_options(_: ArgumentParser) -> None:
@@ -69,17 +79,13 @@ def add_options(_: ArgumentParser) -> None:
 
 
 def run(_: Namespace, stdout: TextIO, __: TextIO) -> int:
-    found = ""
-    with PetStoreMock() as petstore:
-        petstore.inject(faults.empty_reply(), on="createPet", at="after_commit", times=1)
-        with watched(HastyClient, petstore) as client:
-            try:
-                client.create_pet(name="Rex", category_id=1)
-            except AssertionError as bug:
-                found = str(bug)
-        exchange, pets = journal_text(petstore.journal), petstore.pets
+    with Run(Options(make_client=HastyClient)) as machine:
+        example = Example(machine, Scenario.from_data(json.loads(_SCENARIO))).play()
+        bug, pets = explain(example), example.worlds["petstore"].petstore.pets
+    if bug is None:
+        return 1
     width = min(shutil.get_terminal_size().columns, 100)
-    before, sentence = (textwrap.fill(one, width, break_on_hyphens=False) for one in (_BEFORE, found))
+    before, sentence = (textwrap.fill(one, width, break_on_hyphens=False) for one in (_BEFORE, bug.sentence))
     after = "\n".join([f"The store now has {len(pets)} animals:", *(f"   {json.dumps(pet)}" for pet in pets)])
-    print(before, sentence, exchange, after, _NEXT, sep="\n\n", file=stdout)
+    print(before, sentence, bug.wire, after, _NEXT, sep="\n\n", file=stdout)
     return 0

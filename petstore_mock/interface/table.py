@@ -57,11 +57,6 @@ class Parameter:
     filters: str | None = None  # the field of the animals that it filters by
     gap: str | None = None  # the gap that decides about an invalid value
 
-    @property
-    def python(self) -> str:
-        """The name as an argument of a method of a Python client."""
-        return snake_case(self.name)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:

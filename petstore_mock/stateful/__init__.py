@@ -1,4 +1,4 @@
-"""A machine that finds bugs in clients of the pet store service (the ``hypothesis`` extra).
+"""A machine that finds bugs in clients of the pet store service.
 
 Pass a function that makes your client. Its methods may have any names and return objects of any shape::
 
@@ -14,20 +14,13 @@ sentence, a test to paste, and the requests and responses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from petstore_mock.checks import Check, UnknownErrorError, classify_exception, read_pet
-from petstore_mock.checks.adapting import checked_methods
+from petstore_mock.checks import UnknownErrorError, read_pet
 from petstore_mock.checks.results import READ_IT
-from petstore_mock.common.refusing import one_of, require
-from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.faults.fault import coerce
-from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment
+from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, environment
 from petstore_mock.stateful.report import ClientBugError
 from petstore_mock.stateful.run import CheckReport, Options, Run
-from petstore_mock.stateful.search import Search, machine_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -35,16 +28,13 @@ if TYPE_CHECKING:
     from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.checks import Kind
+    from petstore_mock.checks import Check, Kind
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
 
 __all__ = ["CheckReport", "ClientBugError", "check_client", "environment"]
 __dir__ = __all__.copy  # editors and consoles complete these names
-
-_EXAMPLES: Final = 200
-_ENDLESS: Final = 10**9
 
 
 def check_client(
@@ -114,44 +104,15 @@ def check_client(
         UnknownErrorError: ``classify`` does not know an exception, so the machine can't tell whether it is a bug.
         PetStoreMockError: an argument has a wrong value, or ``make_client`` returns no client.
     """
+    given = {name: value for name, value in locals().items() if value is not None}
     __tracebackhide__ = True
-    for function in (make_client, classify or classify_exception, read_pet, *steps):
-        require(callable(function), "functions for make_client=, classify=, read_pet= and steps=", function=function)
-    for name, seconds in (("patience", patience), ("max_seconds", max_seconds), ("longest_wait", longest_wait)):
-        holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")
-        require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
-    is_count = max_examples is None or (is_integer(max_examples) and max_examples > 0)
-    require(is_count, "max_examples= as a whole number of at least 1", max_examples=max_examples)
-    for one in checks:
-        require(isinstance(one, Check), "checks= as a list of checks made by petstore_mock.checks.check", check=one)
-    options = Options(
-        make_client=make_client,
-        classify=classify or classify_exception,
-        read_pet=read_pet,
-        methods=checked_methods(methods) or None,
-        vary=_names(GAPS if vary is None else vary, GAPS, "gap", "vary"),
-        faults=None if faults is None else [coerce(fault) for fault in faults],
-        patience=patience,
-        max_seconds=max_seconds,
-        tls=tls,
-        concurrent=concurrent,
-        environments=_names(environment, ENVIRONMENTS, "environment", "environment"),
-        longest_wait=longest_wait,
-        checks=list(checks),
-        steps={getattr(step, "__name__", ""): step for step in steps},
-        arguments={one_of(name, OPERATIONS, "operation"): drawn for name, drawn in (arguments or {}).items()},
-    )
-    if max_examples is None:
-        max_examples = _EXAMPLES if max_seconds is None else _ENDLESS
+    options = Options(**given)
+    from petstore_mock.stateful.search import Search  # noqa: PLC0415  # needs Hypothesis, unlike a pasted test
+
     with Run(options) as run:
-        bug = Search(run).find(machine_settings(settings, max_examples))
+        bug = Search(run).find()
         if bug is not None and READ_IT in bug.sentence:
             raise UnknownErrorError(f"This is a bug, or classify= must read the exception: {bug}") from bug
         if bug is not None:
             raise bug
         return run.report
-
-
-def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:
-    require(not isinstance(given, str), f"{argument}= as a list of names", **{argument: given})
-    return [one_of(name, known, kind) for name in dict.fromkeys(given)]

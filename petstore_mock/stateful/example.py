@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from petstore_mock import faults
 from petstore_mock.checks import Call, Outcome, WatchedClient
 from petstore_mock.checks.reading import literal
+from petstore_mock.checks.scenario import Pick, PlannedFault, Together
 from petstore_mock.checks.watched import Found
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.stateful.environments import environment
-from petstore_mock.strategies.plans import PlannedFault
-from petstore_mock.strategies.scenarios import Ask, Pick, Scenario, Step, Together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.checks.scenario import Scenario, Step
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -55,9 +55,9 @@ class World:
         ids = known if value.which == "known" else self._vanished
         return ids[-1 - value.index % len(ids)] if ids else 1 if value.which == "known" else 404
 
-    def call(self, ask: Ask) -> Call:
-        """Return the call of a step."""
-        return Call(ask.operation, {name: self.chosen(value) for name, value in ask.arguments.items()})
+    def call(self, step: Call) -> Call:
+        """Return the call of a step with ids instead of picks."""
+        return Call(step.operation, {name: self.chosen(value) for name, value in step.arguments.items()})
 
 
 class Example:
@@ -115,7 +115,6 @@ class Example:
             self.run.report.count(world.petstore.journal)
 
     def _begin(self, client: str, name: str) -> None:
-        """Begin a world, and make a client for it."""
         run, scenario, options = self.run, self.scenario, self.run.options
         mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         key = run.new_key() if scenario.odd_key else None
@@ -154,7 +153,7 @@ class Example:
             action()
 
     def _take(self, step: Step) -> None:
-        if isinstance(step, Ask):
+        if isinstance(step, Call):
             self._ask(step)
         elif isinstance(step, PlannedFault):
             self._inject(step)
@@ -169,7 +168,7 @@ class Example:
         else:
             self._act(step.kind, dict(step.arguments))
 
-    def _ask(self, step: Ask) -> None:
+    def _ask(self, step: Call) -> None:
         world = self._world
         if step.operation in self.run.operations:
             call = world.call(step)
@@ -196,7 +195,7 @@ class Example:
         world = self._world
         client.quiet = False  # your step gets the errors of its calls
         try:
-            action = partial(self.run.options.steps[name], client, world.petstore)
+            action = partial(self.run.steps[name], client, world.petstore)
             self._do(f"{name}({world.client}, {world.name})", action)
         except (Found, PetStoreMockError):
             raise

@@ -15,9 +15,9 @@ from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from petstore_mock.checks.scenario import Scenario
     from petstore_mock.stateful.example import Example
-    from petstore_mock.stateful.run import Options
-    from petstore_mock.strategies.scenarios import Scenario
+    from petstore_mock.stateful.run import Run
 
 _INDENT: Final = "    "
 _REQUESTS: Final = 15  # the number of the latest requests in the report
@@ -111,7 +111,7 @@ def _source(example: Example) -> str:
         *(_INDENT * 2 + line for line in body or ["pass"]),
     ]
     code = "\n".join(["def test_client() -> None:", *(_INDENT + line for line in test)])
-    return f"{_imports(code, options)}\n\n\n{code}\n"
+    return f"{_imports(code, example.run)}\n\n\n{code}\n"
 
 
 def _keywords(**given: object) -> str:
@@ -138,16 +138,15 @@ def _with(managers: Sequence[str]) -> list[str]:
     return [line] if len(line) <= _WIDTH else ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
 
 
-def _imports(code: str, options: Options) -> str:
+def _imports(code: str, run: Run) -> str:
     def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
 
     lines = [f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'checks', 'faults']))}"]
     lines += ["from petstore_mock.stateful import environment"] * len(used(["environment"]))
-    objects: dict[str, object] = {
-        name: getattr(options, name) for name in ("make_client", "classify", "read_pet", "methods")
-    }
-    objects |= {**options.steps, **{one.name: one.look for one in options.checks}}
+    given = ("make_client", "classify", "read_pet", "methods")
+    objects: dict[str, object] = {name: getattr(run.options, name) for name in given}
+    objects |= {**run.steps, **{one.name: one.look for one in run.options.checks}}
     return "\n".join([*lines, "", *(_import(name, objects[name]) for name in used(objects))])
 
 

@@ -6,22 +6,27 @@ import textwrap
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks import CHECKS
-from petstore_mock.checks.calling import Limits, client_threads
-from petstore_mock.checks.process import settled
+from petstore_mock.checks import CHECKS, Check, classify_exception, read_pet
+from petstore_mock.checks.calling import Limits
+from petstore_mock.checks.process import client_threads, settled
+from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
-from petstore_mock.stateful.environments import IPV6_HOST
+from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.checks import Check, Kind
+    from petstore_mock.checks import Kind
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
     from petstore_mock.interface.behaviour import Behaviour
@@ -30,25 +35,51 @@ if TYPE_CHECKING:
 _BY_ITSELF: Final = 0.3  # seconds within which a background thread of the client is likely to send a request
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Options:
-    """The checked arguments of ``check_client``."""
+    """The arguments of ``check_client``. Wrong ones are refused."""
 
     make_client: Callable[[Any], Any]
-    classify: Callable[[BaseException], Kind]
-    read_pet: Callable[[Any], Mapping[str, Any]]
-    methods: Methods | None
-    vary: Sequence[str]
-    faults: Sequence[Fault] | None
-    patience: float
-    max_seconds: float | None
-    tls: bool
-    concurrent: bool
-    environments: Sequence[str]
-    longest_wait: float | None
-    checks: Sequence[Check]
-    steps: Mapping[str, Callable[[Any, Any], object]]
-    arguments: Mapping[str, SearchStrategy[Any]]
+    classify: Callable[[BaseException], Kind] = classify_exception
+    read_pet: Callable[[Any], Mapping[str, Any]] = read_pet
+    methods: Methods | None = None
+    vary: Collection[str] = tuple(GAPS)
+    faults: Collection[Fault] | None = None
+    patience: float = 2.0
+    max_examples: int | None = None
+    max_seconds: float | None = None
+    settings: Settings | None = None
+    tls: bool = False
+    concurrent: bool = False
+    environment: Collection[str] = ()
+    longest_wait: float | None = None
+    checks: Collection[Check] = ()
+    steps: Collection[Callable[[Any, Any], object]] = ()
+    arguments: Mapping[str, SearchStrategy[Any]] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        for function in (self.make_client, self.classify, self.read_pet, *self.steps):
+            words = "functions for make_client=, classify=, read_pet= and steps="
+            require(callable(function), words, function=function)
+        for name in ("patience", "max_seconds", "longest_wait"):
+            seconds = getattr(self, name)
+            holds = seconds is None or (is_number(seconds) and seconds > 0)
+            require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
+        most = self.max_examples
+        is_count = most is None or (is_integer(most) and most > 0)
+        require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
+        for one in self.checks:
+            require(isinstance(one, Check), "checks= as a list of checks made by petstore_mock.checks.check", check=one)
+        for name in self.arguments:
+            one_of(name, OPERATIONS, "operation")
+        self.vary = _names(self.vary, GAPS, "gap", "vary")
+        self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
+        self.faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
+
+
+def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:
+    require(not isinstance(given, str), f"{argument}= as a list of names", **{argument: given})
+    return [one_of(name, known, kind) for name in dict.fromkeys(given)]
 
 
 @dataclass
@@ -76,13 +107,11 @@ class CheckReport:
     left_out: list[str] = field(default_factory=list[str])
 
     def begin_example(self, behaviour: Behaviour) -> None:
-        """Count an example."""
         self.examples += 1
         for name, value in behaviour.differences().items():
             self.gaps.setdefault(name, Counter())[value] += 1
 
     def count(self, exchanges: Iterable[Exchange]) -> None:
-        """Count requests."""
         for exchange in exchanges:
             if exchange.operation in self.answers:
                 self.answers[exchange.operation][str(exchange.status or exchange.result)] += 1
@@ -123,10 +152,11 @@ class Run(ExitStack):
         super().__init__()
         self.options = options
         self.checks = [*CHECKS.values(), *options.checks]
+        self.steps = {getattr(step, "__name__", ""): step for step in options.steps}
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}
-        self._keys = 0
+        self._keys = count(1)
         self._threads = client_threads()
         self._mocks: dict[str, PetStoreMock] = {}
 
@@ -141,13 +171,12 @@ class Run(ExitStack):
 
     def new_key(self) -> str:
         """Return a new key with all kinds of characters that RFC 6750 §2.1 allows."""
-        self._keys += 1
-        return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
+        return f"Aa-._~+/key-of-a-test-{next(self._keys)}-{id(self):x}=="
 
     def meet(self, operations: Mapping[str, Sequence[str]], petstore: PetStoreMock) -> None:
         """Note the methods of the first client, and whether a background thread of it sends requests."""
         self.operations = operations
         self.report.left_out = [name for name in OPERATIONS if name not in operations]
         made = len(petstore.journal)
-        if client_threads() > self._threads:
+        if client_threads() - self._threads:
             self.limits.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)

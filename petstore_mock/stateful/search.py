@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # says if Hypothesis is missing
+
+# isort: split
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, product
@@ -13,23 +17,24 @@ from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itsel
 from hypothesis.errors import NoSuchExample
 
 from petstore_mock import faults as kinds
-from petstore_mock.checks.calling import Player
+from petstore_mock.checks.adapting import OWN_THREADS
+from petstore_mock.checks.check import Call
+from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
 from petstore_mock.stateful.run import CheckReport, Run
-from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, PlannedFault, is_quick
-from petstore_mock.strategies.scenarios import PLACES, Act, Ask, Blocks, Scenario, Together, scenarios, two_pets
+from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from petstore_mock.checks.scenario import Step
     from petstore_mock.stateful.run import Options
-    from petstore_mock.strategies.scenarios import Block, Step
+    from petstore_mock.strategies.scenarios import Block
 
 # Waits that are longer than any longest_wait=.
 _LONG: Final = (
@@ -45,6 +50,8 @@ _SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
 _LIMITED: Final = 7  # calls: more than the rate limit allows
 
+_EXAMPLES: Final = 200
+_ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
 _TIMES: Final = 3  # plays in which two calls at once must fail each time, to accept a simpler scenario
@@ -72,11 +79,10 @@ class Search:
         self._failing: dict[str, ClientBugError] = {}
         self._times = 1  # plays in which two calls at once must fail each time
 
-    def find(self, settings: Settings) -> ClientBugError | None:
-        """Return the client's bug, or None."""
+    def find(self) -> ClientBugError | None:
         report = self._run.report
         try:
-            return self._first([Scenario(odd_key=False)]) or self._directed() or self._drawn(settings)
+            return self._first([Scenario(odd_key=False)]) or self._directed() or self._drawn()
         finally:
             self._run.report = report
             report.seconds = round(monotonic() - self._began, 3)
@@ -97,8 +103,9 @@ class Search:
 
     def _directed(self) -> ClientBugError | None:
         blocks, chosen = Blocks(self._run.operations), self._chosen
+        flawed = [(PlannedFault(fault=flaw, times=12), blocks.plain[0]) for flaw in _FLAWS if chosen.tls]
         return (
-            (self._of_tls(blocks) if chosen.tls else None)
+            self._first(Scenario(steps=steps) for steps in flawed)
             or self._first(_known(blocks, chosen))
             or self._waiting(_waits(blocks, chosen))
             or self._first(_shown_once(blocks, chosen))
@@ -111,24 +118,12 @@ class Search:
                 return self._reduced(bug)
         return None
 
-    def _of_tls(self, blocks: Blocks) -> ClientBugError | None:
-        trusting = self._bug(Scenario(steps=(blocks.plain[0],)))
-        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
-            refuse(
-                f"expected a client that trusts the mock; got {trusting.sentence}: use "
-                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
-            )
-        return self._first(_flawed(blocks))
-
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
         began = monotonic()
         examples = [Example(self._run, scenario, alone=False) for scenario in waits if not self._is_over()]
-        players = [Player() for _ in examples]
-        played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
-        for player, one in zip(players, played, strict=True):
-            player.end()
-            one.result()
+        with ThreadPoolExecutor(len(examples) or 1, thread_name_prefix=OWN_THREADS) as pool:
+            list(pool.map(Example.play, examples))
         self._run.report.waited = round(monotonic() - began, 3)
         failed = [one.scenario for one in examples if one.found is not None]
         alone = chain.from_iterable((replace(scenario, odd_key=False), scenario) for scenario in failed)
@@ -136,7 +131,7 @@ class Search:
 
     # Drawn scenarios
 
-    def _drawn(self, settings: Settings) -> ClientBugError | None:
+    def _drawn(self) -> ClientBugError | None:
         chosen, make = self._chosen, self._chosen.make_client
         drawn = scenarios(
             operations=self._run.operations,
@@ -144,13 +139,26 @@ class Search:
             faults=None if chosen.faults is None else [one for one in chosen.faults if is_quick(one)],
             arguments=chosen.arguments,
             concurrent=chosen.concurrent,
-            steps=tuple(chosen.steps),
+            steps=[*self._run.steps],
         )
         # The database keeps failing scenarios by client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn.map(_Drawn), self._fails, settings=settings, database_key=key.encode())
+            find(drawn.map(_Drawn), self._fails, settings=self._settings(), database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
+
+    def _settings(self) -> Settings:
+        """Return Hypothesis's settings without a deadline and health checks."""
+        chosen, every = self._chosen.settings or Settings(), list[Any](HealthCheck)
+        return Settings(
+            chosen,
+            deadline=None,
+            suppress_health_check=every,
+            report_multiple_bugs=False,
+            # Hypothesis would explain the machine's lines.
+            phases=[phase for phase in chosen.phases if phase is not Phase.explain],
+            max_examples=self._chosen.max_examples or (_EXAMPLES if self._chosen.max_seconds is None else _ENDLESS),
+        )
 
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
@@ -227,10 +235,10 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
     is_own = options.faults is None
     quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
-    asks = [step for step in _flat(blocks.values()) if isinstance(step, Ask)]
+    asks = [step for step in _flat(blocks.values()) if isinstance(step, Call)]
     numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
     steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
-    for name in options.environments:
+    for name in options.environment:
         if is_there(name) and not (name == "ipv6" and options.tls):
             dated = name == "time_zone" and is_own
             limit = {"rate_limit": "retry_after_date"} if dated else {}
@@ -247,13 +255,7 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     # One step for each line of the first call.
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
-        yield Scenario(steps=(*two_pets(), *blocks.plain, *(Together(first, second, *held) for held in places)))
-
-
-def _flawed(blocks: Blocks) -> Iterator[Scenario]:
-    """Yield a scenario for each flaw of a TLS handshake."""
-    for flaw in _FLAWS:
-        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
+        yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))
 
 
 # Simpler ones
@@ -278,17 +280,3 @@ def _simpler(scenario: Scenario) -> Iterator[Scenario]:
         for start in range(0, len(scenario.steps), size):
             yield replace(scenario, steps=scenario.steps[:start] + scenario.steps[start + size :])
         size //= 2
-
-
-def machine_settings(given_settings: Settings | None, max_examples: int) -> Settings:
-    """Return Hypothesis's settings without a deadline and health checks."""
-    chosen = given_settings or Settings()
-    every: Any = list(HealthCheck)
-    return Settings(
-        chosen,
-        deadline=None,
-        suppress_health_check=every,
-        report_multiple_bugs=False,
-        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # it would explain the machine's lines
-        max_examples=max_examples,
-    )

@@ -10,12 +10,13 @@ from importlib.util import find_spec
 
 if find_spec("hypothesis") is None:
     raise ModuleNotFoundError(
-        "petstore_mock.strategies and petstore_mock.stateful need Hypothesis, which is an extra: "
+        "petstore_mock.strategies and check_client() need Hypothesis, which is an extra: "
         'pip install "petstore-mock[hypothesis]"',
         name="hypothesis",
     )
 
 # isort: split
+from petstore_mock.checks.scenario import PlannedFault, Scenario
 from petstore_mock.strategies.animals import (
     InvalidListQuery,
     InvalidNewPet,
@@ -28,8 +29,8 @@ from petstore_mock.strategies.animals import (
     pet_statuses,
     pets,
 )
-from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
-from petstore_mock.strategies.scenarios import Scenario, scenarios
+from petstore_mock.strategies.plans import behaviours, fault_plans, faults
+from petstore_mock.strategies.scenarios import scenarios
 
 __all__ = ["InvalidListQuery", "InvalidNewPet", "PlannedFault", "Scenario", "behaviours", "category_ids", "fault_plans"]
 __all__ += ["faults", "invalid_list_queries", "invalid_new_pets", "list_queries", "names", "new_pets", "pet_statuses"]

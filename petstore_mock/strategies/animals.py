@@ -71,9 +71,10 @@ class InvalidNewPet(NamedTuple):
 def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw JSON values that break exactly one rule for bodies of createPet (§7)."""
     schema = schemas.schema("NewPet")
-    wrong = {name: wrong_values(part) for name, part in schema["properties"].items()}
-    required = st.sampled_from(schema["required"])
-    lacking = st.builds(_without, objects(schema), required)
+    properties = schemas.properties("NewPet")
+    wrong = {name: wrong_values(part) for name, part in properties.items()}
+    rest = [{one: part for one, part in properties.items() if one != name} for name in schema["required"]]
+    lacking = st.one_of([objects({**schema, "properties": parts}) for parts in rest])
     bodies = lacking | _with_one(objects(schema), wrong, json_values()) | json_values()
     return _breaking(InvalidNewPet, bodies, lambda body: schemas.violations(schema, body, "body"))
 
@@ -125,14 +126,10 @@ def _with_one(valid: Documents, wrong: Mapping[str, SearchStrategy[Any]], any_va
     near = [variant for name in wrong for variant in (name.upper(), name[:-1], f"{name}s")]
     near += [field.python for field in FIELDS.values()]
     drawn = st.sampled_from([*near, "offset", "page", "__proto__"]) | st.text(CHARACTERS, min_size=1, max_size=10)
-    unknown = st.tuples(drawn.filter(lambda name: name not in wrong), any_value)
-    one = [st.tuples(st.just(name), member) for name, member in wrong.items()]
-    return st.builds(_with, valid, st.one_of(*one, unknown))
+    unknown = st.dictionaries(drawn.filter(lambda name: name not in wrong), any_value, min_size=1, max_size=1)
+    one = [st.fixed_dictionaries({name: member}) for name, member in wrong.items()]
+    return st.builds(_joined, valid, st.one_of(*one, unknown))
 
 
-def _with(document: dict[str, Any], member: tuple[str, Any]) -> dict[str, Any]:
-    return {**document, member[0]: member[1]}
-
-
-def _without(document: dict[str, Any], name: str) -> dict[str, Any]:
-    return {other: value for other, value in document.items() if other != name}
+def _joined(document: dict[str, Any], member: dict[str, Any]) -> dict[str, Any]:
+    return {**document, **member}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
+from petstore_mock.checks.scenario import PlannedFault
 from petstore_mock.common.refusing import one_of, require
-from petstore_mock.core.fault_plan import FaultHandle, operations_of
+from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS, VARIED
 from petstore_mock.interface.table import OPERATIONS
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
-    from petstore_mock.mock.face import PetStore
 
 _AS_JSON: Final = {"Content-Type": "application/json"}
 QUICK_FAULTS: Final = (
@@ -97,35 +97,6 @@ def is_quick(fault: Fault) -> bool:
     return not (fault.takes_time or fault.tells_to_wait)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedFault:
-    """A fault and its plan: the arguments of ``petstore.inject()``.
-
-    Attributes:
-        fault: the fault.
-        on: the operation whose requests meet the fault; None for all.
-        times: how often the fault fires; None for always.
-        after: the number of matching requests that pass first.
-        at: ``"before_commit"`` or ``"after_commit"``.
-    """
-
-    fault: Fault
-    on: Any = None
-    times: int | None = 1
-    after: int = 0
-    at: Any = "before_commit"
-
-    def inject(self, petstore: PetStore) -> FaultHandle:
-        """Plan the fault in the current world of ``petstore``, and return its handle.
-
-        The fault is not required to fire. For a mock in another process, call ``cancel_faults()`` before the test ends.
-        """
-        handle = petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
-        if isinstance(handle, FaultHandle):
-            handle.required = False
-        return handle
-
-
 def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
     """Return the plans of faults for operations, one for each commit point.
 
@@ -143,13 +114,8 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    """Draw plans of faults for operations."""
-    return st.builds(_often, st.sampled_from(planned(faults, rows)), st.sampled_from(_TIMES_AND_AFTER))
-
-
-def _often(one: PlannedFault, times_and_after: tuple[int, int]) -> PlannedFault:
-    times, after = times_and_after
-    return replace(one, times=None if one.fault.kind == "sequence" else times, after=after)
+    drawn = product(planned(faults, rows), _TIMES_AND_AFTER)
+    return st.sampled_from([replace(one, times=one.times and times, after=after) for one, (times, after) in drawn])
 
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:

@@ -1,28 +1,27 @@
-"""Scenarios and their strategy. A scenario is a complete list of steps before the first one runs.
+"""Strategies for scenarios.
 
-A scenario can be written as JSON. The strategy draws a list of blocks, such as "another actor removes an animal, and
-the client reads it". Simple blocks and values come first everywhere, so that Hypothesis shrinks towards them.
+They draw a list of blocks, such as "another actor removes an animal, and the client reads it". Simple blocks and values
+come first everywhere, so that Hypothesis shrinks towards them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
-from petstore_mock.common.guards import is_object
-from petstore_mock.faults.fault import Fault, coerce
-from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.checks.check import Call
+from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import arguments as schemas_of
 from petstore_mock.interface.schemas import properties, required_arguments, schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
-from petstore_mock.strategies.plans import QUICK_FAULTS, PlannedFault, behaviours, planned, planned_faults
+from petstore_mock.strategies.plans import QUICK_FAULTS, behaviours, planned, planned_faults
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
@@ -30,7 +29,10 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    Block = tuple["Step", ...]
+    from petstore_mock.checks.scenario import Step
+    from petstore_mock.faults import Fault
+
+    Block = tuple[Step, ...]
 
 # Two texts of two-byte characters begin at an even and at an odd place. In one of them, a character crosses any block.
 _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
@@ -39,128 +41,33 @@ PLACES: Final = 60  # lines of the client's own code before which a call may sto
 # The targets of redirections: another service, the same, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
-
-
-@dataclass(frozen=True)
-class Pick:
-    """The id of a known or a removed animal, which the running scenario chooses. The index 0 is the newest animal."""
-
-    which: Literal["known", "vanished"] = "known"
-    index: int = 0
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A call of the client. The arguments have the interface's names. An id may be a :class:`Pick`."""
-
-    operation: str
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Act:
-    """An act of another actor or of the service: a method of the mock with its arguments, by name.
-
-    The argument ``pet`` is a :class:`Pick`. There are three more kinds. ``spoil``: the caller changes the latest
-    result. ``switch``: the scenario continues with a second client, which has its own world and key. ``own``: a step of
-    ``check_client(steps=[...])``, by its name.
-    """
-
-    kind: str
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Together:
-    """Two calls at once. The first stops before the line ``hold`` of the client, the second before ``then``, if any."""
-
-    first: Ask
-    second: Ask
-    hold: int = 1
-    then: int | None = None
-
-
-Step = Ask | Act | PlannedFault | Together
-_KINDS: Final[Mapping[str, Any]] = {one.__name__.lower(): one for one in (Ask, Act, PlannedFault, Together, Pick)}
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """The steps and the surroundings of one example.
-
-    Attributes:
-        behaviour: the behaviour of the service in the gaps of the interface.
-        steps: the steps in order.
-        environment: ``ipv6``, ``locale``, ``netrc``, ``proxies`` or ``time_zone``; None for no change.
-        odd_key: whether the keys have all kinds of characters that RFC 6750 §2.1 allows.
-    """
-
-    behaviour: Behaviour = field(default_factory=Behaviour)
-    steps: tuple[Step, ...] = ()
-    environment: str | None = None
-    odd_key: bool = True
-
-    def to_data(self) -> dict[str, Any]:
-        """Return the scenario as a JSON value."""
-        return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
-
-    @staticmethod
-    def from_data(data: Mapping[str, Any]) -> Scenario:
-        """Return the scenario for a JSON value of :meth:`to_data`."""
-        steps = tuple(_value(step) for step in data["steps"])
-        given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
-        return Scenario(**given)
-
-
-def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
-    if isinstance(value, Fault):
-        return value.to_data()
-    if is_object(value):
-        return {name: _data(member) for name, member in value.items()}
-    if type(value) not in _KINDS.values():
-        return value
-    return {type(value).__name__.lower(): {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
-
-
-def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
-    if not is_object(data):
-        return data
-    given: dict[str, Any] = {name: coerce(one) if name == "fault" else _value(one) for name, one in data.items()}
-    kind = next(iter(given), "")
-    return _KINDS[kind](**given[kind]) if kind in _KINDS else given
-
-
-# Drawing
+_NEWEST: Final = Pick()
+TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
 @cache
-def plain_ask(row: Operation, which: Pick = Pick()) -> Ask:  # a default of a frozen class is safe
-    """Return the simplest call of an operation."""
+def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
     given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
-    return Ask(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
+    return Call(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
 
 
-def met(fault: PlannedFault) -> tuple[PlannedFault, Ask]:
+def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
     """Return the block in which the simplest call meets a fault."""
-    return fault, plain_ask(OPERATIONS[fault.on])
+    return fault, plain_call(OPERATIONS[fault.on])
 
 
 class Blocks:
-    """The blocks of scenarios for one client.
-
-    Args:
-        operations: the arguments that the client's methods take, by operation; None for all operations.
-    """
+    """The blocks of scenarios for a client whose methods take these arguments, by operation; None for all."""
 
     def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
         every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
         self._taken = every if operations is None else operations
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
-        self.plain = [plain_ask(row) for row in self.rows]
+        self.plain = [plain_call(row) for row in self.rows]
         looking = [row for row in self.rows if not row.commits]
-        self.looks = [plain_ask(row) for row in looking]  # the calls that return existing animals
-        gone = [plain_ask(row, Pick("vanished")) for row in looking]
-        self.removal: Block = (Act("remove", {"pet": Pick()}), *gone)
+        self.looks = [plain_call(row) for row in looking]  # the calls that return existing animals
+        gone = [plain_call(row, Pick("vanished")) for row in looking]
+        self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
     def values(self) -> list[Block]:
         """Return plain calls, and calls in which each argument has each of its sample values."""
@@ -176,8 +83,8 @@ class Blocks:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
         days = [row.removed_at + timedelta(days=1) for row in self.rows if row.removed_at is not None]
-        text = next(name for name, part in _settable().items() if part.get("type") == "string")
-        changes = [Act("update", {"pet": Pick(), **change}) for change in _sample_changes()]
+        text = next(name for name, part in properties("NewPet").items() if part.get("type") == "string")
+        changes = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
         return [
             [(Act("seed", pet), *looks) for pet in _sample_pets()],
             [(*looks, change, *looks) for change in changes],
@@ -192,8 +99,7 @@ class Blocks:
             [(Act("seed", {text: long}), *looks, *self.removal) for long in _LONG],
         ]
 
-    def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Ask]]:
-        """Return the blocks in which a call meets a fault."""
+    def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
         return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
@@ -206,65 +112,46 @@ class Blocks:
             found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
         return found
 
-    def pairs(self) -> list[tuple[Ask, Ask]]:
+    def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
         return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
 
-    def asks(self, row: Operation) -> SearchStrategy[Ask]:
-        """Draw calls of an operation."""
+    def arguments(self, row: Operation) -> SearchStrategy[Any]:
         ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
         arguments = {name: values(schemas_of(row)[name]) for name in self._taken[row.name]}
         if row.path_parameter is not None:
             name = row.path_parameter.name
             arguments[name] = st.sampled_from([*ids, *samples(schemas_of(row)[name])])
         required = {name: arguments.pop(name) for name in required_arguments(row)}
-        return _asks(row, st.fixed_dictionaries(required, optional=arguments))
-
-
-def _asks(row: Operation, arguments: SearchStrategy[Any]) -> SearchStrategy[Ask]:
-    return arguments.map(lambda drawn: Ask(row.name, drawn))
-
-
-def _settable() -> dict[str, Any]:
-    """Return the schemas of the fields that a request can set."""
-    return {name: part for name, part in properties("Pet").items() if not FIELDS[name].assigned}
+        return st.fixed_dictionaries(required, optional=arguments)
 
 
 def _sample_pets() -> list[dict[str, Any]]:
-    """Return the fields of animals that another actor adds. Only odd ids are set."""
-    plain = {name: samples(part)[0] for name, part in _settable().items() if name in schema("Pet")["required"]}
-    found = [plain]
-    for name, part in properties("Pet").items():
-        odd = [value for value in samples(part) if not FIELDS[name].assigned or abs(value) > 10**6 or value == 0]
-        found += [{**plain, name: value} for value in odd]
-    return found
+    """Return the fields of animals that another actor adds, one odd value each. Small ids may be taken."""
+    return [
+        {name: value}
+        for name, part in properties("Pet").items()
+        for value in samples(part)
+        if not FIELDS[name].assigned or abs(value) > 10**6 or value == 0
+    ]
 
 
 def _sample_changes() -> list[dict[str, Any]]:
     """Return changes of one field by another actor. None removes the field."""
     found: list[dict[str, Any]] = []
-    for name, part in _settable().items():
+    for name, part in properties("NewPet").items():
         found += [{name: value} for value in samples(part)[1:3]]
-        found += [{name: None}] * (name not in schema("Pet")["required"])
+        found += [{name: None}] * (name not in schema("NewPet")["required"])
     return found
 
 
-def two_pets() -> list[Act]:
-    """Return the acts that add two different animals."""
-    return [Act("seed", {name: _nth(part, which) for name, part in _settable().items()}) for which in (0, 1)]
-
-
-def _told_apart(row: Operation, which: int) -> Ask:
-    given = dict(plain_ask(row, Pick("known", which)).arguments)
+def _told_apart(row: Operation, which: int) -> Call:
+    given = dict(plain_call(row, Pick("known", which)).arguments)
     for name, part in schemas_of(row).items():
         is_filter = name not in given and "enum" in part and row.effect == "lists"
         if is_filter or (name in given and part.get("type") == "string"):
-            given[name] = _nth(part, which)
-    return Ask(row.name, given)
-
-
-def _nth(part: Mapping[str, Any], which: int) -> Any:  # noqa: ANN401  # a value of any type
-    return samples(part)[-which if "enum" in part else which]
+            given[name] = samples(part)[which]
+    return Call(row.name, given)
 
 
 def scenarios(
@@ -288,10 +175,10 @@ def scenarios(
     """
     found, given = Blocks(operations), arguments or {}
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
-    asks = [_asks(row, given[row.name]) if row.name in given else found.asks(row) for row in found.rows]
+    calls = [st.builds(Call, st.just(row.name), given.get(row.name, found.arguments(row))) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
     drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the simplest strategy is the first
-    drawn += [st.tuples(st.one_of(*asks))] * 6
+    drawn += [st.tuples(st.one_of(*calls))] * 6
     drawn += [st.sampled_from(kind) for kind in found.others() if kind]
     drawn += [st.sampled_from(found.redirections())] if faults is None else []
     own = QUICK_FAULTS if faults is None else faults
@@ -304,7 +191,7 @@ def scenarios(
     return st.builds(Scenario, behaviours(vary=chosen), flat)
 
 
-def _together(pairs: Sequence[tuple[Ask, Ask]]) -> SearchStrategy[Block]:
+def _together(pairs: Sequence[tuple[Call, Call]]) -> SearchStrategy[Block]:
     places = st.integers(1, 12) | st.integers(1, PLACES)
     drawn = st.tuples(st.sampled_from(pairs), places, st.none() | places)
-    return drawn.map(lambda one: (*two_pets(), Together(*one[0], *one[1:])))
+    return drawn.map(lambda one: (TWO_PETS, Together(*one[0], *one[1:])))

@@ -8,6 +8,8 @@ import os
 import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -289,6 +291,16 @@ def test_an_error_of_make_client_is_raised() -> None:
 
 
 # Hypothesis
+
+
+def test_without_hypothesis_only_the_search_is_missing() -> None:
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from petstore_mock.stateful import check_client, environment\n"
+        "with environment('proxies'): check_client(print)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert "ModuleNotFoundError: petstore_mock.strategies and check_client() need Hypothesis" in done.stderr
 
 
 def test_the_database_keeps_a_failing_scenario() -> None:
