@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from contextlib import suppress
@@ -257,9 +256,3 @@ class Session:
         if report.when != "teardown":
             return "", "", ""
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
-
-
-def _excuse(home: Home) -> None:
-    """Drop the problems of a test that is not verified."""
-    with contextlib.suppress(VerificationError):
-        home.petstore.verify()
