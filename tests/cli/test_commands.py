@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
 import pytest
+import pytest_httpserver
 
 from petstore_mock import PetStoreMock
 
@@ -133,6 +134,12 @@ def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
     with HTTPServer(("127.0.0.1", 0), Slow) as server:
         threading.Thread(target=server.handle_request).start()
         assert command("ready", "--url", f"http://127.0.0.1:{server.server_port}", "--timeout", "30")[0] == 0
+
+
+def test_ready_names_a_service_that_is_not_a_stub(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:
+    httpserver.expect_request("/__petstore/health").respond_with_data("hello")
+    code, out, _ = command("ready", "--url", httpserver.url_for("/v1"), "--timeout", "60")
+    assert (code, "another service responds at this address" in out) == (1, True)
 
 
 def unused_url() -> str:

@@ -185,6 +185,22 @@ def test_dropped_requests_are_counted_and_queries_about_them_raise_an_error() ->
             world.verify()
 
 
+def test_requests_that_the_stub_dropped_between_two_queries_leave_no_gap() -> None:
+    with (
+        process("--keep-requests", "3", lines=1) as running,
+        connect(running.url) as petstore,
+        petstore.fresh() as world,
+        Client(world) as client,
+    ):
+        client.list()
+        assert world.journal.last.number == 1
+        for _ in range(5):
+            client.list()
+        assert [world.journal[-place].number for place in (3, 2, 1)] == [4, 5, 6]
+        with pytest.raises(PetStoreMockError, match="keep"):
+            _ = world.journal[-4]
+
+
 ATTRIBUTES = """
     body by_expectation decision detail exchange executed expected fault headers is_violation method mutant number
     omitted operation outcome owner path query reason request_line response_body response_headers section secure status

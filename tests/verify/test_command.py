@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,14 @@ def test_learn_writes_a_behaviour(tmp_path: Path) -> None:
     assert "24 of 32 gaps" in out
     assert Behaviour.from_toml(file) == behaviour
     assert "# connection: not looked at\n" in file.read_text(encoding="utf-8")
+
+
+def test_learn_names_the_clauses_that_the_service_breaks(service: PetStoreMock) -> None:
+    for operation in ("listPets", "getPet"):
+        service.inject(400, on=operation, off_contract=True)
+    code, _, err = command("learn", service.url, "--api-key", service.api_key, *QUICK)
+    assert code == 0
+    assert re.fullmatch(r"petstore-mock: the service breaks [\w.-]+(, [\w.-]+)+ \(see 'petstore-mock verify'\)\n", err)
 
 
 @POSIX_SIGNALS

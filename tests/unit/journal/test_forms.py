@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_har_is_masked_and_has_the_decisions(exchanges: list[Exchange]) -> None:
     assert [entry["response"]["status"] for entry in entries] == [one.status or 0 for one in exchanges]
 
 
+@pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
+def test_har_has_the_version_of_the_client_and_that_of_the_server(version: str) -> None:
+    made = exchange()
+    made.request.version = version
+    (entry,) = har_document([made])["log"]["entries"]
+    assert (entry["request"]["httpVersion"], entry["response"]["httpVersion"]) == (version, "HTTP/1.1")
+
+
 def test_table_escapes(exchanges: list[Exchange]) -> None:
     quiet = [exchange(number=number) for number in range(1, 5)]
     made = exchange(target=f"/{HOSTILE}", body=HOSTILE.encode(), number=5, fields=[(b"X-Key", HOSTILE.encode("utf-8"))])
@@ -95,6 +104,11 @@ def test_table_escapes(exchanges: list[Exchange]) -> None:
     assert "201 (truncated)" in text
     assert "5 requests without trouble: 1 to 5" in text
     assert exchange_table([]) == "<p>No request arrived.</p>"
+
+
+def test_rows_of_the_table_have_the_class_of_their_trouble(exchanges: list[Exchange]) -> None:
+    classes = re.findall(r'<tr class="(\w+)"', exchange_table([*exchanges]))
+    assert classes == ["fault", "lost", "refused", "quiet", "quiet"], "the newest first"
 
 
 def test_notes_of_an_exception() -> None:
