@@ -231,7 +231,7 @@ class Worlds:
             if world.mutant is not None:
                 return limit  # a mutant may accept an invalid key or body
             route = rules.route(request.method, request.target)
-            if route.operation is None or route.refusal is not None or world.refused_key(request):
+            if route.operation is None or world.refused_key(request):
                 return 0
             return 0 if route.operation.body is not None and validate_head(rules, request) else limit
 

@@ -156,6 +156,7 @@ class World:
         with self.lock:
             self._begin(start)
             self.owner = owner
+        self.host.announce(self, "made")
 
     def _begin(self, start: Start) -> None:
         self.start = start
@@ -163,7 +164,6 @@ class World:
         self.go_back()
         self.snapshots.clear()
         self.verification.forget()
-        self.host.announce(self, "made")
 
     def _check_key(self, key: object) -> None:
         """Refuse a key that is no bearer token or that another world has. The error does not show the key."""

@@ -165,11 +165,13 @@ class Journal(Stays):
         Raises:
             EvictedError: the journal no longer keeps some of them.
         """
-        count = self.violation_count  # before the list, which a new request extends
-        found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
-        if len(found) < count:
-            raise self.lost()
-        return found
+        while True:
+            clears, count = self.clears, self.violation_count  # before the list, which a new request extends
+            found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
+            if len(found) >= count:
+                return found
+            if clears == self.clears:  # else another thread has cleared the journal in between
+                raise self.lost()
 
     def for_operation(self, operation: OperationName) -> list[Exchange]:
         """Return the exchanges of ``operation``, including refused requests.

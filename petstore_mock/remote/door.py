@@ -17,6 +17,7 @@ from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
@@ -75,7 +76,7 @@ class RemoteDoor:
                 raise NotFoundError(value["detail"])
             if status == 409 and verb.path.startswith("requests/"):
                 raise EvictedError(value["detail"])
-            raise ProblemError(value["detail"], status)
+            raise ProblemError(value["detail"], status) if status == 409 else PetStoreMockError(value["detail"])
         if status >= 400 or (body and kind != "application/json"):
             refuse(
                 f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "

@@ -90,7 +90,9 @@ def make_world(
             raise ProblemError(f"expected the name of a new world; got {shown(name)}, which exists", 412)
         else:
             former.remake(options)
-    data = world_data(worlds.find(name), origin)
+    world = worlds.find(name)
+    world.host.announce(world, "made")  # a watcher may send requests to it at once
+    data = world_data(world, origin)
     return data if previous is None else {**data, "previous": previous}
 
 

@@ -118,6 +118,13 @@ def test_repeated_unknown_and_missing_members_are_all_counted(client: Client) ->
 # Types (RFC 9110 §8.3, §15.5.16)
 
 
+def test_violations_of_query_and_long_body_are_listed_together(client: Client) -> None:
+    name = json.dumps("x" * 70_000).encode()
+    response = client.authed("POST", "/v1/pets?foo=1", b'{"name": %s}' % name, JSON)
+    assert response.status == 400
+    assert client.broken == [("query.foo", "additionalProperties"), ("body.categoryId", "required")]
+
+
 def test_media_type_is_accepted_in_any_case_and_with_parameters(client: Client) -> None:
     for media_type in ("application/json", "Application/JSON", *(f"application/json{end}" for end in PARAMETERS)):
         assert client.post(REX, ("Content-Type", media_type)).status == 201, media_type

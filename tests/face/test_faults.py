@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -247,6 +248,18 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
     assert str(entry.delayed_by) == "delay(0.05)"
     for fault in ("delay", "server_error"):
         petstore.journal.assert_called("createPet", times=1, fault=fault)
+
+
+def test_a_behaviour_that_is_chosen_during_a_delay_applies_to_the_response(petstore: Face, client: Client) -> None:
+    petstore.seed_many(2)
+    petstore.clock.freeze()  # the fake may send a response again within a second
+    client.list()
+    petstore.inject(faults.delay(0.5), times=1)
+    with ThreadPoolExecutor(1) as pool:
+        delayed = pool.submit(client.list)
+        petstore.journal.wait_for("listPets", times=2, timeout=20)
+        petstore.configure(list_order="id_descending")
+        assert [pet["id"] for pet in delayed.result().json()] == [2, 1]
 
 
 # The handle

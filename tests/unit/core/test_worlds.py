@@ -6,6 +6,7 @@ from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Response
+from petstore_mock.verbs.worlds import make_world
 
 
 def worlds_of(**options: object) -> Worlds:
@@ -16,6 +17,15 @@ def send(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
     fields = Fields([(b"Authorization", f"Bearer {key}".encode())])
     response: Response = worlds.handle(ApiRequest("GET", target, fields))  # type: ignore[assignment]  # no fault defers it
     return response.status
+
+
+def test_world_exists_when_a_watcher_hears_of_it() -> None:
+    worlds = worlds_of()
+    heard: list[tuple[str, bool]] = []
+    worlds.host.watchers.append(lambda world, event, _: heard.append((event, world.name in worlds.named)))
+    for _ in range(2):
+        make_world(worlds, {"name": "one"})
+    assert heard == [("made", True), ("made", True)]
 
 
 def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
