@@ -233,6 +233,8 @@ class Worlds:
             route = rules.route(request.method, request.target)
             if route.operation is None or world.refused_key(request):
                 return 0
+            if route.refusal is not None and request.header("expect") is not None:
+                return 0  # other clients send the body anyway, and its violations belong to the same response
             return 0 if route.operation.body is not None and validate_head(rules, request) else limit
 
     def generation(self) -> tuple[World, int, str | None]:
