@@ -71,9 +71,12 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
-        return decode_json((text or "").encode())[0]
-    except MalformedJsonError:
+        decode_json((text or "").encode())  # refuses lone surrogates and deep nesting, and cuts long integers
+        value = loads(text or "")
+        dumps(value, allow_nan=False)  # 1e400 is valid JSON, but becomes infinity
+    except (MalformedJsonError, ValueError):
         return None
+    return value
 
 
 def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value

@@ -286,6 +286,21 @@ def test_no_request_to_the_door_is_journalled(door: Door, line: str) -> None:
     assert len(door.petstore.journal) == 0
 
 
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(b"1e400", None), (b"7" * 401, int("7" * 401)), (b"7" * 5_000, None)],
+    ids=["exponent", "digits", "many digits"],
+)
+def test_a_body_is_shown_as_json_only_if_its_numbers_are_those_sent(
+    door: Door, number: bytes, shown: int | None
+) -> None:
+    body = b'{"name":"Rex","categoryId":%b}' % number
+    door.use("POST", body=body)
+    (one,) = door("GET", "requests").json()["requests"]
+    assert one["body_text"] == body.decode()
+    assert one["body"] == (None if shown is None else {"name": "Rex", "categoryId": shown})
+
+
 def test_responses_of_the_door_mask_keys(door: Door) -> None:
     key = door.petstore.api_key
     door.use(path=f"/v1/pets?api_key={key}")

@@ -74,6 +74,14 @@ def test_an_exchange_has_the_request_and_the_response(petstore: Face, client: Cl
 
 
 @on_a_socket
+@pytest.mark.parametrize("number", [b"1e400", b"7" * 401, b"7" * 5_000], ids=["exponent", "digits", "many digits"])
+def test_a_body_with_a_number_of_any_size_is_kept(petstore: Face, client: Client, number: bytes) -> None:
+    body = b'{"name":"Rex","categoryId":%b}' % number
+    assert client.post(body).status == 400
+    assert petstore.journal.last.body == body
+
+
+@on_a_socket
 def test_a_long_body_keeps_its_first_64_kib_and_head_has_none(petstore: Face, client: Client) -> None:
     client.create(name="x" * 100_000, categoryId=1)
     entry = petstore.journal.last
