@@ -120,5 +120,6 @@ def _carried(value: object) -> object:
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return list(cast("Any", value))
-    message = f"got {shown(value)}. Instead of a function as when=, pass criteria as where={{'name': 'Rex'}}"
+    given = "bytes" if isinstance(value, (bytes, bytearray)) else shown(value)  # the bytes may be a key
+    message = f"got {given}. Instead of a function as when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

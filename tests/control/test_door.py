@@ -301,6 +301,12 @@ def test_a_body_is_shown_as_json_only_if_its_numbers_are_those_sent(
     assert one["body"] == (None if shown is None else {"name": "Rex", "categoryId": shown})
 
 
+def test_a_list_as_a_field_in_a_criterion_is_refused_without_its_key(door: Door) -> None:
+    refused = door("POST", "requests/assert", {"where": {"headers": {"X-Api-Key": ["hunter2hunter2"]}}})
+    assert refused.status == 422
+    assert b"hunter2" not in refused.body
+
+
 def test_responses_of_the_door_mask_keys(door: Door) -> None:
     key = door.petstore.api_key
     door.use(path=f"/v1/pets?api_key={key}")

@@ -358,6 +358,24 @@ def test_an_impossible_assertion_or_wait_is_refused(
     assert named in str(refused.value)
 
 
+@pytest.mark.parametrize("value", [b"Bearer hunter2-hunter2", ["hunter2-hunter2"], {"a": "hunter2-hunter2"}])
+def test_a_criterion_of_another_type_is_refused_without_its_key(petstore: Face, value: object) -> None:
+    with pytest.raises(PetStoreMockError) as refused:
+        petstore.journal.assert_called(headers={"Authorization": value})
+    assert "hunter2" not in str(refused.value)
+    with pytest.raises(PetStoreMockError) as refused:
+        petstore.inject(503, where={"headers": {"X-Api-Key": value}})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_list_of_keys_in_a_query_is_not_shown(petstore: Face, client: Client) -> None:
+    client.list()
+    with pytest.raises(VerificationError) as failure:
+        petstore.journal.assert_called(query={"api_key": ["hunter2-hunter2", "x"], "limit": ["5", "6"]})
+    assert "hunter2" not in str(failure.value)
+    assert "['5', '6']" in str(failure.value)
+
+
 # Waiting
 
 
