@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from json import dumps
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
@@ -11,9 +11,10 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse
 from petstore_mock.common.values import is_integer
-from petstore_mock.faults.kinds import ARGUMENTS, REQUEST_KINDS
+from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
+from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
@@ -201,11 +202,18 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     if name == "query":
         return _parameters({name: one for name, one in value.items() if one is not None})
     if name == "json":
-        return ARGUMENTS["json"].parse(name, value)
+        return _json_value(value)
     if name == "body" and isinstance(value, str):
         return value.encode()
     known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
     return value if known is None or value is None else one_of(value, known, name)
+
+
+def _json_value(value: Any) -> Any:  # noqa: ANN401
+    try:
+        return loads(encode_json(value))  # a copy, because the test may change its value later
+    except (TypeError, ValueError, RecursionError) as error:
+        refuse(f"expected json to be a JSON value; {error}: compare other bodies with the criterion body")
 
 
 # Values
