@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
 from petstore_mock.common.refusing import require
+from petstore_mock.common.values import EVERYWHERE
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
@@ -78,7 +79,8 @@ class Service:
             self.server.start()
             # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
             Thread(target=preload_validator, name="petstore-mock-judge").start()
-        no_proxy.exempt(self, self.server.host)
+        host = self.server.host
+        no_proxy.exempt(self, EVERYWHERE.get(host, host))  # the host in the url
 
     def stop(self) -> None:
         """Stop listening. Does nothing if the server does not listen."""
