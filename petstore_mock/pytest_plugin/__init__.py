@@ -94,7 +94,8 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
     """  # noqa: D205  # `pytest --fixtures` shows only the first paragraph
     session = _sessions[-1]  # the fixture `pytestconfig` would cost 20 µs per test
-    session.home = home = settings.start_fake(session.config, petstore_options)
+    session.end_former()
+    session.home = session.fake = home = settings.start_fake(session.config, petstore_options)
     session.config.add_cleanup(home.stop)  # after the last test, whose teardown still verifies its world
     session.begin()
     yield home.petstore

@@ -38,6 +38,7 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # until a test requests the fixture
+        self.fake: Home | None = None  # the latest, which outlives the fixture
         self.config = config
         self._summaries = Summaries(config)
         config.pluginmanager.register(self._summaries, "petstore-summaries")
@@ -46,6 +47,16 @@ class Session:
         self._wider: WiderFixtures = {}
 
     # The fake and its worlds
+
+    def end_former(self) -> None:
+        """Stop the fake of an earlier set-up. The next one has other options, and perhaps the same port."""
+        if self.fake is None:
+            return
+        run = self._run
+        if run.home is not None:  # the current test began before pytest set the fixture up again
+            self._look(run.home)
+            run.home = None
+        self.fake.stop()
 
     def begin(self) -> None:
         """Begin a world for the current test or example."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -241,6 +242,24 @@ def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> Non
     assert "the listener died: RuntimeError" in text
     assert "It died before test_inner.py::test_next and was started again: RuntimeError" in text
     gc.collect()
+
+
+@pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
+def test_a_parameter_of_the_options_sets_the_fixture_up_again_on_its_port(inner: Inner, where: str) -> None:
+    source = """
+        @pytest.fixture(scope="session", params=[1, 2])
+        def petstore_options(request):
+            return {"seed": request.param}
+
+        def test_it(petstore, petstore_options):
+            assert len(call(petstore)[1]) == petstore_options["seed"]
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with PetStoreMock(control=True) as stub:
+        result = inner(source, where.format(stub.url)) if where else inner(source, settings=f"petstore_port = {port}")
+        result.assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
