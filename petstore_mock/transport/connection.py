@@ -187,7 +187,8 @@ class Connection(asyncio.Protocol):
         waits = body is None and begins and head.expects and not reader.buffer  # RFC 9110 §10.1.1
         limit = handler.body_limit(request) if waits or size > UNASKED_BODY else None
         if limit is not None and (limit == 0 or size > limit):
-            request.oversized = self._last = True  # closing the connection drains the body
+            request.oversized = size > UNASKED_BODY  # a client that waits for 100 may have a short body
+            self._last = True  # closing the connection drains the body
         elif body is not None:
             request.body = body
         else:

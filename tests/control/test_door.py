@@ -14,6 +14,7 @@ import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError
 from tests.control.conftest import Door, broken
+from tests.wire.raw import KEY, Raw, post
 
 PROBLEM = "application/problem+json"
 
@@ -299,6 +300,15 @@ def test_a_body_is_shown_as_json_only_if_its_numbers_are_those_sent(
     (one,) = door("GET", "requests").json()["requests"]
     assert one["body_text"] == body.decode()
     assert one["body"] == (None if shown is None else {"name": "Rex", "categoryId": shown})
+
+
+def test_a_refused_request_that_waits_for_100_has_a_curl_command(door: Door) -> None:
+    unknown = post(b"", "Expect: 100-continue", framing="Content-Length: 2")
+    untyped = unknown.replace(KEY.encode(), door.petstore.api_key.encode()).replace(b"application/json", b"text/plain")
+    for number, (request, status) in enumerate([(unknown, 401), (untyped, 415)], 1):
+        with Raw(door.petstore) as client:
+            assert client.call(request).status == status
+        assert door("GET", f"requests/{number}/curl").body.startswith(b"curl -i -X POST")
 
 
 def test_a_list_as_a_field_in_a_criterion_is_refused_without_its_key(door: Door) -> None:
