@@ -83,7 +83,7 @@ class ApiRequest:
     #: the encoded path at which the application is mounted, such as ``/api`` of ``/api/v1/pets``
     root_path: str = ""
     mount: str = ""  #: the prefix of a named world's address, as sent, such as ``/w/NAME``; empty for other worlds
-    oversized: bool = False  #: whether the body is incomplete, because the fake did not read all of it
+    oversized: bool = False  #: whether the body is too long for this request; ``body`` may then be incomplete
     operation: str | None = None  #: the name of the operation, or None if no operation matches
 
     def __repr__(self) -> str:

@@ -39,7 +39,8 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
             read_body()
         if len(request.body) > UNASKED_BODY:
             limit = handler.body_limit(request)
-            request.oversized = limit is not None and len(request.body) > limit
+            has_refused_head = limit == 0 and read_body is None  # nothing limited its body, which is whole
+            request.oversized = limit is not None and len(request.body) > limit and not has_refused_head
     except RequestError as error:
         condition, detail = error.args
         response = handler.refuse(condition, detail, request)

@@ -92,6 +92,14 @@ def test_a_session_of_requests_waits_for_a_delay_and_refuses_a_reset(petstore: P
             session.get("https://api.petstore.test/v1/pets", headers=petstore.headers)
 
 
+def test_a_session_of_requests_hands_over_the_whole_body_of_a_refused_head(petstore: PetStoreMock) -> None:
+    content = b"x" * 70_000
+    with petstore.requests_session() as session:
+        assert session.post("https://api.petstore.test/v1/pets", data=content).status_code == 401
+    entry = petstore.journal.last
+    assert (entry.body_size, entry.request.oversized) == (70_000, False)
+
+
 LIST = "/v1/pets"
 BODY = b'{"name":"Rex","categoryId":1}'
 TYPED = {"Content-Type": "application/json"}
