@@ -25,7 +25,7 @@ _PATIENCE: Final = 2.0  # seconds for the last write
 # The members of an exchange at the control door that a line of JSON has too.
 _MEMBERS: Final = (
     *("number", "at", "connection", "method", "target", "operation", "status"),
-    *("duration_ms", "outcome", "fault", "condition", "reason"),
+    *("duration_ms", "outcome", "fault", "condition"),
 )
 _DONE: Final = {"creates": "created", "changes": "changed", "removes": "removed"}
 # The colour by the first digit of a status. Other results are magenta.
@@ -92,7 +92,8 @@ class RequestLog:
         world, result, browser = one.owner if one.request.mount else None, _result_of(one), _kept_by_browser(one)
         if self._as_json:
             more = {"world": world, "result": result, "section": one.section, "browser": browser}
-            return json.dumps({"event": "request", **part_of(one, _MEMBERS), **more})
+            reason = one.reason if one.condition else None  # ``fault`` names the fault
+            return json.dumps({"event": "request", **part_of(one, _MEMBERS), "reason": reason, **more})
         request = f"[{world}] {one.request_line}" if world else one.request_line
         took = f"{one.duration * 1000:.1f} ms"
         if self._has_columns:

@@ -107,12 +107,15 @@ def test_the_log_as_json_has_an_object_for_each_request() -> None:
     with stub("--api-key", KEY, "--log-format", "json", lines=1) as running:
         lose_a_create(running, "after_commit")
         ask(f"{running.url}/pets?limit=0")
+        ask(f"{running.url}/pets")
         _, out, _ = running.end()
-    reset, refused = map(json.loads, out.splitlines())
+    reset, refused, served = map(json.loads, out.splitlines())
     assert (reset["status"], reset["outcome"], reset["fault"]) == (None, "reset", "reset()")
     assert reset["result"] == "reset after the commit: animal 1 created"
     assert (refused["event"], refused["status"], refused["condition"]) == ("request", 400, "invalid_query")
     assert (refused["section"], refused["target"], refused["number"]) == ("4.1", "/v1/pets?limit=0", 2)
+    assert (reset["reason"], served["reason"]) == (None, None)
+    assert "query.limit" in refused["reason"]
 
 
 def test_the_log_shows_which_responses_a_browser_hides_from_a_page() -> None:
