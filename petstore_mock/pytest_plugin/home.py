@@ -57,10 +57,17 @@ def state_of(petstore: PetStore) -> dict[str, object]:
     from petstore_mock.verbs.state import list_faults  # noqa: PLC0415  # as above
 
     service = getattr(petstore, "service", None)  # None for a stub in another process
+    animals: object
+    if service is None:
+        animals = petstore.pets
+    else:
+        with petstore.world.lock:
+            animals = petstore.world.store.bodies()  # decoding many animals is slow
+    clock = petstore.clock
     return {
-        "animals": petstore.pets,
+        "animals": animals,
         "faults": [plan["id"] for plan in petstore._do(list_faults, {})["faults"]],  # noqa: SLF001  # internal
         "a behaviour": petstore.behaviour,
-        "a date": (petstore.clock.frozen, round((petstore.clock.now() - wall_clock()) / 60)),
+        "a date": (clock.now(), 0) if clock.frozen else (0, round(clock.now() - wall_clock())),
         "expectations of httpserver": service is not None and service.expects,
     }

@@ -300,6 +300,44 @@ def test_a_failure_names_lost_state_of_fixtures_with_wider_scope(inner: Inner, i
     assert "'reads'" not in second + third
 
 
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_failure_names_a_fixture_that_moved_the_clock_and_no_slow_one(inner: Inner, is_remote: bool) -> None:
+    source = """
+        @pytest.fixture(scope="session")
+        def frozen(petstore):
+            petstore.clock.freeze()
+
+        @pytest.fixture(scope="session")
+        def slow(frozen):
+            import time
+
+            time.sleep(1.1)
+
+        @pytest.fixture(scope="session")
+        def later_frozen(slow, petstore):
+            petstore.clock.advance(seconds=20)
+
+        @pytest.fixture(scope="session")
+        def running(later_frozen, petstore):
+            petstore.clock.unfreeze()
+
+        @pytest.fixture(scope="session")
+        def later(running, petstore):
+            petstore.clock.advance(seconds=20)
+
+        def test_first(later):
+            pass
+
+        def test_second(later):
+            assert not "reached"
+    """
+    with PetStoreMock(control=True) as stub:
+        shown = str(inner(source, *([f"--petstore-remote={stub.url}"] if is_remote else [])).stdout)
+    line = "the fixture '{}' of wider scope set up a date for"
+    assert all(line.format(name) in shown for name in ("frozen", "later_frozen", "running", "later"))
+    assert "'slow'" not in shown
+
+
 def test_a_failure_names_lost_expectations_of_httpserver(inner: Inner) -> None:
     source = """
         @pytest.fixture(scope="module")
