@@ -118,8 +118,8 @@ class Behaviour(Mapping[str, str]):
         return "".join(f'{name} = "{value}"\n' for name, value in self.items())
 
 
-def as_behaviour(given: object) -> Behaviour:
-    """Return the behaviour for an argument."""
+def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
+    """Return the behaviour for an argument; the path of a relative file starts at ``folder``."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):
@@ -129,7 +129,7 @@ def as_behaviour(given: object) -> Behaviour:
         return Behaviour.preset(given)  # a file has the ending .toml or a folder; a preset has neither
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
-    return Behaviour.from_toml(as_path(cast("object", given), "behaviour"))
+    return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
 def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:

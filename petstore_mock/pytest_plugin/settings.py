@@ -108,13 +108,22 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         pytest.fail("\n".join(filter(None, [text, pytest_report_header(config)])), pytrace=False)
 
 
+def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
+    """Return the value of a setting; the path of a file starts at ``folder``, whether or not the file exists."""
+    if name == "behaviour":
+        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
+
+        return as_behaviour(text, folder)
+    value = OPTIONS[name].parse(text)
+    return folder / value if name == "seed" and not isinstance(value, int) else value
+
+
 def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in _KEYWORDS:
         text, _, folder = setting(config, name)
-        is_file = name in {"behaviour", "seed"} and (folder / text).is_file()
         if text:
-            options[name] = OPTIONS[name].parse(str(folder / text) if is_file else text)
+            options[name] = _value_of(name, text, folder)
     for name in given:
         one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
     asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}

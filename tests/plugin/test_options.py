@@ -35,6 +35,25 @@ petstore_strict = true
     inner(source, settings=settings).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize("setting", ["behaviour = sub/nope.toml", "behaviour = nope.toml", "seed = nope.json"])
+def test_the_error_of_a_missing_file_has_the_path_beside_the_settings(
+    inner: Inner, pytester: pytest.Pytester, setting: str
+) -> None:
+    shown = str(inner("def test_it(petstore): pass", settings=f"petstore_{setting}").stdout)
+    assert str(pytester.path / setting.rpartition(" ")[2]) in shown.partition("= ERRORS =")[2]
+
+
+def test_a_preset_and_a_number_are_no_files(inner: Inner, pytester: pytest.Pytester) -> None:
+    for name in ("lenient", "20"):
+        (pytester.path / name).write_text("[]")
+    source = """
+        def test_it(petstore):
+            assert petstore.behaviour.unknown_query == "ignore"
+            assert len(petstore.pets) == 20
+    """
+    inner(source, settings="petstore_behaviour = lenient\npetstore_seed = 20").assert_outcomes(passed=1)
+
+
 _SHOWS_SEED = """
     @pytest.fixture(scope="session")
     def petstore_options():
