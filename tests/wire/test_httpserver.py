@@ -122,6 +122,7 @@ def test_unmet_ordered_expectation_fails_the_test_until_a_clear(
 
 def test_handler_does_not_change_the_framing(server: HTTPServer, client: Raw) -> None:
     headers = {"Transfer-Encoding": "chunked", "Connection": "x", "Content-Length": "99", "Date": "never"}
+    headers["Keep-Alive"] = "timeout=9"
     server.expect_request("/a").respond_with_data("hi", headers=headers)
     server.expect_request("/empty").respond_with_data(status=204)
     server.expect_request("/stream").respond_with_response(Response(iter([b"a", b"b"])))
