@@ -103,10 +103,6 @@ def seed_of(text: str) -> int | Path:
     return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
-def origins_of(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
 def seconds_of(text: str) -> float:
     try:
         return float(text)
