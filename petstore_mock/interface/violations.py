@@ -107,7 +107,9 @@ class Violation:
     def sentence(self) -> Sentence:
         """The sentence of the interface that the request breaks."""
         location, *names = self.path.split(".")
-        places = [".".join([location, *names[:1]]), location]
+        # The name of an unknown member may contain a dot after the name of a known one.
+        known = [] if self.rule == "additionalProperties" else names[:1]
+        places = [".".join([location, *known]), location]
         keys = [*(f"{self.subject}.{place}" for place in places), self.subject, *places, "body"]
         return next(SENTENCES[key] for key in keys if key in SENTENCES)
 

@@ -26,6 +26,7 @@ REFUSALS: list[Row] = [
     ("POST", "/v1/pets", [JSON], b'{"name":"a"}', 400, "invalid_body", "invalid_body", "2"),
     ("POST", "/v1/pets", [JSON], b'{"name":1,"categoryId":1}', 400, "invalid_body", "invalid_body", "2"),
     ("POST", "/v1/pets", [JSON], b'{"name":"a","categoryId":1,"x":1}', 400, "invalid_body", "invalid_body", "4.2"),
+    ("POST", "/v1/pets", [JSON], b'{"name":"a","categoryId":1,"name.x":1}', 400, "invalid_body", "invalid_body", "4.2"),
     ("POST", "/v1/pets?x=1", [JSON], REX, 400, "invalid_parameter", "invalid_query", "4"),
     ("GET", "/v1/pets?limit=0", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
     ("GET", "/v1/pets?x=1", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
@@ -44,6 +45,12 @@ def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client,
     assert client.petstore.journal.violations == [client.last]
     client.petstore.journal.assert_called(times=1, condition=client.refusal)
     assert client.list().status == 200
+
+
+@pytest.mark.parametrize(("query", "words"), [("limit=0", "limit: integer"), ("limit.x=1", "The query parameters of")])
+def test_a_refusal_quotes_the_sentence_of_its_parameter(client: Client, query: str, words: str) -> None:
+    client.authed("GET", f"/v1/pets?{query}")
+    assert client.last.sentence.text.startswith(words)
 
 
 def test_error_that_the_client_can_t_prevent_is_no_violation(client: Client) -> None:
