@@ -119,9 +119,10 @@ class _Reading:
 class Connection:
     """A connection to the service at ``url``. It stays open for the next request if the service allows it."""
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url if is_base_url(url) else "")
-        is_plain = url.isascii() and url.isprintable() and not {*" ?"} & {*url}
+    def __init__(self, url: object) -> None:
+        text = url if isinstance(url, str) and is_base_url(url) else ""
+        parts = urlsplit(text)
+        is_plain = text.isascii() and text.isprintable() and not {*" ?"} & {*text}
         if not parts.hostname or "@" in parts.netloc or not is_plain:
             # The message does not show the address, because it may hold a password.
             refuse(

@@ -54,6 +54,7 @@ class Run:
     def __init__(
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
+        self._connection = Connection(url)
         self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
@@ -64,7 +65,6 @@ class Run:
         self.secrets = (*keys, *headers.values())  # masked in every report
         self._name = f"Verify{secrets.token_hex(3)}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
-        self._connection = Connection(url)
         self._headers = headers
         self._keys, self._limits, self._progress = keys, limits, progress
         self._key = 0  # the index of the key in use
