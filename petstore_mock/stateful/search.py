@@ -5,7 +5,6 @@ from __future__ import annotations
 from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # says if Hypothesis is missing
 
 # isort: split
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, product
@@ -17,7 +16,7 @@ from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itsel
 from hypothesis.errors import NoSuchExample
 
 from petstore_mock import faults as kinds
-from petstore_mock.checks.adapting import OWN_THREADS
+from petstore_mock.checks.calling import Player
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
@@ -122,8 +121,12 @@ class Search:
         """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
         began = monotonic()
         examples = [Example(self._run, scenario, alone=False) for scenario in waits if not self._is_over()]
-        with ThreadPoolExecutor(len(examples) or 1, thread_name_prefix=OWN_THREADS) as pool:
-            list(pool.map(Example.play, examples))
+        players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
+        played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
+        for player in players:
+            player.end()
+        for one in played:
+            one.result()
         self._run.report.waited = round(monotonic() - began, 3)
         failed = [one.scenario for one in examples if one.found is not None]
         alone = chain.from_iterable((replace(scenario, odd_key=False), scenario) for scenario in failed)

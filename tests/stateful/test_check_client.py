@@ -290,6 +290,35 @@ def test_an_error_of_make_client_is_raised() -> None:
         check_client(fails, **FEW)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_ends_the_slow_phase() -> None:
+    """Many clients at once mean that the slow scenarios run. Their calls do not end by themselves."""
+    open_clients: set[int] = set()
+    released, pressed = threading.Event(), threading.Event()
+    times: list[float] = []
+
+    class Waits(HttpClientPets):
+        def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+            open_clients.add(id(self))
+            if len(open_clients) > 5:
+                if not pressed.is_set():
+                    pressed.set()
+                    times.append(time.monotonic())
+                    os.kill(os.getpid(), signal.SIGINT)
+                released.wait(30)
+            return super().list_pets(limit=limit, status=status)
+
+        def close(self) -> None:
+            open_clients.discard(id(self))
+            super().close()
+
+    with pytest.raises(KeyboardInterrupt):
+        check_client(by_key(Waits), patience=8, **FEW)
+    seconds = time.monotonic() - times[0]
+    released.set()
+    assert seconds < 5
+
+
 # Hypothesis
 
 
