@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.reading import as_sequence
 from petstore_mock.common.guards import is_object
+from petstore_mock.common.real import Thread
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, in_words
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Methods = Mapping[str, str | Callable[..., Any]]
 
-OWN_THREADS: Final = "petstore-mock"  # begins the names of the package's own threads
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
 _MOMENT: Final = 0.1  # seconds that tasks may take to end after a call or a close
@@ -144,7 +144,7 @@ class AdaptedClient:
             if self._loop is None:
                 runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
                 self._loop = loop = runner.get_loop()
-                self._thread = threading.Thread(target=_run, args=(runner,), name=f"{OWN_THREADS}-loop", daemon=True)
+                self._thread = Thread(target=_run, args=(runner,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
                 # The thread ends when the client is garbage.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)

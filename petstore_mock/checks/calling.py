@@ -18,11 +18,10 @@ from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.adapting import OWN_THREADS
 from petstore_mock.checks.check import Call, Observation, Outcome, attempt
 from petstore_mock.checks.reading import LIBRARIES
 from petstore_mock.checks.requests import asks_for, seconds_told
-from petstore_mock.common.real import monotonic
+from petstore_mock.common.real import Thread, monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +70,7 @@ class Player:
     def __init__(self) -> None:
         self.is_lost = False  # whether the thread is in a call that never ended
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=f"{OWN_THREADS}-player", daemon=True)
+        self._thread = Thread(target=self._run, name="petstore-mock-player", daemon=True)
         self._thread.start()
 
     @property

@@ -14,10 +14,9 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.adapting import OWN_THREADS
 from petstore_mock.checks.check import Process, check
 from petstore_mock.checks.reading import LIBRARIES, key_in, shortened, text_of, without_keys
-from petstore_mock.common.real import Lock, monotonic, sleep
+from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ class Watch:
 
 def client_threads() -> set[threading.Thread]:
     """Return the running threads without the package's own."""
-    return {thread for thread in threading.enumerate() if not thread.name.startswith(OWN_THREADS)}
+    return {thread for thread in threading.enumerate() if not isinstance(thread, Thread)}
 
 
 def _is_idle(frame: FrameType | None) -> bool:

@@ -25,7 +25,7 @@ RLock = threading.RLock
 
 
 class Thread(threading.Thread):
-    """A thread that starts and ends while a test has replaced the methods of the public class."""
+    """A thread of the package. It starts and ends while a test has replaced the methods of the public class."""
 
     start, run, join, is_alive = (
         threading.Thread.start,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from petstore_mock import PetStoreMock, checks, faults
+from tests.clients.buggy_living import ThreadsLeft
 from tests.clients.correct import Answer, HttpClientPets
 
 Story = Callable[[PetStoreMock, Any], object]
@@ -108,6 +110,14 @@ class SetsTheRootLogger(HttpClientPets):
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
         logging.basicConfig(level=logging.ERROR)
+
+
+class NamesItsThreads(ThreadsLeft):
+    """Names its threads almost as the package names its own."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        self.pools.append(ThreadPoolExecutor(1, thread_name_prefix="petstore-mock-client"))
+        return self.pools[-1].submit(self.send, method, path, body).result(5)
 
 
 class ShowsItsKey(HttpClientPets):

@@ -91,7 +91,11 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (stories.ShowsItsKey, lists),
     ],
     "connections_are_closed": [(buggy_living.ConnectionsKept, lists), (buggy_living.NeverClosed, lists)],
-    "nothing_runs_on": [(buggy_living.ThreadsLeft, lists), (slips.CancelledAndForgotten, lists)],
+    "nothing_runs_on": [
+        (buggy_living.ThreadsLeft, lists),
+        (stories.NamesItsThreads, lists),
+        (slips.CancelledAndForgotten, lists),
+    ],
     "program_unchanged": [(stories.ChangesTheEnvironment, lists), (stories.SetsTheRootLogger, lists)],
 }
 # These checks need facts that no watched client of this file meets. Each has its own test below.
