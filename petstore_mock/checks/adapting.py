@@ -13,7 +13,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
@@ -142,9 +142,8 @@ class AdaptedClient:
         """Run a coroutine on the client's loop and return its result."""
         with self._beginning:
             if self._loop is None:
-                runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-                self._loop = loop = runner.get_loop()
-                self._thread = Thread(target=_run, args=(runner,), name="petstore-mock-loop", daemon=True)
+                self._loop = loop = asyncio.new_event_loop()
+                self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
                 # The thread ends when the client is garbage.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
@@ -225,6 +224,11 @@ async def _tasks_that_go_on() -> list[str]:
     return sorted(f"task {getattr(task.get_coro(), '__qualname__', task.get_name())}" for task in tasks)
 
 
-def _run(runner: asyncio.Runner) -> None:
-    with runner:  # its end cancels the tasks that are left
-        runner.get_loop().run_forever()
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    with closing(loop):
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        # asyncio.Runner would wait without a limit for a task that ignores its cancellation.
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(loop.shutdown_asyncgens())

@@ -9,7 +9,9 @@ import json
 import re
 import socket
 import ssl
+import time
 import urllib.error
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -158,3 +160,31 @@ def test_a_client_may_lack_methods() -> None:
             assert not hasattr(client, "list_pets")
             with pytest.raises(ClientError, match="404"):
                 client.get_pet(8)
+
+
+def test_no_task_outlasts_the_close() -> None:
+    """The task ignores that it is cancelled."""
+    ticks: list[float] = []
+
+    class Client:
+        async def get_pet(self, pet_id: int) -> Any:
+            self.task = asyncio.create_task(self.tick())
+            return {"id": pet_id}
+
+        async def tick(self) -> None:
+            while True:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.005)
+                ticks.append(time.monotonic())
+
+        async def close(self) -> None:
+            await asyncio.sleep(0)
+
+    with PetStoreMock() as petstore:
+        client = checks.watched(lambda _: Client(), petstore, checks=[])
+        client.get_pet(7)
+        client.close()
+    closed = time.monotonic() + 0.5
+    time.sleep(1)
+    assert ticks
+    assert ticks[-1] < closed
