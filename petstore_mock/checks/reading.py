@@ -205,7 +205,7 @@ def _status(error: BaseException) -> int | None:
 
 # Values in sentences, and keys in texts
 
-_SHOWN: Final = 57  # characters of a value in a sentence; "..." follows a longer value
+_SHOWN: Final = 60  # characters of a value in a sentence; "..." follows a longer value
 _LEAST: Final = 8  # characters of a key; a shorter text may be part of a word
 
 

@@ -252,3 +252,8 @@ def test_a_call_is_shown_as_python_source() -> None:
     arguments: dict[str, Any] = {"name": "x" * 80, "categoryId": 1}
     assert checks.Call("createPet", arguments).code == "create_pet(name='x' * 80, category_id=1)"
     assert str(checks.Call("getPet", {"petId": -3})) == "get_pet(-3)"
+
+
+@pytest.mark.parametrize(("length", "shown"), [(58, "x" * 58), (60, "x" * 60), (61, "x" * 60 + "...")])
+def test_a_sentence_shows_sixty_characters_of_an_exception(length: int, shown: str) -> None:
+    assert f"{checks.Outcome(error=ValueError('x' * length))}" == f"raised ValueError ({shown})"
