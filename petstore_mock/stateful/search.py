@@ -20,6 +20,7 @@ from petstore_mock.checks.calling import Player
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
+from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
@@ -102,9 +103,8 @@ class Search:
 
     def _directed(self) -> ClientBugError | None:
         blocks, chosen = Blocks(self._run.operations), self._chosen
-        flawed = [(PlannedFault(fault=flaw, times=12), blocks.plain[0]) for flaw in _FLAWS if chosen.tls]
         return (
-            self._first(Scenario(steps=steps) for steps in flawed)
+            (self._of_tls(blocks) if chosen.tls else None)
             or self._first(_known(blocks, chosen))
             or self._waiting(_waits(blocks, chosen))
             or self._first(_shown_once(blocks, chosen))
@@ -116,6 +116,16 @@ class Search:
             if bug is not None:
                 return self._reduced(bug)
         return None
+
+    def _of_tls(self, blocks: Blocks) -> ClientBugError | None:
+        call = blocks.plain[0]
+        trusting = self._bug(Scenario(steps=(call,), odd_key=False))
+        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
+            refuse(
+                f"expected a client that trusts the mock; got {trusting.sentence.rstrip('.')}: use "
+                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
+            )
+        return self._first(Scenario(steps=(PlannedFault(fault=flaw, times=12), call)) for flaw in _FLAWS)
 
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""

@@ -361,6 +361,16 @@ def test_a_bug_with_a_long_argument_is_reported_without_a_warning() -> None:
         check_client(by_key(Cuts), environment=(), faults=(), vary=(), arguments=arguments)
 
 
+def test_a_client_that_does_not_trust_the_mock_is_a_mistake_of_the_test() -> None:
+    class Untrusting(HttpClientPets):
+        def new_connection(self) -> Json:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout)
+
+    words = r"^expected a client that trusts the mock; got list_pets\(\) .*petstore\.tls\.ca_path in make_client$"
+    with pytest.raises(PetStoreMockError, match=words):
+        check_client(by_key(Untrusting), tls=True, **FEW)
+
+
 @pytest.mark.slow
 def test_tls_is_checked() -> None:
     class Verifies(HttpClientPets):
