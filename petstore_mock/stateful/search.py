@@ -20,7 +20,7 @@ from petstore_mock.checks.calling import Player
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.common.real import monotonic
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
@@ -74,6 +74,9 @@ class Search:
 
     def __init__(self, run: Run) -> None:
         self._run, self._chosen = run, run.options
+        given = run.options.settings
+        is_right = given is None or isinstance(given, Settings)
+        require(is_right, "settings= as an instance of hypothesis.settings", settings=given)
         self._began = monotonic()
         self._deadline: float | None = None  # of shrinking
         self._failing: dict[str, ClientBugError] = {}

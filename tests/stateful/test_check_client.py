@@ -63,6 +63,15 @@ def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> Non
     assert message in str(caught.value)
 
 
+def test_wrong_settings_are_refused_before_the_first_call() -> None:
+    def make(_: PetStoreMock) -> Json:
+        raise LookupError("called")
+
+    words = r"^expected settings= as an instance of hypothesis\.settings; got settings='ci'$"
+    with pytest.raises(PetStoreMockError, match=words):
+        check_client(make, settings="ci")  # type: ignore[arg-type]
+
+
 def test_the_report_counts_responses_gaps_and_faults() -> None:
     report = check_client(make_client, **FEW)
     assert report.answers["createPet"]["201"] > 0
