@@ -14,7 +14,7 @@ sentence, a test to paste, and the requests and responses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import UnknownErrorError, read_pet
 from petstore_mock.checks.results import READ_IT
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
+
+_NONE_IS_DEFAULT: Final = {"classify", "vary", "arguments"}
 
 __all__ = ["CheckReport", "ClientBugError", "check_client", "environment"]
 __dir__ = __all__.copy  # editors and consoles complete these names
@@ -104,8 +106,11 @@ def check_client(
         UnknownErrorError: ``classify`` does not know an exception, so the machine can't tell whether it is a bug.
         PetStoreMockError: an argument has a wrong value, or ``make_client`` returns no client.
     """
-    given = {name: value for name, value in locals().items() if value is not None}
+    given: dict[str, Any] = {**locals()}
     __tracebackhide__ = True
+    for name in _NONE_IS_DEFAULT:
+        if given[name] is None:
+            del given[name]
     options = Options(**given)
     from petstore_mock.stateful.search import Search  # noqa: PLC0415  # needs Hypothesis, unlike a pasted test
 

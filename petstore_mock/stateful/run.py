@@ -63,7 +63,7 @@ class Options:
             require(callable(function), words, function=function)
         for name in ("patience", "max_seconds", "longest_wait"):
             seconds = getattr(self, name)
-            holds = seconds is None or (is_number(seconds) and seconds > 0)
+            holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")
             require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
         most = self.max_examples
         is_count = most is None or (is_integer(most) and most > 0)

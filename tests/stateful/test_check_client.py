@@ -42,6 +42,8 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
     [
         ({"make_client": 1}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
         ({"steps": [1]}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
+        ({"read_pet": None}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=None"),
+        ({"patience": None}, "expected patience= as seconds, more than 0; got patience=None"),
         ({"patience": 0}, "expected patience= as seconds, more than 0; got patience=0"),
         ({"longest_wait": -1}, "expected longest_wait= as seconds, more than 0; got longest_wait=-1"),
         ({"max_seconds": "1"}, "expected max_seconds= as seconds, more than 0; got max_seconds='1'"),
@@ -61,6 +63,18 @@ def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> Non
     with pytest.raises(PetStoreMockError) as caught:
         check_client(**{"make_client": make_client, **FEW, **given})
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["environment", "checks", "steps"])
+def test_none_is_no_list(name: str) -> None:
+    with pytest.raises(TypeError, match="NoneType"):
+        check_client(make_client, **{**FEW, name: None})
+
+
+def test_none_stands_for_the_default_of_some_arguments() -> None:
+    nothing: dict[str, Any] = dict.fromkeys(["classify", "vary", "arguments", "methods", "max_seconds"])
+    report = check_client(make_client, **{**FEW, "faults": (), "max_examples": 1, **nothing})
+    assert report.gaps
 
 
 def test_wrong_settings_are_refused_before_the_first_call() -> None:
