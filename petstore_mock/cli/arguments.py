@@ -49,8 +49,8 @@ def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 _PORT_WORDS: Final = "Serve the control door on this port, without TLS"
-# Options that only `serve` has, or for which it has other defaults or checks. The user may repeat an option whose
-# default is a tuple.
+# Options that only `serve` has, and options with other defaults or checks there. The user may repeat an option
+# whose default is a tuple.
 _SERVE: Final = (
     replace(OPTIONS["port"], default=8080),
     replace(OPTIONS["api_key"], check=_keys, default=()),

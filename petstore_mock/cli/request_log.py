@@ -22,7 +22,7 @@ _MOST_LINES: Final = 10_000  # in the queue; a full queue drops the oldest
 _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes
 _PATIENCE: Final = 2.0  # seconds for the last write
-# The members of an exchange at the control door that a line of JSON has too.
+# A line of JSON has these members of an exchange at the control door.
 _MEMBERS: Final = (
     *("number", "at", "connection", "method", "target", "operation", "status"),
     *("duration_ms", "outcome", "fault", "condition"),
@@ -107,7 +107,7 @@ class RequestLog:
 
 
 def _taken(descriptor: int, data: bytes) -> int:
-    """Write, and return how many bytes were taken: a program such as Node may have made the pipe non-blocking."""
+    """Write, and return the number of written bytes. A program such as Node may make the pipe non-blocking."""
     try:
         return os.write(descriptor, data)
     except BlockingIOError:

@@ -63,7 +63,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         for server in (service, door) if door else (service,):
             server.start()
             running.callback(server.stop)
-        if options["tls_ca_out"] is not None:  # until the port is taken, the file may be that of another stub
+        if options["tls_ca_out"] is not None:  # before we have the port, the file may be another stub's
             write_text(options["tls_ca_out"], Path(trust["ca_path"]).read_text(encoding="ascii"))
             trust["ca_path"] = options["tls_ca_out"]
         log.start(_greeting(options, service, door, {"control_token": token, **trust}))

@@ -73,7 +73,7 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
         stdout.writelines(f"{line}\n" for line in plan(options.allow_create, options.max_requests))
         return None
     files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
-    for name, path in files.items():  # before the run and not after it
+    for name, path in files.items():  # before the run
         can_write = os.access(path if path.exists() else path.parent, os.W_OK)
         require(can_write and not path.is_dir(), f"a writable file for --{name}", file=str(path))
 

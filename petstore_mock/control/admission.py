@@ -92,7 +92,7 @@ class Admission:
             raise ProblemError("expected a request from this origin; got one from a page of another site", 403)
 
     def check_token(self, request: ApiRequest) -> None:
-        """Refuse a request without the right token, which is compared in constant time."""
+        """Refuse a request without the right token. The comparison takes constant time."""
         given = request.header(TOKEN_HEADER) or ""
         if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
             raise ProblemError(

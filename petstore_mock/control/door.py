@@ -220,7 +220,7 @@ def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an obj
 
 
 def _typed(text: str, rules: Schema) -> object:
-    """Return the value of text in a path or query. The schema refuses text that stays a string."""
+    """Convert text of a path or query. Wrong text stays a string, and the schema refuses it."""
     kind = rules.get("type")
     return read_integer(text) if kind == "integer" else _FLAGS.get(text, text) if kind == "boolean" else text
 

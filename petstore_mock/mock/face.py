@@ -129,7 +129,7 @@ class PetStore(Stays):
         """Return a copy of the state: animals, keys, behaviour and clock. It contains no journal and no faults."""
         return self.world.snapshot()
 
-    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
+    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # a result of snapshot()
         """Restore the state of a ``snapshot``, which :meth:`snapshot` returned.
 
         The keys of the snapshot are valid again, unless another test uses them now. Keys that were issued after the

@@ -193,7 +193,7 @@ class PetStoreMock(PetStore):
 
     def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         outer = self.world
-        inner = object.__new__(type(self))  # a subclass keeps what its own __init__ set
+        inner = object.__new__(type(self))  # keeps attributes of a subclass's __init__
         vars(inner).update(vars(self))
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)

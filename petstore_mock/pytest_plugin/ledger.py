@@ -1,4 +1,4 @@
-"""The ledger collects the facts that test reports carry, also from xdist workers. The summaries are made from it.
+"""Collects the facts in test reports, also from xdist workers, and makes the summaries from them.
 
 A summary is a function of the ledger. It returns lines for the terminal, and some return a JSON document as well.
 """
@@ -88,7 +88,7 @@ class Summaries:
         self._config = config
         mode, source, _ = settings.setting(config, "leaks")
         self._leak_mode = one_of(mode or settings.LEAK_MODES[0], settings.LEAK_MODES, f"value of {source}")
-        self.ledger = Ledger()  # xdist workers have one, and the controller has one of all tests
+        self.ledger = Ledger()  # each xdist worker has its own; the controller's has all tests
         self._lines: dict[str, list[str]] = {}  # by title
 
     @pytest.hookimpl(tryfirst=True)

@@ -96,7 +96,7 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
         path = config.invocation_params.dir / folder / f"{name}.har"
         yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
     if folder := config.getoption("petstore_html"):
-        # The failure of the test is mostly a consequence of the rules that the client broke.
+        # Broken rules come first, because they mostly caused the failure of the test.
         broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
         pairs = [(one, rule) for one in broken for rule in one.violations or [one.reason]]
         rules = dict.fromkeys(f"{one.request_line}: {one.masked(str(rule))}" for one, rule in pairs)

@@ -102,7 +102,7 @@ class Run:
     def warn(self, noted: Mapping[str, Warning]) -> None:
         """Warn at the line of the test, at most once per text, and not under mutants.
 
-        A warning that a filter makes an error raises each time, because Hypothesis repeats a failure to shrink it.
+        A filter `error` raises the warning each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
         # Python drops a warning for None.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.verbs import Verb
 
 _TIMEOUT: Final = 60.0  # seconds for a response; requests/wait may take 25
-_SHOWN: Final = 300  # characters quoted from a response that no door sends
+_SHOWN: Final = 300  # characters to quote if the response is no door's
 _PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 
 
@@ -102,7 +102,7 @@ def _in_path(name: str, value: object) -> str:
 
 
 def _encoded(value: object) -> bytes:
-    """Return a value as JSON, or refuse one that JSON can't carry."""
+    """Return a value as JSON. Refuse values that JSON can't carry."""
     try:
         return json.dumps(value, default=_carried, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Elsewhere:
     """Steers a stub in another process for the plugin, as ``Home`` steers a fake in this process.
 
-    Each test has its own address, so a leak shows the test that owns it. With a fixed key all tests share one address,
-    because clients of session scope keep it. The world at that address is then replaced for each test.
+    Each test has its own address, so a leak shows its test. With a fixed key, all tests share one address, because
+    clients of session scope keep the address. The plugin then replaces the world there for each test.
     """
 
     died = ""  # another process owns the listener
@@ -54,7 +54,7 @@ class Elsewhere:
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
         self.world._begin(name, options)  # noqa: SLF001  # private to this package
-        if start.get("seed") is not None:  # a reset must restore them with the session's animals
+        if start.get("seed") is not None:  # a reset must restore the session's animals and these
             self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
         former, self._name = self._name, name
@@ -76,5 +76,5 @@ class Elsewhere:
 
     def stop(self) -> None:
         no_proxy.unexempt(self.world)
-        with suppress(PetStoreMockError):  # the tests have reported a stub that is gone
+        with suppress(PetStoreMockError):  # tests have reported that the stub is gone
             self._end(self._name)

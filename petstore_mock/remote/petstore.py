@@ -233,7 +233,7 @@ class RemotePetStore(PetStore):
     def snapshot(self) -> tuple[str, int]:
         return self.url, self._do(state.take_snapshot, {})["id"]
 
-    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # what snapshot() returned
+    def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # a result of snapshot()
         is_own = is_array(snapshot) and [*snapshot][:1] == [self.url]
         require(is_own, "a snapshot of this world, as snapshot() returns it", snapshot=snapshot)
         self._do(state.restore_snapshot, {"snapshot_id": snapshot[1]})

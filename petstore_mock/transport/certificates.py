@@ -36,7 +36,7 @@ _NAME: Final = "petstore-mock"
 
 @cache
 def authority() -> tuple[trustme.CA, str]:
-    """Return the authority of this process, and the PEM file of its certificate. No file has its key."""
+    """Return the authority of this process, and the PEM file of its certificate. Its key is in no file."""
     made = trustme.CA(organization_name=_NAME)
     directory = tempfile.mkdtemp(prefix="petstore-mock-")
     path = f"{directory}/ca.pem"
@@ -67,5 +67,5 @@ def certified(fault: str, *hosts: str) -> tuple[ssl.SSLContext, str]:
 
 
 def _remove(directory: str, process: int) -> None:
-    if os.getpid() == process:  # the child of a fork shares the file with its parent, who still needs it
+    if os.getpid() == process:  # a forked child must not delete the file that its parent uses
         shutil.rmtree(directory, ignore_errors=True)

@@ -48,7 +48,7 @@ def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *
 
 
 class Held(Protocol):
-    """A response that does not go out whole and at once."""
+    """A response that is sent late, in parts, or never."""
 
     ends_at_eof: bool
 
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.writable.set()
-        # The next turn serves, because asyncio calls this method from inside its own write.
+        # Serve in the loop's next turn, because asyncio calls this method inside its write.
         self.loop.call_soon(self._serve)
 
     # Reading
@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
-        """Return the next complete request, or one that is refused before its body is read."""
+        """Return the next request, complete or refused before its body is read."""
         reader, handler, begins = self._reader, self._shared.handler, self._incoming is None
         head = reader.head or reader.take_head()
         if head is None:
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         waits = body is None and begins and head.expects and not reader.buffer  # RFC 9110 §10.1.1
         limit = handler.body_limit(request) if waits or size > UNASKED_BODY else None
         if limit is not None and (limit == 0 or size > limit):
-            request.oversized = size > UNASKED_BODY  # a client that waits for 100 may have a short body
+            request.oversized = size > UNASKED_BODY  # a client that waits for 100 may declare few bytes
             self._last = True  # closing the connection drains the body
         elif body is not None:
             request.body = body
@@ -284,7 +284,7 @@ class Connection(asyncio.Protocol):
             (self.transport.pause_reading if wanted else self.transport.resume_reading)()
 
     def close(self, *, busy: bool) -> None:
-        """Close the connection without a response if it is idle; a ``busy`` one after its next response."""
+        """Close an idle connection without a response; with ``busy``, a busy one after its next response."""
         self._last |= busy
         if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
             self.transport.close()

@@ -1,4 +1,4 @@
-"""Sends the responses that do not go out whole and at once: delayed, spoilt by a fault, or made in a thread."""
+"""Sends responses late, in parts, or never: delayed, damaged by a fault, or made in a thread."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Waiting:
 class BlockingCall:
     """A response of the control door or of ``httpserver``, made in a thread.
 
-    The thread is not an executor's, because the interpreter waits for those at exit.
+    It uses no executor, because the interpreter waits for executors' threads at exit.
     """
 
     def __init__(self, line: Connection, head: Head, blocking: Blocking) -> None:

@@ -39,7 +39,7 @@ def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None
             read_body()
         if len(request.body) > UNASKED_BODY:
             limit = handler.body_limit(request)
-            has_refused_head = limit == 0 and read_body is None  # nothing limited its body, which is whole
+            has_refused_head = limit == 0 and read_body is None  # the caller passed the whole body
             request.oversized = limit is not None and len(request.body) > limit and not has_refused_head
     except RequestError as error:
         condition, detail = error.args
@@ -145,7 +145,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
     while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
-        request.body += part  # a stream may return fewer bytes, and takes the memory for all of them
+        request.body += part  # a read may return fewer bytes, but allocates memory for all of them
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
 

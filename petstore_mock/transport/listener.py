@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
 
 _SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
-_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # it would contradict our Connection field
+_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # keep-alive contradicts our Connection
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
 
 
@@ -65,13 +65,13 @@ class Listener(Stays, HTTPServer):
         clears = self._clears
         try:
             found = self._take(asked)
-        except BaseException as error:  # noqa: BLE001  # of the test's matcher; as in _respond()
+        except BaseException as error:  # noqa: BLE001  # the test's matcher raised; as in _respond()
             failure = self._failed(error, clears, "a matcher")
             return lambda: failure
         return None if found is None else lambda: self._respond(found, asked, clears)
 
     def _take(self, asked: Request) -> RequestHandler | None:
-        """Choose as the base class does: the next ordered one, then one-shot ones, then permanent ones."""
+        """Choose like the base class: the next ordered, then a one-shot, then a permanent expectation."""
         ordered = self.ordered_handlers
         found = RequestHandlerList([*ordered[:1], *self.oneshot_handlers, *self.handlers]).match(asked)
         if found is not None:
@@ -94,7 +94,7 @@ class Listener(Stays, HTTPServer):
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
             response.close()
             head = Head(response.status_code, [field for field in fields if field[0].lower() not in _SET_BY_FAKE])
-        except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception
+        except BaseException as error:  # noqa: BLE001  # pytest.fail() raises BaseException
             return self._failed(error, clears, "the handler")
         if clears == self._clears:
             self.log.append((asked, response))
@@ -135,5 +135,5 @@ def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
         headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields],
         environ_overrides={"SERVER_PROTOCOL": request.version, "REQUEST_URI": request.target},
     )
-    builder.path = path  # the constructor would take //x/y for an authority
+    builder.path = path  # the constructor would read an authority in //x/y
     return builder.get_request()

@@ -27,7 +27,7 @@ _NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
-# The method and the target, as far as the line has them. Whole: a key that is cut short can't be masked.
+# The method and the target, if the line has them. The target is whole, because a cut key can't be masked.
 _BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]*)")
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
@@ -43,7 +43,7 @@ class RequestError(Exception):
 
 @dataclass(slots=True)
 class Head:
-    """The head of a request. Requests with equal heads share one, so it must not change."""
+    """The head of a request. Requests with equal heads share it, so it must not change."""
 
     method: str = "-"
     target: str = "-"
@@ -270,7 +270,7 @@ class _Parser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
+            pass  # RFC 9110 §7.8: a server may ignore Upgrade; an HTTP/1.1 body follows
         except httptools.HttpParserError as error:
             raise RequestError("malformed_request", str(error)) from None
 

@@ -104,12 +104,12 @@ class Server:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it listens. It does not after its thread died, nor in the child of a fork."""
+        """Whether it listens. False after its thread died, and in the child of a fork."""
         return self._thread is not None and self._thread.is_alive() and not self.is_copy
 
     @property
     def died(self) -> str:
-        """Why its thread died; empty unless it did."""
+        """Why its thread died, or an empty text."""
         if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
         return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
@@ -168,7 +168,7 @@ class Server:
             self._thread = None
 
     def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
-        """Close idle connections: those of ``numbers``, or all for None; ``busy`` ones after their response.
+        """Close the idle connections in ``numbers`` (None: all); with ``busy``, busy ones after a response.
 
         It waits until they are closed, unless it is called inside a request.
         """
@@ -206,7 +206,7 @@ class Server:
         for sock in sockets:
             self._loop.remove_reader(sock)
         while self._shared.connections or self._tasks:
-            # Without TLS, no task takes more than one turn.
+            # Without TLS, each task ends in one loop turn.
             for task in self._tasks if self._tls is not None else ():
                 task.cancel()
             for connection in list(self._shared.connections):
@@ -317,7 +317,7 @@ def _listen(host: str, port: int) -> list[_socket.socket]:
             except OSError as error:
                 if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
                     raise
-                sockets.pop().close()  # this machine lacks one family of the name's addresses
+                sockets.pop().close()  # this machine lacks this address family
             else:
                 sock.listen(_BACKLOG)
                 taken = sock.getsockname()[1]

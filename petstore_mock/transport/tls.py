@@ -11,10 +11,10 @@ from petstore_mock.common.refusing import refuse
 if TYPE_CHECKING:
     from os import PathLike
 
-# Returns the server context for the kind of a fault of the certificate; an empty one is for a sound certificate.
+# Returns the server context for a kind of certificate fault. An empty kind means a valid certificate.
 ServerTls = Callable[[str], ssl.SSLContext]
 
-# Alerts that reject a certificate begin so (RFC 8446 §6.2).
+# How alerts that reject a certificate start (RFC 8446 §6.2).
 _DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")
 
 

@@ -63,7 +63,7 @@ export function confirmed(question, action) {
 
 /** Copy a text. The button shows "Copied" for two seconds. */
 export async function copy(text, pressed) {
-  await navigator.clipboard.writeText(text).catch(() => { // browsers forbid it to a page from another machine without TLS
+  await navigator.clipboard.writeText(text).catch(() => { // browsers forbid it on pages from other machines without TLS
     throw new Error(`The browser does not let this page copy. Select and copy this text: ${text}`);
   });
   if (!pressed) return notice("Copied.");

@@ -25,7 +25,7 @@ export const whenRefused = (callback) => { onRefused = callback; };
 const exact = (_, value, context) =>
   (typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value);
 
-/** Parse JSON without loss. Text without large integers takes the fast way, because `exact` is slow. */
+/** Parse JSON without loss. Text without large integers skips `exact`, which is slow. */
 export const parse = (text) => (/\d{16}/.test(text) ? JSON.parse(text, exact) : JSON.parse(text));
 export const json = (value, indent) =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part), indent);
@@ -57,7 +57,7 @@ export async function ask(method, path, body, options = {}) {
 
 export const text = async (path) => (await send("GET", path)).text();
 let described = null;
-/** Read the door's OpenAPI document: `schema(name)` of a component, `body(path)` of a POST; `whole` resolves references. */
+/** Return functions on the door's OpenAPI document: `schema(name)`, `body(path)` of a POST, `whole` to resolve references. */
 export async function shapes() {
   described ??= await ask("GET", "openapi.json", undefined, { at: ROOT });
   const { paths, components } = described;

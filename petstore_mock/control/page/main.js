@@ -9,7 +9,7 @@ const PANES = {
   requests: async () => {}, exchange: overview.showExchange, animals: steering.showAnimals, faults: steering.showFaults,
   gaps: steering.showGaps, clock: steering.showClock, worlds: overview.showWorlds,
 };
-const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // these panes change only with a request or a user's action
+const FOLLOWING = new Set(["animals", "exchange", "gaps"]); // the timer redraws these panes only after a new request
 let shown = "";
 let known = 0; // the number of requests when the panes were last drawn
 let over = false; // whether this world has ended

@@ -112,7 +112,7 @@ export function show(number, jump = false) {
   dirty = true;
   if (entries.has(number)) showEntry(entries.get(number));
   else void attempt(() => find(number).then((found) => { if (chosen === number) showEntry(found, number); }));
-  return !isListed() && $("entry").focus(); // the request replaces the list
+  return !isListed() && $("entry").focus(); // phones show only the request
 }
 
 export const latest = () => reload().then(() => journal.total || null);
