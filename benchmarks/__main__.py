@@ -66,7 +66,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(143)  # so that every block ends its processes
+    raise SystemExit(143)  # each `with` block then ends its processes
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def measure(plan: Plan) -> Result:
     slow: set[Server] = set()
     for turn in range(rounds):
         for server in (*SERVERS, RAW):
-            if server in slow and turn % 2:  # a second a start: half as many are enough
+            if server in slow and turn % 2:  # a start takes a second: half the rounds are enough
                 continue
             if problem := server.missing():
                 if not turn:

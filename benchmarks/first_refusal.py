@@ -19,7 +19,7 @@ __all__ = ["measure", "of_the_fixture"]
 
 _REACH: Final = 0.015  # seconds
 _WRONG: Final = (
-    b'{"name": 5, "category_id": "1", "status": "lost"}'  # three kinds of mistakes, a name like the right one
+    b'{"name": 5, "category_id": "1", "status": "lost"}'  # three kinds of mistakes; category_id resembles categoryId
 )
 _FIELDS: Final = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 

@@ -20,7 +20,7 @@ _REACH: Final = 150.0  # µs
 _PATIENCE: Final = 120.0
 _US: Final = 1e6
 
-# The first test pays for what is set up once a session, the last for its end; the clock runs in between.
+# The first test includes the session's setup, the last its teardown. The clock runs between them.
 _CONFTEST: Final = """
 from statistics import median
 from time import perf_counter
@@ -149,7 +149,7 @@ def measure(plan: Plan) -> Result:
             for suite, folder in folders.items():
                 taken.setdefault(suite.name, []).append(seconds_a_test(folder, suite).mean * _US)
     middle = {name: median(values) for name, values in taken.items()}
-    # Of pairs, not of medians: two runs of one round meet the same machine, more or less.
+    # Compare pairs, not medians: two runs of one round find about the same load.
     over = {
         name: median([mine - empty for mine, empty in zip(values, taken[EMPTY.name], strict=True)])
         for name, values in taken.items()

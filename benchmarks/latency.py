@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["measure"]
 
-_STALL: Final = 0.030  # seconds; Nagle against a delayed acknowledgement takes 40 ms
+_STALL: Final = 0.030  # seconds; Nagle with a delayed acknowledgement takes 40 ms
 _TIMES_FLOOR: Final = 2.0
 _P99: Final = 0.005
-_IN_TURN: Final = 50  # calls of one contestant before the next has its turn
+_IN_TURN: Final = 50  # calls of one contestant before the next contestant
 _US: Final = 1e6
 _FLOOR: Final = "raw Python socket, http.client"
 _OURS: Final = "petstore_mock, http.client"

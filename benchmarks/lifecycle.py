@@ -22,13 +22,13 @@ _START: Final = 0.010  # seconds
 _STOP: Final = 0.050
 _HUNG: Final = 5
 _IDLE: Final = 20
-_PEER_TIMES: Final = 10  # half a second each
+_PEER_TIMES: Final = 10  # each takes half a second
 
 
 def cycles(*, times: int) -> dict[str, list[float]]:
     """Return the seconds of starts and stops; to be run in a process of its own."""
     with PetStoreMock():
-        pass  # the imports
+        pass  # imports the modules
     taken: dict[str, list[float]] = {"start": [], "stop": [], "stop, hung": []}
     for _ in range(times):
         petstore = PetStoreMock()

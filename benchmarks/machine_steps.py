@@ -40,7 +40,7 @@ def steps(*, library: str, examples: int, one_core: bool = False) -> dict[str, f
         seconds = perf_counter() - start
         return {"steps": report.calls, "seconds": seconds, "waited": report.waited}
 
-    run(5)  # imports, and what is compiled once
+    run(5)  # imports, and code that is compiled once
     return run(examples)
 
 

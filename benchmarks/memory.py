@@ -11,10 +11,10 @@ from benchmarks.servers import FAKE, HEADERS, running
 __all__ = ["measure"]
 
 REQUESTS: Final = 1_000_000
-_WARM_UP: Final = 20_000  # the ring of the journal is full by then
+_WARM_UP: Final = 20_000  # they fill the ring of the journal
 _REACH: Final = 10  # MiB
 _MIB: Final = 1 << 20
-# In turn: what succeeds and what is refused. No create: a store that keeps what it was given is no leak.
+# Successes and refusals in turn. Creates are left out: an animal that the store keeps is no leak.
 _PATHS: Final = "/v1/pets /v1/pets/1 /v1/pets?limit=5&status=sold /v1/pets/999 /v1/pets?limit=x /v1/nothing"
 
 

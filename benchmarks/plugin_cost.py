@@ -122,7 +122,7 @@ def measure(plan: Plan) -> Result:
         contestant: [[value * 1000 for value in values] for values in zip(*runs, strict=True)]
         for contestant, runs in taken.items()
     }
-    # Of pairs, not of medians: two runs beside each other meet the same machine.
+    # Compare pairs, not medians: two adjacent runs find the same load.
     costs = {
         contestant: [
             median([mine - none for mine, none in zip(values, without, strict=True)])

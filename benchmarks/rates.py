@@ -57,7 +57,7 @@ class Rates:
         if not mocks:
             return {}
         return {
-            operation: max(mocks, key=lambda server: self.rate(server, operation))  # used at once
+            operation: max(mocks, key=lambda server: self.rate(server, operation))  # max() calls it at once
             for operation in OPERATIONS
         }
 

@@ -91,7 +91,7 @@ def running(server: Server) -> Generator[Running]:
 # petstore_mock
 
 
-# As it is without the extra `fast`, whether that is installed or not: an import of it fails.
+# Runs the fake as without the extra `fast`, even if it is installed: the import of uvloop fails.
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["measure"]
 
 _AGAINST_LIMIT: Final = 0.4
-_AGAINST_FLOOR: Final = {"list": 1.8, "get": 1.8, "create": 2.5}  # times the processor's time, at most
-_AGAINST_MOCKS: Final = {"list": 4.0, "get": 4.0, "create": 2.5}  # times less of it, at least
+_AGAINST_FLOOR: Final = {"list": 1.8, "get": 1.8, "create": 2.5}  # at most so many times the floor's processor time
+_AGAINST_MOCKS: Final = {"list": 4.0, "get": 4.0, "create": 2.5}  # at least so many times less processor time
 _LOG_LINE: Final = 1.25
 _MIB: Final = 1 << 20
 
@@ -56,7 +56,7 @@ class _Contest(Rates):
                     self.loads[server] = {operation: [] for operation in OPERATIONS}
             for _ in range(self.rounds):
                 self._round(processes, list(self.loads))
-            judged = self._judged()  # a ratio of two medians of three is worth little on a noisy machine
+            judged = self._judged()  # medians of three give unreliable ratios on a noisy machine
             for _ in range(self.rounds, self.rounds_of_judged):
                 self._round(processes, judged)
 
@@ -93,7 +93,7 @@ class _Contest(Rates):
 
     def _warm(self, server: Server, process: Running, operations: Iterable[str] = OPERATIONS) -> None:
         for operation in operations:
-            with suppress(RuntimeError):  # a cold JVM may answer nothing for a second
+            with suppress(RuntimeError):  # a cold JVM may not respond for a second
                 ask(server, process, operation, self.warm_up)
 
     def microseconds(self, server: Server, operation: str) -> float:

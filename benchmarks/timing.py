@@ -18,8 +18,8 @@ __all__ = ["ENVIRONMENT", "ROOT", "in_turns", "isolated", "percentile"]
 
 ROOT: Final = Path(__file__).parents[1]
 
-# Of every process that is started here. Without what would spoil a measurement: compiling each module anew, which an
-# installed package never does, and options meant for our own suite.
+# The environment of every process that is started here. It leaves out the options of our suite, and the variable that
+# makes Python compile each module again. An installed package never does that.
 ENVIRONMENT: Final = {
     name: value
     for name, value in os.environ.items()

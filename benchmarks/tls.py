@@ -37,9 +37,9 @@ _WITH_UVLOOP: Final = "from petstore_mock.cli import main; main()"
 
 def starts(*, times: int) -> dict[str, list[float]]:
     """Return the seconds of starts with TLS, the imports left out; to be run in a process of its own."""
-    import_module("trustme")  # nearly all of the imports that TLS needs
+    import_module("trustme")  # imports nearly all that TLS needs
     with PetStoreMock():
-        pass  # the other imports
+        pass  # imports the rest
     taken: dict[str, list[float]] = {"first of a process": [], "later ones": []}
     for number in range(times):
         began = perf_counter()

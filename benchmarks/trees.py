@@ -28,10 +28,10 @@ __all__ = ["MEASUREMENTS", "compare"]
 
 _HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 _IN_TURN: Final = 100  # requests
-_SIZES: Final = (20, 300, 100_000)  # of a store that is reset
+_SIZES: Final = (20, 300, 100_000)  # animals in a store that is reset
 _UNITS: Final = {"µs": 1e6, "ms": 1e3}
 
-# The tree stands before the installed package, and uvloop is absent, as it is without the extra `fast`.
+# The tree precedes the installed package. The import of uvloop fails, as without the extra `fast`.
 _SERVE: Final = (
     "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); sys.modules['uvloop'] = None; "
     "runpy.run_module('petstore_mock', run_name='__main__', alter_sys=True)"
@@ -56,7 +56,7 @@ class _Rows:
                 continue  # the other side failed
             old, new = median(values["old"]), median(values["new"])
             unit = _UNITS[what.rpartition(" ")[2]]
-            ratio = f"{new / old:.2f}" if old else "-"  # a quick run may be shorter than the clock of the processor
+            ratio = f"{new / old:.2f}" if old else "-"  # a quick run may be shorter than a tick of the CPU clock
             spread = f"{max(values['old']) / min(values['old']):.2f}" if len(values["old"]) > 1 else "-"
             rows.append([what, f"{old * unit:.1f}", f"{new * unit:.1f}", ratio, spread])
         return Table("Medians of rounds in turns", ["what", "old", "new", "new/old", "most/least of old"], rows)
@@ -135,7 +135,7 @@ def _requests() -> dict[str, Callable[[], bytes]]:
 def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     """Send one request after the other on a kept connection, to a stub in a process of its own."""
     for operation, make in _requests().items():
-        with ExitStack() as stack:  # new stubs for each operation: a store has not grown yet
+        with ExitStack() as stack:  # new stubs for each operation, so no store has grown
             stubs = {side: _stub(stack, tree) for side, tree in trees.items()}
             clients = {
                 side: stack.enter_context(closing(socket.create_connection((HOST, stub.port), timeout=10)))

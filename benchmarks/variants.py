@@ -22,7 +22,7 @@ _REACH: Final = 1.0  # ms
 _PATIENCE: Final = 300.0
 _VARIANTS: Final = 20  # of each test
 
-# A test lasts from the end of the one before to its own; by the processor's time, as the whole run.
+# A test lasts from the end of the previous test to its own end, in CPU time, like the whole run.
 _CONFTEST: Final = """
 from time import process_time
 
@@ -47,7 +47,7 @@ def test_list(petstore, number):
         connection.getresponse().read()
     connection.close()
 """
-_LISTS_OF_A_LONG_TEST: Final = 100  # of a short one, xdist's own messages are most of the work
+_LISTS_OF_A_LONG_TEST: Final = 100  # in a short test, xdist's messages are most of the work
 _RUNS: Final = {
     "exploration": (f"--petstore-explore={_VARIANTS}",),
     "mutants": (f"--petstore-mutants={_VARIANTS}",),

@@ -30,8 +30,8 @@ _US: Final = 1e6
 _LARGEST_WORLD: Final = 16 * _KIB
 _MOST_SLOWER: Final = 1.1
 _LONGEST_MAKING: Final = 0.001  # seconds
-_MOST_COST: Final = 0.03  # what two runs of the same differ by, on a machine that does nothing else
-_ASKED_IN_TURN: Final = 1000  # addresses that wrk knows at a time
+_MOST_COST: Final = 0.03  # two runs of the same code differ by this much on an idle machine
+_ASKED_IN_TURN: Final = 1000  # addresses that wrk gets at a time
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 _CREATED: Final = b'{"name":"Rex","categoryId":1}'
 _SPREAD: Final = """
@@ -187,9 +187,9 @@ def _measure_cost(result: Result, plan: Plan) -> None:
         "create": ("POST", "/v1/pets", _CREATED),
     }
     for _ in range(plan.pick(7, 1)):
-        for name, options in (("shut", ("--no-control",)), ("open", ())):  # anew: what is created stays
+        for name, options in (("shut", ("--no-control",)), ("open", ())):  # a new stub each: created animals stay
             with _stub(*options) as stub:
-                _ask_once(stub.port, "/__petstore/health" if name == "open" else "/v1/pets")  # the door is awake
+                _ask_once(stub.port, "/__petstore/health" if name == "open" else "/v1/pets")  # wakes the door
                 for what, (method, path, body) in asked.items():
                     rate, spent = _load(stub, path, plan.pick(2, 1), method=method, body=body)
                     rates.setdefault(name, {}).setdefault(what, []).append(rate)

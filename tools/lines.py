@@ -74,12 +74,12 @@ def _written() -> dict[str, list[str]]:
 
 def _room(name: str) -> str:
     parts = name.split("/")
-    return "common, errors, top" if len(parts) == 2 else _ROOM_OF.get(parts[1], parts[1])  # a module of the top
+    return "common, errors, top" if len(parts) == 2 else _ROOM_OF.get(parts[1], parts[1])  # a top-level module
 
 
 def _kind(name: str) -> str:
     parts = name.split("/")
-    folder = parts[1] if len(parts) > 2 else ""  # none: a helper of the top
+    folder = parts[1] if len(parts) > 2 else ""  # empty for a file at the top
     return next((kind for kind, (_, folders) in _KINDS.items() if folder in folders), folder)
 
 
@@ -104,7 +104,7 @@ def _count(files: Mapping[str, list[str]], kind_of: Callable[[str], str]) -> dic
 
 
 def _docstring_lines(tree: ast.Module) -> set[int]:
-    """Return the numbers of the lines that docstrings take."""
+    """Return the line numbers of docstrings."""
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -133,7 +133,7 @@ def _density(modules: Iterable[list[str]]) -> tuple[float, float]:
 
 
 def _show(title: str, counted: Mapping[str, int], budgets: Mapping[str, int], total: int = 0) -> None:
-    """Print one table: rows with a budget in its order, then the others."""
+    """Print one table: first the rows with a budget, in its order."""
     print(f"\n{title:36} {'lines':>8} {'budget':>8}" if budgets else f"\n{title:36} {'lines':>8}")
     for name in [*budgets, *sorted(counted.keys() - budgets.keys())]:
         if counted.get(name) or budgets.get(name):

@@ -48,7 +48,7 @@ class Mutant:
 def draw(folder: Path, package: str, seed: str) -> Iterator[Mutant]:
     """Yield mutants of ``folder/package`` in an order drawn by ``seed``; each kind comes equally often.
 
-    Half of all constants would be words of messages, if each place came equally often.
+    If each place came equally often, half of all constants would be words of messages.
     """
     random = Random(seed)
     found: dict[str, list[Mutant]] = {kind: [] for kind in KINDS}
@@ -100,7 +100,7 @@ def _changes(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
 
 
 def _other(value: bool | float | str | bytes) -> str:  # noqa: FBT001  # a constant of the source
-    """Return another literal, which may stand in a pattern as well."""
+    """Return another literal, which is also valid in a pattern."""
     if isinstance(value, str):
         return repr(value + "x")
     if isinstance(value, bytes):
@@ -115,7 +115,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs of a tree, and no text that is part of an f-string: Python 3.11 does not know its place."""
+    """Yield the executed nodes, without the text of f-strings: Python 3.11 does not know its place."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns"} or (name == "body" and _is_for_types(node)):
@@ -130,7 +130,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 
 def _does_nothing(node: ast.AST) -> bool:
-    """Say whether a change of ``node`` could not be noticed: a docstring, an import, a type, an f-string's text."""
+    """Whether no test can notice a change of ``node``: a docstring, an import, a type, an f-string."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.JoinedStr():
             return True

@@ -35,13 +35,13 @@ _AT_ONCE: Final = 2
 _GIT: Final = shutil.which("git") or "git"
 _PYTEST: Final = ("-m", "pytest", "-q", "--tb=no", "--hypothesis-profile=ci", "-o", "cache_dir=.cache/failed")
 _QUICK: Final = (
-    15.0  # seconds of the test files that meet a mutant first; each further batch may take four times as long
+    15.0  # seconds of the test files that run first on a mutant; each further batch may take four times as long
 )
 _SUSPECTS: Final = 3  # failing tests that are run again
-_START: Final = 15.0  # seconds for pytest to start and end, beside its tests
-_FACTOR: Final = 3  # times the usual time, then a run is stopped
+_START: Final = 15.0  # seconds for pytest to start and end, without tests
+_FACTOR: Final = 3  # a run is stopped after so many times its usual time
 _LIVE: Final[set[subprocess.Popen[bytes]]] = set()  # runs that a signal must end
-_VERDICT: Final = frozenset({0, 1, 5})  # exit codes of a pytest run that came to its end
+_VERDICT: Final = frozenset({0, 1, 5})  # exit codes of a complete pytest run
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Checkout:
         self._writes = 0
 
     def renew(self) -> None:
-        """Copy the files that git knows, and make an interpreter that sees this copy before all else."""
+        """Copy the files that git knows, and make an interpreter that imports this copy first."""
         shutil.rmtree(self.folder, ignore_errors=True)
         listed = subprocess.run([_GIT, "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for name in filter(None, listed.split("\0")):
@@ -73,7 +73,7 @@ class Checkout:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
         known = [path for path in sys.path if path.endswith("site-packages")]
         packages = next(venv.glob("lib/python*/site-packages"))
-        # Read before other .pth files; those of the paths that it names, such as the editable install's, are not read.
+        # Python reads it before other .pth files, and ignores .pth files in its paths, such as the editable install's.
         (packages / "_checkout.pth").write_text("\n".join([str(self.folder), *known]) + "\n")
         for path in known:
             for starts_coverage in Path(path).glob("*cov*.pth"):  # in child processes
@@ -129,14 +129,14 @@ class Checkout:
 
 
 def _stop(_number: int, _frame: object) -> None:
-    """End at a signal, with all that runs: each result is written already."""
+    """End at a signal, with all runs. Each result is already written."""
     for process in list(_LIVE):
         _end(process)
     os._exit(1)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of a run: it leads a process group of its own."""
+    """End the rest of a run, which leads its own process group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -147,7 +147,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True)
 class Reach:
-    """What a test file reaches: lines by module, in how many seconds, and the tests that fail without any mutant."""
+    """The reach of a test file: lines by module, its seconds, and the tests that fail without a mutant."""
 
     file: str
     seconds: float
@@ -156,7 +156,7 @@ class Reach:
 
 
 def record_reach(checkout: Checkout, file: str) -> Reach:
-    """Return what a test file reaches, from an earlier run where neither the package nor the file has changed."""
+    """Return the reach of a test file, from an earlier run if the package and the file are unchanged."""
     digest = sha256((ROOT / file).read_bytes())
     for path in sorted((ROOT / _PACKAGE).rglob("*.py")):
         digest.update(path.read_bytes())
@@ -188,7 +188,7 @@ def _statement_lines(mutant: Mutant) -> range:
 
 
 def _batches(mutant: Mutant, reaches: Iterable[Reach]) -> Iterator[list[Reach]]:
-    """Yield the test files that reach the mutant: quick ones first, since one of them mostly kills it."""
+    """Yield the test files that reach the mutant: quick ones first, since they kill most mutants."""
     found = [one for one in reaches if not one.lines.get(mutant.file, frozenset()).isdisjoint(_statement_lines(mutant))]
     found.sort(key=lambda one: one.seconds)
     room = _QUICK
@@ -226,7 +226,7 @@ def killer(checkout: Checkout, mutant: Mutant, reaches: Iterable[Reach]) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a mutant; a line of the results."""
+    """The outcome of a mutant: a line of the results."""
 
     mutant: Mutant
     killer: str
@@ -239,7 +239,7 @@ class Result:
 
 
 def run(count: int, seed: str) -> None:
-    """Measure the first ``count`` mutants, as far as they have no result."""
+    """Measure those of the first ``count`` mutants that have no result."""
     drawn = list(islice(draw(ROOT, _PACKAGE, seed), count))
     free: SimpleQueue[Checkout] = SimpleQueue()
     for number in range(_AT_ONCE):

@@ -1,4 +1,4 @@
-"""Writes ``petstore_mock/interface/static.py``: types that checkers must read as text, of table, schemas and gaps.
+"""Writes ``petstore_mock/interface/static.py``: the types of table, schemas and gaps, as text for type checkers.
 
 Run ``python -m tools.static_types`` after a change of these.
 """
@@ -45,7 +45,7 @@ def _field_types() -> Mapping[str, str]:
 
 
 def _changed(name: str) -> str:
-    """Return the type of a changed field: None takes away a field that is not required."""
+    """Return the type of a changed field: None removes an optional field."""
     kind = _type(properties("Pet")[name])
     return kind if name in schema("Pet")["required"] else f"{kind} | None"
 

@@ -73,7 +73,7 @@ class Recorder:
         self._sent_at = 0
         self._on = False
 
-    def profile(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ANN401  # as the function is called
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ANN401  # the event decides its type
         """Take one event of ``threading.setprofile``."""
         if not self._on:
             return
@@ -84,7 +84,7 @@ class Recorder:
             self._steps.append(Step(module, caller) if event == "call" else Step(caller))
 
     def begin(self) -> None:
-        """Forget the earlier steps and record."""
+        """Discard the earlier steps, and start to record."""
         self._steps.clear()
         self._sent_at = 0
         self._on = True
@@ -124,7 +124,7 @@ class Floors:
 
 
 def _stays(steps: Sequence[Step]) -> list[str]:
-    """Return the visited modules in turn, without repeats."""
+    """Return the visited modules in order, without repeats."""
     found: list[str] = []
     for step in steps:
         if step.module is not None and found[-1:] != [step.module]:
@@ -161,7 +161,7 @@ def _show(title: str, visits: dict[Outcome, list[Step]], floors: Floors) -> None
 
 
 def main() -> None:
-    """Send each request twice, and print what it visits."""
+    """Send each request twice, and print the modules that it visits."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", action="store_true", help="also print the modules in the order of the visits")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """A fake as teams write it with FastAPI, on uvicorn: ``python -m benchmarks.peers.fastapi_fake PORT PETS``."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations when the routes are made.
+# No `from __future__ import annotations`: FastAPI reads the annotations when it adds the routes.
 # ruff: noqa: I002
 
 import itertools

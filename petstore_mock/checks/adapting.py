@@ -195,7 +195,7 @@ def _accepted(row: Operation, method: Callable[..., Any]) -> list[str]:
 
 def _misfit(row: Operation, names: Iterable[str], method: Callable[..., Any]) -> str | None:
     positional, keywords = Call(row.name, dict.fromkeys(names)).python
-    with suppress(ValueError):  # written in C, for example
+    with suppress(ValueError):  # a method in C may have no signature
         signature = inspect.signature(method)
         try:
             signature.bind(*positional, **keywords)

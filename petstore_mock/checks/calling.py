@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
 
 _TICK: Final = 0.02  # seconds between two looks
-_LONGEST_TICK: Final = 0.1  # seconds; in a longer tick, the computer slept, and the client did too
+_LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
 _RUNAWAY: Final = 200  # requests of one call, followed redirections included
 _INTERRUPTS: Final = 50
 
 _LOOK: Final = 0.001  # seconds between two looks at the other of two calls
-_STANDS: Final = 3  # looks at the same place after which the other call is known to wait, for example for a lock
+_STANDS: Final = 3  # after so many looks at one place, the other call counts as waiting, for example for a lock
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules in which a call waits for a response
 
@@ -53,7 +53,7 @@ class Limits:
     sends_by_itself: bool = False  # whether threads of the client send requests after or between its calls
 
     def after(self, last: Exchange | None) -> float:
-        """Return the seconds after the request ``last`` from which on a call stands still."""
+        """Return the seconds after the request ``last`` until a call counts as standing still."""
         longest, told = self.longest_wait, None if last is None else seconds_told(last)
         if longest is None or told is None or max(told) <= longest:
             return max(self.standstill, 1.5 * self.patience)
@@ -120,7 +120,7 @@ class Player:
                 wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # which may arrive after the call
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may arrive after the call
             asyncio.set_event_loop(loop)  # some clients call get_event_loop()
             while (todo := self._work.get()) is not None:
                 _fill(*todo)

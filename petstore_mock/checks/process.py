@@ -108,7 +108,7 @@ _one_at_a_time: Final = Lock()
 
 
 class _Mark(Warning):
-    """Is never warned of: a filter that is set a second time moves to the front of the list, before this one's."""
+    """Never issued. A filter that is set again moves to the front of the list, before the filter of this class."""
 
 
 _MARK: Final = ("ignore", None, _Mark, None, 0)
@@ -163,7 +163,7 @@ class Watch:
             _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
-            with suppress(Exception):  # only the main thread may set signals, and no handler of other languages
+            with suppress(Exception):  # only the main thread may set signals, and only to Python's handlers
                 _SETTINGS[name][1](self._former[name])
         self._is_open = False
         _one_at_a_time.release()
@@ -197,7 +197,7 @@ def client_threads() -> set[threading.Thread]:
 
 
 def _is_idle(frame: FrameType | None) -> bool:
-    """Whether a thread waits for work, as that of a pool does."""
+    """Whether a thread waits for work, like an idle thread of a pool."""
     while frame is not None and frame.f_globals.get("__name__") == "threading":
         frame = frame.f_back
     return frame is not None and frame.f_globals.get("__name__") in _WAITS_FOR_WORK

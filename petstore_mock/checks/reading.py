@@ -28,7 +28,7 @@ ReadPet = Callable[[Any], Mapping[str, Any]]
 _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
 # The types of the "no value" objects of generated clients and of several libraries.
 _NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
-_MANY: Final = 10_000  # animals that are read of an iterator, which may be endless
+_MANY: Final = 10_000  # animals read from an iterator, which may be endless
 _NAMES: Final = {name: (name, field.python) for name, field in FIELDS.items()}
 
 

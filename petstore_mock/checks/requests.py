@@ -87,7 +87,7 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
-    """Whether the scenario causes the violation: expected, a revoked key, a removed operation, a gap, a redirection."""
+    """Whether a violation is expected, or due to a revoked key, a removed operation, a gap or a redirection."""
     exchange, call = seen.exchanges[place], seen.call
     name = "" if exchange.condition is None else exchange.condition.name
     is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS

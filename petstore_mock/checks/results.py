@@ -118,7 +118,7 @@ def outcome_fits_response(seen: Observation) -> Broken | None:
 
 
 def _is_unread(outcome: Outcome) -> bool:
-    """Whether only the client's author knows the meaning. An exception of Python's own is a mistake of the client."""
+    """Whether only the client's author knows the error's meaning. Built-in exceptions are mistakes of the client."""
     return outcome.error is not None and outcome.kind is None and type(outcome.error).__module__ != "builtins"
 
 

@@ -83,7 +83,7 @@ class WatchedClient:
         others: Iterable[PetStore] = (),
     ) -> None:
         __tracebackhide__ = True
-        self.petstore: Any = petstore  # a PetStoreMock, or one of another process
+        self.petstore: Any = petstore  # a PetStoreMock, or a mock in another process
         self.quiet, self.others, self.player = quiet, [*others], Player()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # says if Hypothesis is missing
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # reports a missing Hypothesis
 
 # isort: split
 from contextlib import suppress
@@ -54,12 +54,12 @@ _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
-_TIMES: Final = 3  # plays in which two calls at once must fail each time, to accept a simpler scenario
+_TIMES: Final = 3  # plays of two calls at once that must all fail to accept a simpler scenario
 _AGAIN: Final = 8  # the same for the final scenario
 
 
 class _TimeIsOver(SkipTest):
-    """Ends a search, because Hypothesis raises SkipTest on at once."""
+    """Ends a search at once, because Hypothesis re-raises SkipTest."""
 
 
 class _Drawn:
@@ -80,7 +80,7 @@ class Search:
         self._began = monotonic()
         self._deadline: float | None = None  # of shrinking
         self._failing: dict[str, ClientBugError] = {}
-        self._times = 1  # plays in which two calls at once must fail each time
+        self._times = 1  # plays of two calls at once that must all fail
 
     def find(self) -> ClientBugError | None:
         report = self._run.report

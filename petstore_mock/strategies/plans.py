@@ -73,8 +73,8 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     others = [(name, other) for name in chosen for other in [*GAPS[name].alternatives][1:]]
     if not others:
         return st.just(Behaviour())
-    # An index is drawn, because a unique list of sampled_from() draws from the remaining items. Then removing one item
-    # would change all later ones, and shrinking would fail.
+    # A unique list of sampled_from() draws from the remaining items: removing one would change all later items, and
+    # shrinking would fail. So the strategy draws an index.
     change = st.integers(0, len(others) - 1).map(others.__getitem__)
     changes = st.lists(change, unique_by=lambda pair: pair[0], max_size=len(chosen))
     return changes.map(lambda drawn: Behaviour().replace(**dict[str, Any](drawn)))

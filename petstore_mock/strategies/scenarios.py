@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     Block = tuple[Step, ...]
 
-# Two texts of two-byte characters begin at an even and at an odd place. In one of them, a character crosses any block.
+# Two-byte characters begin at an even byte in one text, at an odd byte in another. One of them crosses any block's end.
 _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
 _MANY: Final = (3, 25, 101)
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
-# The targets of redirections: another service, the same, a path, none. "{own}" is replaced by the path of the call.
+# Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
 _NEWEST: Final = Pick()

@@ -23,7 +23,7 @@ from petstore_mock.verify.seen import History, Seen, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four are in a given order by chance once in 24 times
+_ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four have a given order by chance in 1 of 24 cases
 _ENOUGH_IDS: Final = 4  # created animals
 _ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
 _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
@@ -46,7 +46,7 @@ _NEEDS: Final[Mapping[str, str]] = {
     "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
     "visibility": f"{_CREATED}, and right after it a getPet, or a list that is not full",
 }
-# The rule that a service applies, by whether it refuses each probe: an empty and a long name, or the category 0.
+# The rule of a service, by whether it refuses each probe: an empty and a long name, or the category 0.
 _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {
     "name_rule": {(False, False): "any", (True, False): "non_empty", (False, True): "max_255"},
     "category_rule": {(False,): "any", (True,): "positive"},
@@ -59,7 +59,7 @@ _PAGING: Final = {
     "X-Total-Count": "total_count",
     **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
 }
-# For each gap that a header field shows: the field.
+# The header field that shows each gap.
 _HEADERS: Final = {
     "paging_headers": "Link",
     "location_header": "Location",

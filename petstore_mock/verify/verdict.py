@@ -153,7 +153,7 @@ def _notes(run: Run) -> Iterator[str]:
 
 
 def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
-    """Yield the result for each clause. Of the breaches with one cause, only the first clause is broken."""
+    """Yield the result for each clause. Breaches with the same cause break only the first clause."""
     found: dict[str, list[tuple[Check, Seen]]] = defaultdict(list)
     for seen in run.checked if not run.never_served else ():
         for check in checks(seen, history):

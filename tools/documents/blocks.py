@@ -16,7 +16,7 @@ DOCUMENTS: Final = (
     *PAGES,
 )
 
-# A block with its language, or with a directive of Sphinx in braces. The latter is matched so that its end begins none.
+# A block with its language, or with a Sphinx directive in braces. The directive matches so that its end opens no block.
 _FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"^ *(?:import|from) ([\w.]+)", re.MULTILINE)
 _FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")
@@ -38,34 +38,34 @@ class Block:
 
     @property
     def file_name(self) -> str | None:
-        """The name in its first line, if it says where the reader is to save it."""
+        """The file name in the block's first line, or None if it has none."""
         match = _FILE_NAME.match(self.text)
         return match[1] if match else None
 
     @property
     def has_tests(self) -> bool:
-        """Whether it defines tests."""
+        """Whether the block defines tests."""
         return re.search(r"^ *(async )?def test_", self.text, re.MULTILINE) is not None
 
     @property
     def is_session_wide(self) -> bool:
-        """Whether its tests need a run of their own, since they set up the whole session."""
+        """Whether the tests set up the whole session, and so need their own run."""
         return self.has_tests and "def petstore_options" in self.text
 
     @property
     def missing(self) -> list[str]:
-        """The packages that it imports and that are not installed; its own folder's are no packages."""
+        """The imported packages that are not installed. Modules of the documents do not count."""
         imported = {name.partition(".")[0] for name in _IMPORT.findall(self.text)}
         return sorted(name for name in imported - _modules() if find_spec(name) is None)
 
     @property
     def is_slow(self) -> bool:
-        """Whether it runs the machine on a client: some seconds."""
+        """Whether the block runs the machine on a client for seconds."""
         return "check_client(" in self.text
 
 
 def blocks(*languages: str) -> list[Block]:
-    """Return the blocks of all documents in one of ``languages``, in order; without any, all of them."""
+    """Return the blocks of all documents in one of ``languages``, in order; all blocks by default."""
     found: list[Block] = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def blocks(*languages: str) -> list[Block]:
 
 @cache
 def _modules() -> set[str]:
-    """Return the names of the modules that the documents have the reader save."""
+    """Return the names of the modules that readers of the documents save."""
     return {block.file_name.removesuffix(".py") for block in blocks("python") if block.file_name}
 
 
@@ -89,13 +89,13 @@ def generated(document: Path, name: str) -> str:
 
 
 def write(document: Path, name: str, text: str) -> None:
-    """Put a text in the place of a generated part."""
+    """Replace a generated part by a text."""
     before, _, after = _split(document, name)
     document.write_text(f"{before}{text}{after}", encoding="utf-8")
 
 
 def _split(document: Path, name: str) -> tuple[str, str, str]:
-    """Return what stands before a part, the part, and what stands after it; the markers are outside."""
+    """Return the text before a part, the part without its markers, and the text after it."""
     text = document.read_text(encoding="utf-8")
     begin = re.search(rf"<!-- {name}: made by [^\n]* -->\n", text)
     end = text.find(f"\n<!-- end of {name} -->")

@@ -19,12 +19,12 @@ _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"
 _OPERATIONS: Final = ("list", "get", "create")
 _HOUSE: Final = 720  # pixels
 _LABELS, _BARS, _FIGURES, _BAR, _GAP = 250, 420, 80, 9, 10  # pixels
-_COLUMNS, _CHARACTER, _LINE = 100, 7.6, 19  # of the terminal; pixels of a character and of a line
+_COLUMNS, _CHARACTER, _LINE = 100, 7.6, 19  # terminal width; pixels of a character and a line
 _OURS, _OTHERS = ("#0a7d4f", "#35a377", "#7cc8a8"), ("#4a5a6a", "#7e8c9a", "#b3bcc5")
 
 
 def figures(title: str) -> list[tuple[str, list[float]]]:
-    """Return server and figures for list, get and create of the table behind a line that begins with ``title``."""
+    """Return each server's figures for list, get and create, from the table after the line ``title``."""
     text = RESULTS.read_text(encoding="utf-8").partition(f"\n{title}")[2].partition("\n| ")[2].partition("\n\n")[0]
     head, _, *rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines()]
     columns = [next(at for at, name in enumerate(head) if name.split()[0] == wanted) for wanted in _OPERATIONS]
@@ -32,7 +32,7 @@ def figures(title: str) -> list[tuple[str, list[float]]]:
 
 
 def _chart(title: str, unit: str, rows: list[tuple[str, list[float]]]) -> str:
-    """Return a chart of bars, one for each operation, the longest as wide as there is room for."""
+    """Return a bar chart with a bar for each operation. The longest bar fills the width."""
     largest = max(max(figures) for _, figures in rows)
     height = 3 * _BAR + _GAP
     parts = []
@@ -57,7 +57,7 @@ def _chart(title: str, unit: str, rows: list[tuple[str, list[float]]]) -> str:
 
 
 def _house() -> str:
-    """Return the floors as import-linter has them: what stands on one imports only from those below."""
+    """Return the floors of import-linter. A module imports only from the floors below its own."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
@@ -83,7 +83,7 @@ def _house() -> str:
 
 
 def _terminal() -> str:
-    """Return what `petstore-mock demo` prints, up to what it proposes to do next."""
+    """Return the output of `petstore-mock demo`, up to its proposed next steps."""
     command = [sys.executable, "-m", "petstore_mock", "demo"]
     environment = {**os.environ, "COLUMNS": str(_COLUMNS)}
     output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout

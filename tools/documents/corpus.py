@@ -1,7 +1,7 @@
-"""``python -m tools.documents.corpus``: lets the machine check every client of the corpus, and writes what it says.
+"""``python -m tools.documents.corpus``: checks every client of the corpus with the machine, and writes its findings.
 
-It takes tens of minutes. Name pages, such as ``leftovers``, to write these alone. With the name of a client it prints
-what the machine says of it, and writes nothing.
+It takes tens of minutes. Pass pages, such as ``leftovers``, to write only these. Pass the name of a client to print
+the machine's finding without writing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.stateful.test_corpora import NEEDS_LOCALE, has_another_locale
 from tools.documents.blocks import ROOT, write
 
 _FOLDER: Final = ROOT / "docs" / "reference" / "corpus"
-# The clients of each page, whose part has the same name.
+# The clients of each page, by the page's name.
 PAGES: Final[dict[str, Iterable[Any]]] = {
     "requests": ASKING,
     "responses": READING,
@@ -38,7 +38,7 @@ PAGES: Final[dict[str, Iterable[Any]]] = {
     "reported-kept": KEPT,
 }
 _SOURCES: Final = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "clients").glob("*.py"))
-_SECONDS: Final = 300  # that one client may take
+_SECONDS: Final = 300  # for one client, at most
 
 
 def page_of(name: str) -> Path:
@@ -47,7 +47,7 @@ def page_of(name: str) -> Path:
 
 
 def bug_in_words(name: str) -> str:
-    """Return what a client does wrong: its docstring, or the comment above the row that makes it."""
+    """Return the bug of a client: its docstring, or the comment above its assignment."""
     form = rf'^class {name}\b[^\n]*\n    """(.*?)(?:\n\n|""")|((?:^# [^\n]*\n)+)^{name} = '
     found = re.search(form, _SOURCES, re.MULTILINE | re.DOTALL)
     assert found, f"{name} has neither a docstring nor a comment"
@@ -55,7 +55,7 @@ def bug_in_words(name: str) -> str:
 
 
 def said_of(name: str) -> str:
-    """Return what the machine says of a client; empty where it finds nothing."""
+    """Return the machine's sentence about a client, or an empty text without a bug."""
     case = CASES[name]
     for _ in range(2):  # the first run excuses a change of filters, because libraries are imported meanwhile
         with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def said_of(name: str) -> str:
 
 
 def main() -> None:
-    """Check clients, each in a process of its own: some change its settings."""
+    """Check each client in its own process, because some change process settings."""
     names = sys.argv[1:]
     for name in CASES.keys() & names:
         print(json.dumps(said_of(name)))

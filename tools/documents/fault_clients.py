@@ -1,4 +1,4 @@
-"""What HTTP clients make of each fault: a table of ``docs/reference/faults.md``, measured."""
+"""How HTTP clients report each fault: a table of ``docs/reference/faults.md``, measured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OperationName = Literal["listPets", "createPet", "getPet"]
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "faults.md"
 PATIENCE: Final = 5.0  # seconds for a response
-TIMEOUT: Final = 0.25  # seconds that each client waits for what does not come, or only slowly
+TIMEOUT: Final = 0.25  # seconds that each client waits for a missing or slow response
 PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
 
 
@@ -91,11 +91,11 @@ def _by_http_client(call: Call) -> object:
 
 
 class EndedError(Exception):
-    """The connection ended; says after what."""
+    """The connection ended. The message says where."""
 
 
 def _by_socket(call: Call) -> object:
-    """Read bytes as they come; what is no answer is told as it is."""
+    """Read the raw bytes of a response, without an HTTP library."""
     parts = urlsplit(call.url)
     fields = {"Host": parts.netloc, **call.headers, "Content-Length": str(len(call.body or b""))}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
@@ -183,12 +183,12 @@ def _call(petstore: PetStoreMock, on: str, timeout: float) -> Call:
 
 
 def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float = PATIENCE) -> str:
-    """Let a client send one request; return what it saw, in the words of the table."""
+    """Let a client send one request; return its result in the table's words."""
     call = _call(petstore, on, timeout)
     before = len(petstore.journal)
     try:
         CLIENTS[client](call)
-    except Exception as error:  # noqa: BLE001  # which one, is the question
+    except Exception as error:  # noqa: BLE001  # the table shows the error
         cell = ", then ".join([*map(str, call.seen), name_of(error)])
     else:
         cell = ", then ".join(map(str, call.seen))
@@ -197,7 +197,7 @@ def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float 
 
 
 def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
-    """Return what each client makes of a fault, in a world of its own, all of them at once."""
+    """Return each client's result for a fault. All run at once, each in its own world."""
     with ExitStack() as stack, ThreadPoolExecutor(len(CLIENTS)) as pool:
         worlds = [stack.enter_context(petstore.fresh(seed=[PET])) for _ in CLIENTS]
         for world in worlds:
@@ -207,7 +207,7 @@ def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
 
 
 def name_of(error: BaseException) -> str:
-    """Return the name of an exception as the table has it."""
+    """Return the name of an exception for the table."""
     if isinstance(error, EndedError):
         return str(error)
     reset = any(isinstance(cause, OSError) and cause.errno == errno.ECONNRESET for cause in _chain(error))
@@ -215,7 +215,7 @@ def name_of(error: BaseException) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those behind it, wherever a library has put them."""
+    """Yield an exception and its causes, wherever a library keeps them."""
     yield error
     behind = [error.__cause__ or error.__context__, *getattr(error, "args", ()), getattr(error, "reason", None)]
     for cause in behind:
@@ -227,7 +227,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def table() -> str:
-    """Return the table as measured now."""
+    """Measure and return the table."""
     lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]
     with PetStoreMock() as petstore:
         lines += [f"| {row.label} | {' | '.join(measured(row, petstore).values())} |" for row in ROWS]
@@ -240,6 +240,6 @@ def documented() -> dict[tuple[str, str], str]:
 
 
 def cells_of(text: str) -> dict[tuple[str, str], str]:
-    """Return the cells of a table by the head of their row and of their column."""
+    """Return the cells of a table by the titles of row and column."""
     lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()]
     return {(line[0], column): cell for line in lines[2:] for column, cell in zip(lines[0][1:], line[1:], strict=True)}

@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
     document: Path
     make: Callable[[], str]
-    mark: str = ""  # `slow` or `soak`, by the time that it takes
+    mark: str = ""  # `slow` or `soak`, by its duration
 
 
 # The interface and its sentences
@@ -46,7 +46,7 @@ def _unseen() -> list[Passage]:
 
 
 def fidelity_figures() -> str:
-    """Say how much of the interface is held, and by what."""
+    """Return how much of the interface clauses and gaps hold."""
     held = sum(bool(one.clauses) for one in PASSAGES)
     chosen = sum(bool(one.gaps) and not one.clauses for one in PASSAGES)
     return textwrap.fill(
@@ -58,7 +58,7 @@ def fidelity_figures() -> str:
 
 
 def unseen_table() -> str:
-    """Return the sentences that no response shows; those for the same reason share a row."""
+    """Return the sentences that no response shows. A row holds those with one reason."""
     rows: list[tuple[str, str]] = []
     for why in dict.fromkeys(one.why for one in _unseen()):
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
@@ -67,7 +67,7 @@ def unseen_table() -> str:
 
 
 def benchmark_figures() -> str:
-    """Return the figures of the last run of the benchmarks that most readers ask for."""
+    """Return the most requested figures of the last benchmark run."""
     text = charts.RESULTS.read_text(encoding="utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     figures = {what: (figure, met) for what, _, figure, met in (row for row in rows if len(row) == 4)}
@@ -111,10 +111,10 @@ def failing_example() -> str:
 
 
 def _journal_of(output: str) -> str:
-    """Return the report of the fixture, with fixed words for what differs from run to run."""
+    """Return the report of the fixture, with fixed words for values that vary."""
     start = output.rindex("\n", 0, output.index("petstore journal")) + 1
     part = output[start:]
-    # It ends where pytest goes on: a rule of `=`, the counts, or (with --tb=line) the failing line.
+    # pytest's next output ends it: a rule of `=`, the counts, or (with --tb=line) the failing line.
     end = re.search(r"^(=+ .* =+|\d+ (failed|passed).*|/.*:\d+: .*)$", part[1:], re.MULTILINE)
     part = part[: end.start() + 1] if end else part
     return _steady_times(re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", part))
@@ -132,13 +132,13 @@ def machine_example() -> str:
 
 
 def machine_sentence() -> str:
-    """Return the first sentence of that report, as the document has it."""
+    """Return the first sentence of that report from the document."""
     sentence = generated(PARTS["machine example"].document, "machine example").splitlines()[1].partition(": ")[2]
     return "\n".join(textwrap.wrap(sentence, 118, initial_indent="> ", subsequent_indent="> "))
 
 
 def serving_example() -> str:
-    """Return what the stub prints when it starts, and logs for a right and two wrong requests."""
+    """Return the stub's output at its start, and its log of one right and two wrong requests."""
     command = [sys.executable, "-m", "petstore_mock", "serve", "--port", "0", "--api-key", "secret", "--seed", "20"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as stub:
         assert stub.stdout is not None
@@ -164,7 +164,7 @@ def serving_example() -> str:
 
 
 def missed_mutants() -> str:
-    """Say how many mutants the examples of the documents notice: minutes of work."""
+    """Return how many mutants the documents' examples detect. This takes minutes."""
     files = {"conftest.py": _SAME_EXAMPLES}
     for block in blocks("python", "sh", "toml", "json"):
         if block.file_name is not None and not block.has_tests:
@@ -190,7 +190,7 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 
 def _run_pytest(files: dict[str, str], *options: str, fails: bool = True, seconds: float = 300) -> str:
-    """Run pytest over files in a folder of their own; return what it prints."""
+    """Run pytest over files in their own folder; return its output."""
     names = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
     names["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     with tempfile.TemporaryDirectory() as folder:
@@ -231,6 +231,6 @@ PARTS: Final[dict[str, Part]] = {
     "benchmark figures": Part(_DOCS / "explanation" / "benchmarks.md", benchmark_figures),
     "serving example": Part(_DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": Part(_DOCS / "tutorial" / "find-a-bug.md", machine_example, "soak"),
-    "machine sentence": Part(_README, machine_sentence),  # of the example above, so that it comes after it
+    "machine sentence": Part(_README, machine_sentence),  # reads the example above, so it comes later
     "failing example": Part(_README, failing_example),
 }

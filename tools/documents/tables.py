@@ -1,4 +1,4 @@
-"""The tables of the reference, made from what every user can see: commands, the door, docstrings."""
+"""The tables of the reference, made from public sources: commands, the door, docstrings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table(*head: str, rows: Iterable[Sequence[str]]) -> str:
 
 
 def output_of(*command: str, folder: str | None = None) -> str:
-    """Return what a command prints on a very wide terminal; an error of the command is one here."""
+    """Return the output of a command on a very wide terminal; fail if the command fails."""
     environment = {**os.environ, "COLUMNS": "1000"}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
@@ -43,8 +43,8 @@ def output_of(*command: str, folder: str | None = None) -> str:
 
 
 def _cell(text: str) -> str:
-    text = re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", " ".join(text.split()))  # of reStructuredText
-    text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # a page would make one dash of the two
+    text = re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", " ".join(text.split()))  # from reStructuredText
+    text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # a page would join the two dashes
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
@@ -52,7 +52,7 @@ def _cell(text: str) -> str:
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:
-    """Give each option or argument in the help of argparse, with its words."""
+    """Yield each option or argument of an argparse help, with its text."""
     found: list[list[str]] = []
     for line in text.splitlines():
         if re.match(r"  \S", line):
@@ -63,7 +63,7 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _form(text: str) -> str:
-    """Return an option as documents show it; versions of argparse differ in how often they repeat the value."""
+    """Return an option in the form of the documents. Some versions of argparse repeat its value."""
     names = re.findall(r"(?<!\S)--?[\w-]+", text)
     value = re.sub(r"(?<!\S)--?[\w-]+[=,]?", "", text.rpartition(", ")[2]).strip(" =")
     value = value.strip("{}").replace(",", "|").replace("|", "\\|")
@@ -105,7 +105,7 @@ def gaps() -> str:
 
 
 def count_of_gaps() -> int:
-    """Say how many gaps there are."""
+    """Return the number of gaps."""
     return len(json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"])
 
 
@@ -134,7 +134,7 @@ def settings() -> str:
 
 
 def keywords() -> str:
-    """Return the keywords of ``PetStoreMock``, with their defaults and what its docstring says of each."""
+    """Return the keywords of ``PetStoreMock``, with their defaults and docstrings."""
     arguments = (inspect.getdoc(PetStoreMock) or "").partition("\nArgs:\n")[2].partition("\n\n")[0] + "\n"
     told = dict(re.findall(r"^    (\w+): ((?:.*\n(?:        .*\n)*))", arguments, re.MULTILINE))
     rows = [
@@ -150,7 +150,7 @@ def keywords() -> str:
 
 @cache
 def door_document() -> dict[str, Any]:
-    """Return the document by which the door describes itself."""
+    """Return the door's description of itself."""
     with PetStoreMock(control=True) as petstore:
         address = f"{petstore.control_url}openapi.json"
         with urllib.request.urlopen(address) as found:  # noqa: S310  # of our own listener
@@ -159,7 +159,7 @@ def door_document() -> dict[str, Any]:
 
 
 def door() -> str:
-    """Return every request of the door, with what it takes and does."""
+    """Return every request of the door, with its body and effect."""
     paths = door_document()["paths"]
     rows: list[tuple[str, str, str]] = []
     for path, operations in paths.items():
@@ -182,7 +182,7 @@ def door() -> str:
 
 
 def _members(schema: dict[str, Any]) -> list[str]:
-    """Return the members of a body, or the name of its schema where it has others."""
+    """Return the members of a body, or else the name of its schema."""
     if "$ref" in schema:
         return [schema["$ref"].rpartition("/")[2]]
     members = list(schema.get("properties", {}))
@@ -237,7 +237,7 @@ def mutants_table() -> str:
 
 
 def learnable() -> str:
-    """Return what ``learn`` tells of each gap: measured by learning from the fake."""
+    """Return which gaps ``learn`` detects, measured on the fake."""
     with PetStoreMock(seed=30, at="2030-12-06") as petstore:
         reading, creating = (
             verify(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=_FAST) for allowed in (0, 40)
@@ -251,5 +251,5 @@ def learnable() -> str:
 
 
 def _why(name: str, *learned: Verdict) -> str:
-    """Return why a gap can't be told, in the words of the first run that can't tell it."""
+    """Return why a gap can't be detected, from the first run that can't detect it."""
     return next((one.gaps[name].evidence for one in learned if one.gaps[name].choice is None), "")

@@ -1,6 +1,6 @@
-"""What HTTP clients make of each fault of the TLS handshake: a table of ``docs/reference/faults.md``, measured.
+"""How HTTP clients report each fault of the TLS handshake: a table of ``docs/reference/faults.md``, measured.
 
-Each client verifies certificates as it does by default, and learns of the mock's authority in its own way.
+Each client verifies certificates by its defaults, and trusts the mock's authority in its own way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PATIENCE: Final = 10.0  # seconds
 _SOUND: Final = "none"
 _DRIVERS: Final = ROOT / "tests" / "live"
 
-# Nothing but the limit of time, and what Node calls what went wrong.
+# Sets only a timeout, and prints Node's name of an error.
 _FETCH: Final = """
 const [url, key, seconds] = process.argv.slice(1);
 const signal = AbortSignal.timeout(1000 * seconds);
@@ -45,7 +45,7 @@ try {
 
 def _by_requests(petstore: PetStoreMock, timeout: float) -> str:
     with requests.Session() as session:
-        session.trust_env = False  # else REQUESTS_CA_BUNDLE, where it is set, beats the session's own
+        session.trust_env = False  # else REQUESTS_CA_BUNDLE overrides the session's value
         session.verify = petstore.tls.ca_path
         return str(session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=timeout).status_code)
 
@@ -125,7 +125,7 @@ def go_program(directory: str) -> str:
 
 @contextmanager
 def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
-    """Give what lets a client ask once, None where its program is not installed."""
+    """Yield a function that sends one request; None without the client's program."""
     with ExitStack() as stack:
         if client in _PYTHON:
             yield _PYTHON[client]
@@ -142,17 +142,17 @@ def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
         else:
             source = _DRIVERS / "DriveTls.java"
             ask = stack.enter_context(lines_of("java", str(source), petstore.tls.ca_path))
-            ask(f"{petstore.url}/pets {petstore.api_key} {_PATIENCE}")  # the first takes a second, however long it may
+            ask(f"{petstore.url}/pets {petstore.api_key} {_PATIENCE}")  # the first takes a second, whatever its timeout
             yield lambda mock, timeout: ask(f"{mock.url}/pets {mock.api_key} {timeout}")
 
 
 def measured(fault: faults.Fault | None, ask: Client, petstore: PetStoreMock) -> str:
-    """Return what a client makes of a fault, in the words of the table."""
+    """Return a client's result for a fault, in the table's words."""
     petstore.reset()
     petstore.close_connections()
     handle = None if fault is None else petstore.inject(fault)
     told = ""
-    # A client on a busy machine may give up before it has begun.
+    # On a busy machine, a client may time out before it connects.
     for timeout in (TIMEOUT, _PATIENCE) if fault == faults.tls.handshake_hang() else (_PATIENCE,):
         try:
             told = ask(petstore, timeout)
@@ -166,7 +166,7 @@ def measured(fault: faults.Fault | None, ask: Client, petstore: PetStoreMock) ->
 
 
 def table() -> str:
-    """Return the table as measured now; a client whose program is not installed keeps its cells."""
+    """Measure and return the table. A client that is not installed keeps its cells."""
     known = cells_of(generated(DOCUMENT, "tls faults"))
     cells: dict[tuple[str, str], str] = {}
     with PetStoreMock(tls=True) as petstore:
