@@ -1,6 +1,6 @@
 """The errors and warnings that the fake raises in tests.
 
-A wrong *request* raises none of them: it gets a response with a 4xx status.
+A wrong *request* gets an error response, and a verification may report it.
 """
 
 from __future__ import annotations

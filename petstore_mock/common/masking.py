@@ -20,7 +20,7 @@ ISSUED_KEY: Final = re.compile(rf"{ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a ke
 _RECOGNISABLE: Final = 8  # characters; a shorter fixed key such as `test` is part of many words
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
-_SHORTEST_WITH_TAIL: Final = 12  # characters; of a shorter key, the visible end would be too large a part
+_SHORTEST_WITH_TAIL: Final = 12  # characters; the visible end would be too much of a shorter key
 _SHOWN_METHOD: Final = 40  # characters; a client may send a method of any length
 _SHOWN_TARGET: Final = 200
 
@@ -60,7 +60,7 @@ def mask(secret: str) -> str:
 
 
 def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
-    """Return the value of a header field with masked credentials, or with masked ``keys`` in other fields."""
+    """Return a header field's value with its credentials masked. In other fields, ``keys`` are masked."""
     if _SECRET_FIELD.search(name) is None:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
@@ -72,7 +72,7 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
 
 
 def mask_parameter(name: str, value: str) -> str:
-    """Return the decoded value of a parameter or member, masked if the name is like that of a key."""
+    """Return the decoded value of a parameter or member, masked if the name suggests a key."""
     return mask(value) if value and _SECRET_PARAMETER.search(name) else value
 
 

@@ -1,7 +1,7 @@
 """The real functions of time and threads, bound at import for the fake's own threads. Tests may patch public names.
 
-freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of them, so each function here is
-one. If the time is frozen during the import of this module, the real functions come from freezegun.
+freezegun replaces the functions of ``time`` in every module, but no ``partial`` of them. So this module uses partials.
+If the time is frozen during the import of this module, the real functions come from freezegun.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RLock = threading.RLock
 
 
 class Thread(threading.Thread):
-    """A thread of the package. It starts and ends while a test has replaced the methods of the public class."""
+    """A thread of the package. It starts and ends even if a test replaced methods of the public class."""
 
     start, run, join, is_alive = (
         threading.Thread.start,

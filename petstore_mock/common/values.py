@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, TypeGuard, cast
 
 from petstore_mock.common.refusing import refuse, shown
 
-# The addresses of every interface, with the address for clients on this machine.
+# Wildcard addresses, with the address that clients on this machine use.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -30,7 +30,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def as_path(path: object, name: str) -> Path:
-    """Return ``path`` as a ``Path``; ``name`` is the argument of the test author."""
+    """Return ``path`` as a ``Path``; ``name`` is the argument's name in errors."""
     found: object = path
     if not isinstance(path, (str, os.PathLike)) or "\0" in str(found):
         refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(found)}")

@@ -193,7 +193,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return ``base`` with the options of one test, without None. ``gaps`` change the behaviour, ``seed`` is added."""
+    """Return ``base`` with one test's options; None is ignored. ``gaps`` change the behaviour, ``seed`` is added."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

@@ -54,7 +54,7 @@ class Call:
     route: Route
     body: Body | None
     exchange: Exchange
-    pending: Pending  # the held responses when the request arrived; a reset replaces the world's object
+    pending: Pending  # the world's ``pending`` at arrival; a reset gives the world a new one
     commit: bool = True  # False: a fault corrupts the response, and the store keeps nothing
 
 
@@ -139,8 +139,8 @@ def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
     The store drops cached responses when an animal changes, and a new behaviour has new routes. They last a second,
-    because ``Date`` and the removal depend on the time. A mutant changes responses later, and paging headers depend on
-    the client's address.
+    because ``Date`` and the removal depend on the time. Mutants act later, and paging headers hold the client's
+    address: neither is cached.
     """
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)
@@ -318,7 +318,7 @@ def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred
     exchange, world = call.exchange, call.world
     if fault.row.needs_socket and not exchange.request.connection:
         message = f"{exchange.request_line} met {fault}, which needs a socket: give the client petstore.url"
-        world.errors.append(PetStoreMockError(message))  # a client may swallow the exception that this raises
+        world.errors.append(PetStoreMockError(message))  # a client may swallow the exception of ``resume``
         resume = partial(refusing.refuse, message)
     low, high = fault.delay or (0.0, 0.0)
     seconds = low if low == high else world.store.random().uniform(low, high)

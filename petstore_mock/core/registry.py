@@ -69,14 +69,14 @@ class Worlds:
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
-        self.at_root = [default]  # then worlds of ``fresh()``; the last is current. The list is replaced, never changed
+        self.at_root = [default]  # plus ``fresh()`` worlds; the last is current. The list is replaced, never changed
         self.lock = RLock()
 
     # The worlds at the root
 
     @property
     def current(self) -> World:
-        """The world of each request without an address or another world's key."""
+        """The world of requests with no address and no other world's key."""
         return self.at_root[-1]
 
     def push(self, world: World) -> None:
@@ -89,7 +89,7 @@ class Worlds:
     def bring_forward(self, world: World) -> None:
         """Make a renewed world the current one, unless its own test has inner worlds: these stay in front.
 
-        The world of an earlier owner, which a fixture of wider scope holds, gets only requests with its keys.
+        A world that a fixture of wider scope holds for an earlier owner gets only requests with its keys.
         """
         self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 

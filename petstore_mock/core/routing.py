@@ -41,7 +41,7 @@ CLOSED: Final = (
 )
 _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
-_KEPT_SIZE: Final = 512  # the longest cached target in characters, and body in bytes
+_KEPT_SIZE: Final = 512  # cached: characters of method and target, or bytes of body
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
@@ -57,7 +57,7 @@ class Refusal:
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
 class Route:
     operation: Operation | None = None
-    # For a wrong path or method, without an operation; or for wrong parameters, after the key.
+    # For a wrong path or method (no operation), or wrong parameters (reported after the key).
     refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
@@ -259,5 +259,5 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
         elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
-            # From 2**53 on, a float may differ from the number that the client sent. It stays a float: refused.
+            # From 2**53 on, a float may differ from the number that the client sent. As a float it is refused.
             document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -1,7 +1,7 @@
 """The state of one world that a reset undoes: animals, behaviour, time, randomness and counts.
 
-The caller holds the world's lock. The operations use the store, and so does a test that seeds, changes and removes
-animals as another actor would.
+The caller holds the world's lock. The operations use the store. Tests also use it, to seed, change and remove animals
+as another actor would.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Store:
         self.last = 0  # the highest id so far, because no id is assigned twice
         self.seeded = 0  # the number of seeded animals, which selects their samples
         self.turn = 0  # the number of requests that the world has received
-        self.hidden: dict[int, int] = {}  # a created animal, and the first turn in which clients see it
+        self.hidden: dict[int, int] = {}  # by id: the first turn in which clients see a new animal
         self.valid_requests = 0  # gap rate_limit
         self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
         self.first_key_uses = 0
@@ -288,7 +288,7 @@ def _check(given: Mapping[str, Any], call: str) -> None:
             broken = schemas.violations(_RULES, dict(given), call)
         except ValueError:  # Python writes no integer of thousands of digits
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
-        if broken:  # the quick check refuses a member of an enumeration, although it is text
+        if broken:  # the quick check refuses even a valid ``StrEnum`` member
             words = f"expected an animal that Pet.json allows (§2): {broken.in_words()}"
             raise ProblemError(words, 422, broken)
     try:

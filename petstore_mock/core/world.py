@@ -51,12 +51,12 @@ class Host:
 
     tls: bool = False
     own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
-    public_url: str = ""  # the address of the service behind a proxy; empty for the address in the request
+    public_url: str = ""  # the address of the service behind a proxy; empty: use the request's address
     has_door: bool = False  # whether a control door makes worlds
     max_worlds: int = MAX_WORLDS  # by address
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    # Closes the idle connections with these numbers, or all; with ``busy=True``, the others after their response.
+    # Closes idle connections: these numbers, or all. ``busy=True``: busy ones too, after their response.
     close_connections: Callable[..., object] = lambda *_, **__: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
@@ -138,7 +138,7 @@ class World:
     # The starting state
 
     def remake(self, options: Mapping[str, Any]) -> None:
-        """Begin the test of these options. The world at the root keeps its first keys. Wrong options change nothing."""
+        """Begin a test with these options. The world at the root keeps its first keys. Wrong options change nothing."""
         with self.lock:
             start = start_of(options, self._lasting_keys)
             for key in start.keys:
@@ -166,7 +166,7 @@ class World:
         self.verification.forget()
 
     def _check_key(self, key: object) -> None:
-        """Refuse a key that is no bearer token or that another world has. The error does not show the key."""
+        """Refuse a key that is no bearer token or, at the root, another world's. The error hides the key."""
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
@@ -209,7 +209,7 @@ class World:
             return Snapshot(self.store.copy(), self.keys.copy())
 
     def restore(self, snapshot: object) -> None:
-        """Return to a copy of the state. Revoke keys that were issued later; the world's own key is valid again."""
+        """Return to a copy of the state. Revoke keys that were issued later, except the world's own keys."""
         if not isinstance(snapshot, Snapshot):
             refuse(f"expected a snapshot from snapshot(); got {shown(snapshot)}")
         with self.lock:

@@ -43,7 +43,7 @@ class Fault:
     def __repr__(self) -> str:
         return f"faults.{self._call({name: repr(value) for name, value in self.arguments.items()}, repr)}"
 
-    def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis asks for
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: ANN401, FBT001  # Hypothesis calls it
         printer.text(repr(self))
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ class Fault:
         """Whether the fault keeps the client from a response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
-        if self.row.responds:  # by the meaning of §7, an Error tells of no success
+        if self.row.responds:  # by the meaning of §7, an Error reports no success
             return self.body is not None or (self.status or 0) < 400
         return not self.row.only_slows
 

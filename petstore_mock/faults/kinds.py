@@ -43,7 +43,7 @@ class Kind:
     waits: bool = False  # the client waits until it gives up
     needs_socket: bool = False  # it changes the way in which the connection sends the response
     corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
-    meets_handshakes: bool = False  # TLS handshakes meet it, and not requests
+    meets_handshakes: bool = False  # TLS handshakes meet it, not requests
 
 
 KINDS: Final[dict[str, Kind]] = {}
@@ -96,7 +96,7 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
 
 def _json(name: str, value: Any) -> Any:  # noqa: ANN401
     try:
-        return loads(encode_json(value))  # a copy, because a fault never changes
+        return loads(encode_json(value))  # a copy, which the test can't change
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
 

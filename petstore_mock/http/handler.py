@@ -85,16 +85,16 @@ class Handler(Protocol):
     # Never raises, whatever a client sends.
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    # Return the size limit of the request's body in bytes, or None. It is 0 if the head decides on a refusal.
+    # Return the size limit of the request's body in bytes, or None. It is 0 if the head is refused.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token that changes with each test. ``refuse`` receives the token at the first byte of the request.
+    # Return a token that changes with each test. ``refuse`` gets the token of the request's first byte.
     def generation(self) -> object:
         return None
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
-    # Return the response after an exception inside the fake, which fails the test.
+    # Return the response after an exception inside the fake. It fails the test.
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.

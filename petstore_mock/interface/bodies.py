@@ -14,7 +14,7 @@ from petstore_mock.interface.table import FIELDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Values that a service must refuse, by kind of field. The keys are the ends of the clauses' ids, the values JSON texts.
+# Values that a service must refuse, by kind of field. Keys are the ends of clause ids, and values are JSON texts.
 _WRONG: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {"type": "5", "null": "null"},
     "integer": {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
@@ -44,7 +44,7 @@ def as_text(fields: Mapping[str, str]) -> str:
 
 
 def wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield bodies that a service must refuse, as the end of the clause's id, the words of the clause, and the body."""
+    """Yield each body that a service must refuse, after the end of its clause's id and the words of the clause."""
     fields, required = plain(body), schema(body)["required"]
     for name in required:
         others = {other: text for other, text in fields.items() if other != name}

@@ -128,7 +128,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
         yield from _named(one, {"sent", "" if name in schema(row.body)["required"] else "optional"}, name, rules)
     filters = [parameter.name for parameter in row.parameters if parameter.filters]
     for name, rules in parameters(row).items() if effect == "lists" else ():
-        # The first filter has the plain word ``filter``, because names of mutants are public.
+        # Names of mutants are public, so the first filter keeps the plain word ``filter``.
         word = "filter" if filters[:1] == [name] else f"{name}-filter"
         yield from _named({**one, "word": word}, {"filter" if name in filters else "limit"}, name, rules)
 
@@ -276,7 +276,7 @@ def _mistakes(body: bytes, kind: str) -> object:
 
 
 def _accept(turn: Turn, one: Subject) -> None:
-    """Accept a body with the mistakes of the subject's: replace it by a valid one before the service validates it.
+    """Accept a body with the subject's mistakes: replace it by a valid one before the service validates it.
 
     So the journal has no violation for the wrong body.
     """

@@ -91,7 +91,7 @@ def _responses(operation: Operation) -> JsonObject:
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
     if operation.response is not None:
         success |= _content(operation.response)
-    # Where an id leads: tools that walk through an interface follow such links.
+    # Links from an id to its readers. Tools that explore an interface use them.
     source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
     readers = [one for one in OPERATIONS.values() if one.effect == "reads" and one.path_parameter] if source else []
     if readers:

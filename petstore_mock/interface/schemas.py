@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
-# In this order: an installed wheel, a checkout, and a package in a folder of a checkout.
+# Of an installed wheel, else a checkout, else a package in a folder of a checkout.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 

@@ -105,7 +105,7 @@ def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Viol
         _refuse(_TOO_DEEP)
     if isinstance(value, RepeatedMembers):
         words = "must appear only once in its object"
-        known = value  # inside the function, the type checker forgets the type of ``value``
+        known = value  # inside the lambda, the type checker forgets the type of ``value``
         repeated.fill(value.names, lambda name: Violation(path_of([*steps, name]), "uniqueMembers", words, known[name]))
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(step, str):

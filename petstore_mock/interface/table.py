@@ -163,7 +163,7 @@ _FIELDS: Final = (
     ),
     Field(
         name="status",
-        # Half of the animals are available, so 300 animals have more available ones than a page holds (§4.1).
+        # Half of the animals are available, so the available ones of 300 animals exceed a page (§4.1).
         samples=("available", "pending", "available", "sold"),
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),
     ),

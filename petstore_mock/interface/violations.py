@@ -107,7 +107,7 @@ class Violation:
     def sentence(self) -> Sentence:
         """The sentence of the interface that the request breaks."""
         location, *names = self.path.split(".")
-        # The name of an unknown member may contain a dot after the name of a known one.
+        # An unknown name may begin with a known name and a dot, such as ``name.x``.
         known = [] if self.rule == "additionalProperties" else names[:1]
         places = [".".join([location, *known]), location]
         keys = [*(f"{self.subject}.{place}" for place in places), self.subject, *places, "body"]

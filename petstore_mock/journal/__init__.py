@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-# The import makes copies and pickles of an exchange masked, wherever Exchange is imported from.
+# Any import of Exchange runs this import, which masks the keys in its copies and pickles.
 from petstore_mock.journal import record as record

@@ -181,7 +181,7 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 # No request can meet a value of another type, so an assertion with times=0 would always pass.
-# The last member is the type at the door, which shows a value that it refuses; that of a header may be a key.
+# The last member is the type at the door, which shows refused values. A value that may be a key has no type.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
     "body": ("bytes or text", (bytes, str), "string"),

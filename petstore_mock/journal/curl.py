@@ -27,7 +27,7 @@ def curl_line(exchange: Exchange) -> str:
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = copy(exchange)
-    has_own_authority = exchange.secure and exchange.connection > 0  # a request of verify has no number
+    has_own_authority = exchange.secure and exchange.connection > 0  # verify records connection 0
     parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if has_own_authority else [])]
     if exchange.method == "HEAD":
         parts.append("--head")  # with -X HEAD, curl waits for a body

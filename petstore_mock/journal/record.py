@@ -1,6 +1,6 @@
 """Converts an exchange to a JSON value and back: for the door, remote journals, copies and pickles.
 
-Keys are masked, in bodies too, so HAR, curl and HTML use a masked copy. A description replaces each value that broke a
+Keys are masked, in bodies too. So HAR, curl and HTML use a masked copy. A description replaces each value that broke a
 rule.
 """
 
@@ -71,7 +71,7 @@ def _base64(exchange: Exchange, content: bytes) -> str | None:
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
     try:
-        decode_json((text or "").encode())  # refuses lone surrogates and deep nesting, and cuts long integers
+        decode_json((text or "").encode())  # refuses lone surrogates and deep nesting
         value = loads(text or "")
         dumps(value, allow_nan=False)  # 1e400 is valid JSON, but becomes infinity
     except (MalformedJsonError, ValueError):

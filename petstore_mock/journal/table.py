@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
-_FOLDED: Final = 3  # so many quiet requests in a row fold into one line
+_FOLDED: Final = 3  # quiet requests in a row that fold into one line
 _HEAD: Final = "".join(f'<th scope="col">{name}</th>' for name in ("number", "client", "service", "response", "took"))
 
 STYLE: Final = """
