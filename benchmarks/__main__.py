@@ -36,7 +36,7 @@ MEASUREMENTS: Final = (
     "large_store",
     "memory",
     "worlds",
-    "machine_steps",
+    "verdict",
 )
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 

@@ -17,7 +17,7 @@ from petstore_mock import PetStoreMock
 
 __all__ = ["measure", "of_the_fixture"]
 
-_REACH: Final = 0.015  # seconds
+_REACH: Final = 0.15  # seconds
 _WRONG: Final = (
     b'{"name": 5, "category_id": "1", "status": "lost"}'  # three kinds of mistakes; category_id resembles categoryId
 )

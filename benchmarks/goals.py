@@ -25,19 +25,22 @@ class Goal:
 
 
 GOALS: Final[Mapping[str, Goal]] = {
-    "limit": Goal("list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.4"),
+    "limit": Goal(
+        "list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.7; 0.9 with fast"
+    ),
     "peers_started": Goal(
         "list, get, create against the fastest mock server in the same run, just started, as a test run meets them",
         "5, 4 and 2 times",
     ),
     "processor_peers": Goal(
         "processor time of a list, get, create, of all cores, against the fastest mock server of each; all warm",
-        "4, 4 and 2.5 times less",
+        "3, 3 and 2 times less; 4, 4 and 2.5 with fast",
     ),
     "processor_floor": Goal(
-        "the same against a bare asyncio server that sends the same bytes unread", "at most 1.8, 1.8 and 2.5 times"
+        "the same against a bare asyncio server that sends the same bytes unread",
+        "at most 2.3, 2.3 and 3.3 times; 1.8, 1.8 and 2.5 with fast",
     ),
-    "log_line": Goal("processor time of a request with a line of log, against one without", "at most 1.25 times"),
+    "log_line": Goal("processor time of a request with a line of log, against one without", "at most 1.5 times"),
     "latency": Goal(
         "one sequential client with `http.client`: median over a raw Python socket echo of the same bytes",
         "at most 2 times; p99 under 5 ms, no 40 ms stalls",
@@ -46,30 +49,30 @@ GOALS: Final[Mapping[str, Goal]] = {
     "fixture": Goal("cost of the fixture a test, over an empty test", "at most 150 µs"),
     "plugin": Goal(
         "cost of our own installed, unused entry point on a pytest run",
-        "at most 3 ms, no import of werkzeug, jsonschema, hypothesis or asyncio",
+        "at most 20 ms, no import of werkzeug, hypothesis or asyncio",
     ),
     "variants": Goal(
         "cost of a variant of exploration, and of a mutant, beyond that of the test, collection included",
         "at most 1 ms",
     ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
-    "first_refusal": Goal("first refusal of a fresh process, one client on http.client", "at most 15 ms"),
-    "large_store": Goal(
-        "list, get and create in a store of 1,000,000 against 100 animals",
-        "at most 1.3 times; at most 400 bytes an animal beyond its JSON",
+    "first_refusal": Goal("first refusal of a fresh process, the import of jsonschema included", "at most 150 ms"),
+    "large_store": Goal("list, get and create in a store of 100,000 against 100 animals", "at most 1.5 times"),
+    "reset": Goal(
+        "`reset()` after ten changes to a starting state of 20, 300 and 100,000 animals",
+        "at most 20 µs, 50 µs and 10 ms",
     ),
-    "reset": Goal("`reset()` after ten changes to a starting state of 1,000,000 animals", "at most 1 ms"),
     "memory": Goal("a million requests", "resident memory grows by at most 10 MiB"),
     "door_cost": Goal(
         "processor time of a request with the control door open against shut: list, get, create",
         "nothing measurable: at most 1.03",
     ),
-    "world_memory": Goal("resident memory of a world by address, of 10,000 empty ones", "at most 16 KiB"),
-    "worlds_load": Goal("processor time of a request with 10,000 worlds against one", "at most 1.1 times"),
-    "world_made": Goal("making a world through the door, one client on http.client", "under 1 ms"),
-    "machine": Goal(
-        "the machine over the socket, urllib3 or http.client, real waits left out (httpx reported)",
-        "at least 1,000 steps a second",
+    "world_memory": Goal("resident memory of a world by address, of 10,000 empty ones", "at most 20 KiB"),
+    "worlds_load": Goal("processor time of a request to one of 10,000 worlds against one", "at most 1.25 times"),
+    "world_made": Goal("making a world through the door, one client on http.client", "under 2 ms"),
+    "verdict": Goal(
+        "verdict of the machine on a correct client, 200 examples",
+        "at most 5 s with http.client, 7 s with requests and httpx",
     ),
     "tls_start": Goal("start with TLS, keys and certificates included", "at most 50 ms after imports"),
     "lifecycle": Goal(

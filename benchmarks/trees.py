@@ -182,7 +182,7 @@ def _machine(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(3, 1)):
         for side, tree in trees.items():
             examples = plan.pick(200, 10)
-            taken = isolated("machine_steps:steps", tree=tree, library="http.client", examples=examples)
+            taken = isolated("verdict:verdict", tree=tree, library="http.client", examples=examples)
             rows.add(f"check_client(), {examples} examples, ms", side, taken["seconds"])
 
 
