@@ -142,7 +142,11 @@ class BlockingCall:
         self._line.writable.set()
 
     def _run(self) -> None:
-        response = self._blocking.run()
+        try:
+            response = self._blocking.run()
+        except BaseException:  # a bug in the fake: the client must not wait for ever
+            self._post(self._line.transport.abort)
+            raise
         if isinstance(response, Response):
             self._post(self._line.respond, self._head, response)
             return
