@@ -78,11 +78,12 @@ def add_options(_: ArgumentParser) -> None:
     pass
 
 
-def run(_: Namespace, stdout: TextIO, __: TextIO) -> int:
+def run(_: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     with Run(Options(make_client=HastyClient)) as machine:
         example = Example(machine, Scenario.from_data(json.loads(_SCENARIO))).play()
         bug, pets = explain(example), example.worlds["petstore"].petstore.pets
     if bug is None:
+        stderr.write("petstore-mock: expected a bug in the built-in client; found none. Please report this\n")
         return 1
     width = min(shutil.get_terminal_size().columns, 100)
     before, sentence = (textwrap.fill(one, width, break_on_hyphens=False) for one in (_BEFORE, bug.sentence))
