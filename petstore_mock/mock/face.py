@@ -98,7 +98,7 @@ class PetStore(Stays):
     @property
     def behaviour(self) -> Behaviour:
         """The current behaviour: the alternative that the fake uses for each gap."""
-        return Behaviour().replace(self._do(state.show_behaviour, {}))
+        return Behaviour(**self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> Clock:

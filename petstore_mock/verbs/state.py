@@ -37,8 +37,8 @@ _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untruste
 def list_pets(world: World) -> list[Pet]:
     """List the animals."""
     with world.lock:  # only the copy needs the lock
-        bodies = world.store.bodies()
-    return [loads(body) for body in bodies]
+        animals = world.store.page(world.store.ids())
+    return [*loads(animals)]
 
 
 @verb("POST", "pets", 201, body="pets", member="pets")
