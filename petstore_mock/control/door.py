@@ -89,8 +89,10 @@ class Door(Handler):
     def serves(self, request: ApiRequest) -> bool:
         """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
+        if DOOR_PATH in path:
+            return _PATH.fullmatch(path) is not None
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in BROWSER_FILES or _PATH.fullmatch(path) is not None
+        return is_browser or path in BROWSER_FILES
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
