@@ -69,6 +69,7 @@ class Worlds:
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
+        self.noted: Callable[[str], object] = lambda _: None  # called with the reason of each failed handshake
         self.at_root = [default]  # plus ``fresh()`` worlds; the last is current. The list is replaced, never changed
         self.lock = RLock()
 
@@ -269,6 +270,7 @@ class Worlds:
         world = self.current
         with world.lock:
             world.journal.notes = [*world.journal.notes, reason][-_KEPT_NOTES:]
+        self.noted(reason)
 
 
 def whose(owner: str, *, present: bool) -> str:

@@ -149,7 +149,7 @@ def show_table(world: World, last: Limit = 50) -> str:
 @verb("GET", "requests.txt", locks=False, media_type="text/plain; charset=utf-8")
 def show_text(world: World) -> str:
     """Return the journal as text, as pytest prints it."""
-    return journal_text(world.journal.kept)
+    return journal_text(world.journal.kept, world.journal.notes)
 
 
 @verb("GET", "requests/{number}/curl", locks=False, media_type="text/plain; charset=utf-8")
