@@ -8,7 +8,7 @@ from typing import Final
 
 from petstore_mock.common.refusing import refuse, require, shown
 
-# The range of HTTP dates (RFC 9110 §5.6.7). The clock runs on, so the last year before 10000 stays free.
+# The clock can be set within this range. It runs on, so the last year of HTTP dates (RFC 9110 §5.6.7) stays free.
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 

@@ -177,7 +177,7 @@ class FaultHandle(Stays):
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
-        """Return the fault if it meets a request without a response, or a connection. The caller holds the lock."""
+        """Return the fault if it meets a connection, or a request with no response yet. The caller holds the lock."""
         misses = [] if self._criteria is None or exchange is None else self._criteria.differences(exchange)
         if not misses and self.when is not None and exchange is not None and not self.when(exchange.request):
             misses = ["its when= returned a false value"]

@@ -44,7 +44,7 @@ class WorldOptions(TypedDict, total=False):
 
 
 class Start(NamedTuple):
-    """The checked starting state of a world. ``added`` holds the animals of the current test only."""
+    """The checked starting state of a world. ``added`` is the further seed of the current test."""
 
     behaviour: Behaviour
     keys: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ def options_at(place: Place) -> dict[str, Option]:
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the values of all options of a place, defaults included. An error about an unknown name suggests one."""
+    """Return the values of all options of a place, defaults included. For an unknown name, the error suggests one."""
     known = options_at(place)
     for name in given:
         if name not in known:

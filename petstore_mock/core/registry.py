@@ -89,7 +89,7 @@ class Worlds:
     def bring_forward(self, world: World) -> None:
         """Make a renewed world the current one, unless its own test has inner worlds: these stay in front.
 
-        A world that a fixture of wider scope holds for an earlier owner gets only requests with its keys.
+        A fixture of wider scope may hold a world for an earlier owner. That world gets only requests with its keys.
         """
         self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 

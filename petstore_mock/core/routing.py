@@ -99,7 +99,7 @@ class Rules:
             if operation is not None:
                 self._validate(route, operation, arguments, query)
             return route
-        shown = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
+        shown = "GET" if method == "HEAD" else method  # the Content-Length of HEAD must be that of GET (RFC 9110 §8.6)
         condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
         return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
 
@@ -259,5 +259,5 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
         elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
-            # From 2**53 on, a float may differ from the number that the client sent. As a float it is refused.
+            # From 2**53 on, a float may differ from the number that the client sent. The schema refuses such a float.
             document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

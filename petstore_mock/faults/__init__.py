@@ -87,7 +87,7 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
         delay: as in :func:`respond`.
 
     Raises:
-        PetStoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
+        PetStoreMockError: ``retry_after`` is negative, has a fraction, or is not a moment.
     """
 
 

@@ -107,7 +107,7 @@ class Fault:
 
     @property
     def delivery(self) -> Delivery | None:
-        """The way to send the response over the connection; None for whole and at once."""
+        """The way to send the response over the connection; None sends it whole and at once."""
         return Delivery(self.kind, *self.arguments.values()) if self.row.needs_socket else None
 
     @property

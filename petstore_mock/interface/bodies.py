@@ -44,7 +44,7 @@ def as_text(fields: Mapping[str, str]) -> str:
 
 
 def wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each body that a service must refuse, after the end of its clause's id and the words of the clause."""
+    """Yield a triple for each body that a service must refuse: end of the clause's id, words of the clause, body."""
     fields, required = plain(body), schema(body)["required"]
     for name in required:
         others = {other: text for other, text in fields.items() if other != name}

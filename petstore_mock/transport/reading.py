@@ -242,7 +242,7 @@ def _read_fields(rest: bytes) -> Fields:
 
 
 class _Parser:
-    """Collects what llhttp reads of one request: its fields, or its chunks."""
+    """Collects the parts of one request that llhttp reads: its fields, or its chunks."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
