@@ -37,7 +37,7 @@ SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real s
 DOOR_PATH: Final = "/__petstore"
 # The door may be open on a port of its own, which the greeting of the stub shows.
 CLOSED: Final = (
-    "closed on this port: open it with the option control (serve --control), or elsewhere with --control-port"
+    "closed on this port: open it with the option control (serve --control), or on another port with --control-port"
 )
 _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
@@ -190,7 +190,7 @@ def _path_hint(path: str) -> str:
         return f"the control door is {CLOSED}"
     tidied = path.lower().strip("/").replace("//", "/").split("/")
     if any(row.match(tidied) is not None for row in ROUTES):
-        return "a trailing or doubled slash and letter case matter"
+        return "trailing slashes, double slashes and letter case matter"
     return f"the paths are {_PATHS}"
 
 
@@ -200,11 +200,11 @@ def _path_hint(path: str) -> str:
 def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
     """Validate a body by its head: its coding, its media type, and whether the adapter has read all of it."""
     if coding := request.fields.coding:
-        return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
+        return Refusal("content_coding", detail=f"got Content-Encoding {coding[:80]!r}")
     condition = rules.policies.media_type
     if condition is not None and not request.fields.is_json:
         given = request.header("content-type")
-        came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
+        came = "got no Content-Type" if given is None else f"got Content-Type {given[:80]!r}"
         return Refusal(condition, detail=came)
     if request.oversized:
         return Refusal("body_too_large", detail=f"the limit is {rules.policies.body_limit} bytes")

@@ -109,7 +109,7 @@ class Store:
             now += timedelta(**(step or {})).total_seconds()
         except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
             now = math.inf
-        require(EARLIEST <= now <= LATEST, "a step in numbers that ends in the years 1970 to 9998", step=step)
+        require(EARLIEST <= now <= LATEST, "numbers that lead to a moment in the years 1970 to 9998", advance=step)
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()

@@ -170,7 +170,7 @@ class World:
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
-            refuse("expected an API key that no other world behind this listener has; this one is taken")
+            refuse("expected an API key that no other world behind this listener has; got one that is taken")
 
     def go_back(self) -> None:
         """Return to the starting state, and revoke issued keys. The caller holds the lock."""

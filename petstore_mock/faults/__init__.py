@@ -170,7 +170,7 @@ def malformed_chunk() -> Fault:
 from petstore_mock.faults import tls  # noqa: E402  # the import adds its kinds to the table here
 
 
-@kind("the service misbehaved in another way for each request")
+@kind("the service misbehaved in a different way for each request")
 def sequence(*faults: int | Fault) -> Fault:
     """Use the ``faults`` in order, one for each request. After the last fault, the sequence has no further effect.
 

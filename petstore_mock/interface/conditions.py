@@ -94,7 +94,7 @@ _ROWS: Final = (
     _row("misdirected_request", 421, "A request with an https:// target needs TLS", "RFC 9110 §7.4"),
     _row("request_timeout", 408, "The request did not arrive in time", "RFC 9110 §15.5.9"),
     _row("uri_too_long", 414, "The request target is too long", "RFC 9110 §15.5.15", code="uri_too_long"),
-    _row("expectation_failed", 417, "The expectation is unknown", "RFC 9110 §15.5.18"),
+    _row("expectation_failed", 417, "The header Expect has an unknown value", "RFC 9110 §15.5.18"),
     _row("header_too_large", 431, "The header section is too large", "RFC 6585 §5", code="header_too_large"),
     _row("unknown_transfer_coding", 501, "Only the transfer coding chunked is supported", "RFC 9112 §6.1"),
     _row("unknown_http_version", 505, "Only HTTP/1.1 and HTTP/1.0 are supported", "RFC 9110 §15.6.6"),

@@ -359,7 +359,7 @@ _TEMPLATES: Final = (
     # Errors
     _T("error", "error-{name}-missing 2-error-{name} error bodies have no {name}", _WITHOUT),
     _T("every", "error-status-other 7-status error bodies have the status 500", _OTHER_STATUS),
-    _T("status", "{status}-as-html 7-{status}-error responses with {status} have a page of HTML", _ERROR_PAGE),
+    _T("status", "{status}-as-html 7-{status}-error responses with {status} have an HTML page as body", _ERROR_PAGE),
     # Parameters
     _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),
     _T(

@@ -101,7 +101,7 @@ def _responses(operation: Operation) -> JsonObject:
         }
     gaps = ", ".join(name for name, gap in GAPS.items() if gap.step == "validate")
     others = (
-        f"Any other refusal has an error body (§7). These gaps decide about them: {gaps}, after_removal, rate_limit"
+        f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}, after_removal, rate_limit"
     )
     refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in operation.errors}
     return {
