@@ -121,7 +121,7 @@ class Behaviour(Mapping[str, str]):
 
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour for an argument; the path of a relative file starts at ``folder``."""
+    """Return the behaviour for an argument; a relative path starts at ``folder``."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):

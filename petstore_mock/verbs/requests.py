@@ -129,7 +129,7 @@ def expect_requests(world: World, numbers: list[Positive], clears: Count | None 
     found = [one for one in journal.kept if one.number in numbers]
     unknown = sorted({*numbers} - {one.number for one in found})
     if unknown:
-        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]} of {journal.total}")
+        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]}; the newest is {journal.total}")
     journal.expect(found)
 
 
@@ -178,7 +178,7 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Stream requests, and worlds that are made, reset, cleared or ended; at the root, those of all worlds."""
+    """Stream the requests and changes of this world: made, reset, cleared, ended. At the root, those of all worlds."""
     return _events(worlds, None if name is None else worlds.find(name))
 
 
