@@ -163,7 +163,7 @@ def show_curl(world: World, number: int) -> str:
 
 @verb("POST", "connections/close", 204)
 def close_connections(worlds: Worlds, name: str | None = None) -> None:
-    """Close the idle connections that this world used last; at the root, all idle connections."""
+    """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
     numbers = None
     if name is not None:
         own = worlds.find(name)
@@ -178,7 +178,7 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Stream requests, and worlds that are made, reset, cleared or ended; at the root, those of all worlds."""
+    """Stream requests, and events of the world: made, reset, cleared, ended. At the root, those of all worlds."""
     return _events(worlds, None if name is None else worlds.find(name))
 
 
