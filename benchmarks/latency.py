@@ -89,7 +89,7 @@ def measure(plan: Plan) -> Result:
     )
     result.notes.append(
         "The floor is http.client against a socket that sends the same bytes unread. A client on a raw socket "
-        "shows what http.client itself costs."
+        "shows the time of http.client itself."
     )
     return result
 

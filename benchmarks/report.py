@@ -46,10 +46,10 @@ class Report:
             facts.append("- **A quick run: these figures say that the benchmarks work, and nothing else**")
         parts = [
             "# Results",
-            "Ratios within this run are worth something; absolute figures of two runs or machines are not comparable.",
+            "Compare ratios within this run. Do not compare absolute figures of two runs or computers.",
             "\n".join(facts),
-            "## What it must reach",
-            _table(["what", "reach", "figure", "met"], self._goals(), numbers=False),
+            "## Goals",
+            _table(["goal", "target", "result", "met"], self._goals(), numbers=False),
             *(self._section(name, result) for name, result in self._results.items()),
         ]
         if self._failures:

@@ -148,8 +148,8 @@ _SEED_WORDS: Final = "The animals of the starting state: a number of them, or a 
 _BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset or a TOML file of gaps"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
 _RANDOM_WORDS: Final = "The seed of random ids, list orders and probabilities"
-_TTL_WORDS: Final = "End a world by address after this many seconds without a request"
-_KEEP_WORDS: Final = "The number of requests that the journal of each world by address keeps"
+_TTL_WORDS: Final = "End a world at /w/NAME after this many seconds without a request"
+_KEEP_WORDS: Final = "The number of requests that the journal of each world keeps"
 _OFF: Final = False
 
 _ROWS: Final = (
@@ -164,7 +164,7 @@ _ROWS: Final = (
     Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
+    Option("max_worlds", "The maximum number of worlds at /w/NAME", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
     Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )

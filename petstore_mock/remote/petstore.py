@@ -192,7 +192,7 @@ class RemotePetStore(PetStore):
         return self._door.url_of(self._name)
 
     def close_connections(self) -> None:
-        """Close the idle connections that this world used last; at the root, all idle connections."""
+        """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
         self._do(requests.close_connections, {})
 
     # Access to the world

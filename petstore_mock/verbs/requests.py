@@ -163,7 +163,7 @@ def show_curl(world: World, number: int) -> str:
 
 @verb("POST", "connections/close", 204)
 def close_connections(worlds: Worlds, name: str | None = None) -> None:
-    """Close the idle connections that this world used last; at the root, all idle connections."""
+    """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
     numbers = None
     if name is not None:
         own = worlds.find(name)
