@@ -53,12 +53,12 @@ class Run:
         declared: dict[str, str] = {}
         for mark in self.item.iter_markers():
             if mark.name == FIXTURE:
-                require(not mark.args, "keyword arguments only", got=mark.args)
+                require(not mark.args, "keyword arguments only", arguments=mark.args)
                 for name in mark.kwargs:
                     one_of(name, options_at("marker"), "keyword")
                 start = {**mark.kwargs, **start}
             elif mark.name == "petstore_assumes":
-                require(not mark.args, 'keyword arguments gap="alternative"', got=mark.args)
+                require(not mark.args, 'keyword arguments gap="alternative"', arguments=mark.args)
                 declared = {**mark.kwargs, **declared}
         self.facts |= {f"assumes {name}={alternative}" for name, alternative in declared.items()}
         gaps = {**assumed, **declared}

@@ -82,7 +82,7 @@ class Session:
         fixtures: dict[str, Any] = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
         if definitions := fixtures.get("petstore_options"):
             self._options = self._options or definitions[-1]
-            require(definitions[-1] is self._options, _ONE_OPTIONS, got=definitions[-1].baseid)
+            require(definitions[-1] is self._options, _ONE_OPTIONS, folder=definitions[-1].baseid)
 
     def _look(self, home: Home) -> None:
         for world in home.worlds:

@@ -90,7 +90,7 @@ def number_or_all(text: str) -> int:
 def start_fake(config: pytest.Config, given: object) -> Home:
     """Return the session's fake for the value of ``petstore_options``. A wrong option fails the test in a few lines."""
     try:
-        require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock from petstore_options", got=given)
+        require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock", petstore_options=given)
         options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:

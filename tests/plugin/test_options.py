@@ -283,7 +283,7 @@ def test_a_wrong_mark_fails_only_its_own_test(inner: Inner, *, is_first: bool) -
 
 
 @pytest.mark.parametrize(
-    ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
+    ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "petstore_options=None")]
 )
 def test_wrong_options_fail_the_test_with_a_message(inner: Inner, given: object, words: str) -> None:
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
