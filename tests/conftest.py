@@ -43,7 +43,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture
 def leavings() -> Generator[None]:
-    """Collect what a buggy client leaves behind, while the warning filters of its own test apply."""
+    """Collect what a test leaves behind, such as sockets, while its own warning filters apply."""
     yield
     gc.collect()
 

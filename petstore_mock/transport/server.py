@@ -196,6 +196,9 @@ class Server:
         finally:
             for sock in sockets:
                 sock.close()
+            for connection in list(self._shared.connections):  # the loop died: its clients must not wait for it
+                connection.transport.abort()
+            self._loop.run_until_complete(_sleep(0))
             self._loop.close()
 
     async def _serve(self, sockets: list[_socket.socket]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import socket
@@ -217,7 +216,6 @@ def test_fixtures_option_shows_five_lines_with_names_that_exist(inner: Inner) ->
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a socket of the stopped loop
 def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> None:
     """Some tests stop every event loop that they find."""
     source = """
@@ -241,7 +239,6 @@ def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> Non
     text = str(result.stdout)
     assert "the listener died: RuntimeError" in text
     assert "It died before test_inner.py::test_next and was started again: RuntimeError" in text
-    gc.collect()
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])

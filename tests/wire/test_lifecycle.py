@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import _socket
+import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -46,7 +48,23 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# Start
+# Start and death
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_death_of_the_listener_closes_its_connections() -> None:
+    """A client that waits for a dead listener would wait until its timeout."""
+    petstore = PetStoreMock(api_key=KEY).start()
+    petstore.inject(faults.hang())
+    with Raw(petstore) as client:
+        client.send(get())
+        petstore.journal.wait_for("listPets", timeout=10)
+        for loop in [one for one in gc.get_objects() if isinstance(one, asyncio.AbstractEventLoop)]:
+            if loop.is_running():
+                loop.call_soon_threadsafe(loop.stop)
+        assert client.is_closed()
+    petstore.start()
+    petstore.stop()
 
 
 def test_start_and_stop_are_quick() -> None:
