@@ -30,12 +30,12 @@ _COMMAND_LINE: Final = {
     "explore": (
         "N",
         settings.number_or_all,
-        "Also run each test that uses petstore under N behaviours. Each changes one gap.",
+        "Run each test that uses petstore again, under N other behaviours (or all). Each changes one gap.",
     ),
     "mutants": (
         "N",
         settings.number_or_all,
-        "Also run each test that uses petstore against N mutants of the service, or all.",
+        "Run each test that uses petstore again, against N mutants of the service (or all).",
     ),
     "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests notice a smaller share of the mutants."),
     "mutants-json": ("FILE", str, "Write a JSON file of the mutants and the tests that noticed them."),
@@ -49,7 +49,7 @@ _COMMAND_LINE: Final = {
     "coverage-json": ("FILE", str, "Write a JSON file of the outcomes and faults, with the tests that showed them."),
 }
 _MARKERS: Final = (
-    "petstore(behaviour=None, seed=None, at=None, strict=None): the test's starting state, beside petstore_options.",
+    "petstore(behaviour=None, seed=None, at=None, strict=None): the starting state. It overrides petstore_options.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake keeps them, and exploration leaves them out.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest

@@ -157,7 +157,7 @@ def _measured(whole: Collection[object], part: Collection[object], what: str) ->
 
 
 def _alone(ledger: Ledger) -> list[str]:
-    title = 'No variants: these tests do not name petstore. Add @pytest.mark.usefixtures("petstore") to functions:'
+    title = 'No variants: these tests do not name petstore. Mark functions with @pytest.mark.usefixtures("petstore"):'
     return _block(title, sorted(ledger.facts.keys() - ledger.by_fact("multiplied").get("", ())))
 
 
