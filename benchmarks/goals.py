@@ -1,4 +1,4 @@
-"""What petstore_mock must reach, and what a measurement hands back."""
+"""The goals of petstore_mock, and the result of a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GOALS", "Figure", "Goal", "Plan", "Result", "Table"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One row of what must be reached.
+    """One goal.
 
     Attributes:
         what: what is measured.
@@ -29,24 +29,24 @@ GOALS: Final[Mapping[str, Goal]] = {
         "list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.7; 0.9 with fast"
     ),
     "peers_started": Goal(
-        "list, get, create against the fastest mock server in the same run, just started, as a test run meets them",
+        "requests per second right after the start, of list, get and create, against the fastest mock server",
         "5, 4 and 2 times",
     ),
     "processor_peers": Goal(
-        "processor time of a list, get, create, of all cores, against the fastest mock server of each; all warm",
+        "CPU time of list, get and create, of all cores, against the fastest mock server of each, after a warm-up",
         "3, 3 and 2 times less; 4, 4 and 2.5 with fast",
     ),
     "processor_floor": Goal(
-        "the same against a bare asyncio server that sends the same bytes unread",
+        "the same against a bare asyncio server, which sends the same bytes and does not parse requests",
         "at most 2.3, 2.3 and 3.3 times; 1.8, 1.8 and 2.5 with fast",
     ),
-    "log_line": Goal("processor time of a request with a line of log, against one without", "at most 1.5 times"),
+    "log_line": Goal("CPU time of a request with a log line, against a request without", "at most 1.5 times"),
     "latency": Goal(
-        "one sequential client with `http.client`: median over a raw Python socket echo of the same bytes",
+        "one sequential client with `http.client`: median, against a Python socket that sends the same bytes",
         "at most 2 times; p99 under 5 ms, no 40 ms stalls",
     ),
     "in_process": Goal("in process, called as WSGI without a client: list of 20, create", "at most 25 µs and 40 µs"),
-    "fixture": Goal("cost of the fixture a test, over an empty test", "at most 150 µs"),
+    "fixture": Goal("cost of the fixture per test, beyond an empty test", "at most 150 µs"),
     "plugin": Goal(
         "cost of our own installed, unused entry point on a pytest run",
         "at most 20 ms, no import of werkzeug, hypothesis or asyncio",
@@ -64,12 +64,12 @@ GOALS: Final[Mapping[str, Goal]] = {
     ),
     "memory": Goal("a million requests", "resident memory grows by at most 10 MiB"),
     "door_cost": Goal(
-        "processor time of a request with the control door open against shut: list, get, create",
+        "CPU time of list, get and create with an open control door, against a closed door",
         "nothing measurable: at most 1.03",
     ),
-    "world_memory": Goal("resident memory of a world by address, of 10,000 empty ones", "at most 20 KiB"),
-    "worlds_load": Goal("processor time of a request to one of 10,000 worlds against one", "at most 1.25 times"),
-    "world_made": Goal("making a world through the door, one client on http.client", "under 2 ms"),
+    "world_memory": Goal("resident memory of one of 10,000 empty worlds by address", "at most 20 KiB"),
+    "worlds_load": Goal("CPU time of a request to one of 10,000 worlds, against a single world", "at most 1.25 times"),
+    "world_made": Goal("creation of a world through the door, by one client with http.client", "under 2 ms"),
     "verdict": Goal(
         "verdict of the machine on a correct client, 200 examples",
         "at most 5 s with http.client, 7 s with requests and httpx",
@@ -84,12 +84,12 @@ GOALS: Final[Mapping[str, Goal]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured for a goal, and whether that is enough.
+    """The figure for a goal.
 
     Attributes:
-        text: what was measured.
-        met: whether that is enough.
-        met_by: which variant alone it is enough for; not what people get by default.
+        text: the figure, in words.
+        met: whether the figure meets the goal.
+        met_by: the variant that alone meets the goal, which is not the default; or empty.
     """
 
     text: str
@@ -114,12 +114,12 @@ class Table:
 
 @dataclass(slots=True)
 class Result:
-    """What one measurement found out.
+    """The result of one measurement.
 
     Attributes:
-        figures: by the name of their goal.
+        figures: the figures, by the name of their goal.
         tables: the figures behind them.
-        notes: what a reader must know, such as who could not run and why.
+        notes: facts for the reader, such as a contestant that could not run, and the reason.
     """
 
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -129,10 +129,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How thoroughly to measure."""
+    """The thoroughness of a run."""
 
     quick: bool = False
 
     def pick(self, full: int, quick: int) -> int:
-        """Return how many, for a full or for a quick run."""
+        """Return the number for a full or for a quick run."""
         return quick if self.quick else full
