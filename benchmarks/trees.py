@@ -49,7 +49,7 @@ class _Rows:
         self._values.setdefault(what, {}).setdefault(side, []).append(seconds)
 
     def table(self) -> Table:
-        """Return the medians of both sides, and the spread of the old side: its longest round by its shortest."""
+        """Return the medians of both sides, and for the old side the longest round divided by the shortest."""
         rows = []
         for what, values in self._values.items():
             if len(values) == 1:

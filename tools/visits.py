@@ -177,7 +177,7 @@ def main() -> None:
     )
     print("than the stay before. 'calls up' counts the calls to a higher floor.")
     visited = Counter(module for steps in first.values() for module in set(_stays(steps)))
-    print(f"\n{len(visited)} modules that first requests visit, each with its number of the {len(first)} outcomes")
+    print(f"\n{len(visited)} visited modules, each after the number of first requests (of {len(first)}) that visit it")
     for module, count in sorted(visited.items()):
         print(f"  {count} {module}")
     if arguments.turns:

@@ -1,4 +1,4 @@
-"""pytest-httpserver's plain server with three canned answers: ``python -m benchmarks.peers.httpserver_stub PORT``."""
+"""pytest-httpserver's plain server with three canned responses: ``python -m benchmarks.peers.httpserver_stub PORT``."""
 
 from __future__ import annotations
 

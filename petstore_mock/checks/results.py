@@ -247,7 +247,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
     try:
         found = [_misread(seen, outcome.value, one) for one in wanted]
     except Exception as error:  # noqa: BLE001  # the client's object may raise anything
-        words = "a caller reads a result without an error; if yours reads it in another way, pass read_pet="
+        words = "reading a result raises no error; if your results need another reader, pass it as read_pet="
         section = call.row.section
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)
     return None if None in found else next(iter(found), None)

@@ -150,7 +150,7 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
 
 
 def end_at_author(error: BaseException) -> None:
-    """End the traceback of a misuse at the line of the test. pytest hides internal frames only for test functions."""
+    """End the traceback of a misuse before the package's frames. pytest hides these only for test functions."""
     for failure in getattr(error, "failures", [error]):
         _, misuse, trace = getattr(failure, "exc_info", (None, failure, failure.__traceback__))
         last = None

@@ -310,7 +310,7 @@ def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
         kind = "counts" if "limit=" in seen.probe.target else "default"
         # A store with fewer animals can't show the limit.
         if count >= seen.limit or len(there) > seen.limit:
-            yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals, not {count}")
+            yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"a list of at most {seen.limit}, not {count}")
     would_show = seen.probe.shows == "invalid_limit" and len(history.views) > most
     if not seen.probe.is_valid and (count > most or would_show):
         yield Check(f"{section}-limit-bound", count <= most, f"at most {most} animals on any page, not {count}")
