@@ -60,5 +60,5 @@ def measure(plan: Plan) -> Result:
         [server.name, *(f"{contest.rate(server, operation):,.0f}" for operation in OPERATIONS)]
         for server in contest.loads
     ]
-    result.tables.append(Table("Requests a second", ["server", *(f"{one} /s" for one in OPERATIONS)], rows))
+    result.tables.append(Table("Requests per second", ["server", *(f"{one} /s" for one in OPERATIONS)], rows))
     return result

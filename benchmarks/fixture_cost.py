@@ -160,10 +160,10 @@ def measure(plan: Plan) -> Result:
     )
     rows = [[name, f"{middle[name]:.0f}", f"{over[name]:.0f}", f"{min(taken[name]):.0f}"] for name in taken]
     result.tables.append(
-        Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "over empty", "min"], rows)
+        Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "added", "min"], rows)
     )
     result.notes.append(
-        f"{rounds} rounds in turns. Each run loads only the plugin that it measures. The cost is the median difference "
-        "from the empty tests of the same round, without the set-up of the session and its imports."
+        f"{rounds} rounds in turns, each run with no other plugin; the cost is the median "
+        "difference from the empty tests of the same round. The set-up of the session and the imports are left out."
     )
     return result

@@ -26,57 +26,57 @@ class Goal:
 
 GOALS: Final[Mapping[str, Goal]] = {
     "limit": Goal(
-        "list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.7; 0.9 with fast"
+        "rate of a list of 20, divided by that of nginx with the same bytes in a file", "at least 0.7; 0.9 with fast"
     ),
     "peers_started": Goal(
-        "requests per second right after the start, of list, get and create, against the fastest mock server",
-        "5, 4 and 2 times",
+        "rate of list, get and create right after the start, divided by that of the fastest other mock server",
+        "at least 5, 4 and 2",
     ),
     "processor_peers": Goal(
-        "CPU time of list, get and create, of all cores, against the fastest mock server of each, after a warm-up",
-        "3, 3 and 2 times less; 4, 4 and 2.5 with fast",
+        "processor time of list, get and create of the fastest other mock server (warm, all cores), divided by ours",
+        "at least 3, 3 and 2; with fast 4, 4 and 2.5",
     ),
     "processor_floor": Goal(
-        "the same against a bare asyncio server, which sends the same bytes and does not parse requests",
-        "at most 2.3, 2.3 and 3.3 times; 1.8, 1.8 and 2.5 with fast",
+        "our processor time, divided by that of a bare asyncio server, which sends the same bytes to every request",
+        "at most 2.3, 2.3 and 3.3; with fast 1.8, 1.8 and 2.5",
     ),
-    "log_line": Goal("CPU time of a request with a log line, against a request without", "at most 1.5 times"),
+    "log_line": Goal("processor time of a request with a log line, divided by that without", "at most 1.5"),
     "latency": Goal(
-        "one sequential client with `http.client`: median, against a Python socket that sends the same bytes",
-        "at most 2 times; p99 under 5 ms, no 40 ms stalls",
+        "median latency of one client on `http.client`, divided by that of a raw Python socket with the same bytes",
+        "at most 2; p99 under 5 ms, no stalls of 40 ms",
     ),
-    "in_process": Goal("in process, called as WSGI without a client: list of 20, create", "at most 25 µs and 40 µs"),
-    "fixture": Goal("cost of the fixture per test, beyond an empty test", "at most 150 µs"),
+    "in_process": Goal("list of 20 and create in process, by a WSGI call without a client", "at most 25 µs and 40 µs"),
+    "fixture": Goal("time that the fixture adds to an empty test", "at most 150 µs"),
     "plugin": Goal(
-        "cost of our own installed, unused entry point on a pytest run",
+        "time that our installed plugin adds to a pytest run that does not use it",
         "at most 20 ms, no import of werkzeug, hypothesis or asyncio",
     ),
     "variants": Goal(
-        "cost of a variant of exploration, and of a mutant, beyond that of the test, collection included",
+        "time of a variant of exploration and of a mutant, collection included, without the time of the test itself",
         "at most 1 ms",
     ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
-    "first_refusal": Goal("first refusal of a fresh process, the import of jsonschema included", "at most 150 ms"),
-    "large_store": Goal("list, get and create in a store of 100,000 against 100 animals", "at most 1.5 times"),
+    "first_refusal": Goal("first refusal of a new process, with the import of jsonschema", "at most 150 ms"),
+    "large_store": Goal("time of list, get and create with 100,000 animals, divided by that with 100", "at most 1.5"),
     "reset": Goal(
         "`reset()` after ten changes to a starting state of 20, 300 and 100,000 animals",
         "at most 20 µs, 50 µs and 10 ms",
     ),
-    "memory": Goal("a million requests", "resident memory grows by at most 10 MiB"),
+    "memory": Goal("growth of resident memory over a million requests", "at most 10 MiB"),
     "door_cost": Goal(
-        "CPU time of list, get and create with an open control door, against a closed door",
-        "nothing measurable: at most 1.03",
+        "processor time of list, get and create with the control door open, divided by that with the door closed",
+        "not measurable: at most 1.03",
     ),
-    "world_memory": Goal("resident memory of one of 10,000 empty worlds by address", "at most 20 KiB"),
-    "worlds_load": Goal("CPU time of a request to one of 10,000 worlds, against a single world", "at most 1.25 times"),
-    "world_made": Goal("creation of a world through the door, by one client with http.client", "under 2 ms"),
+    "world_memory": Goal("resident memory of each of 10,000 empty worlds at /w/NAME", "at most 20 KiB"),
+    "worlds_load": Goal("processor time of a request with 10,000 worlds, divided by that with one", "at most 1.25"),
+    "world_made": Goal("time to make a world through the door, one client on http.client", "under 2 ms"),
     "verdict": Goal(
-        "verdict of the machine on a correct client, 200 examples",
+        "time of the machine for 200 examples on a correct client",
         "at most 5 s with http.client, 7 s with requests and httpx",
     ),
     "tls_start": Goal("start with TLS, keys and certificates included", "at most 50 ms after imports"),
     "lifecycle": Goal(
-        "start and stop of the listener, hung faults and open connections included",
+        "start and stop of the listener, with hung faults and open connections",
         "start within 10 ms after imports, stop within 50 ms",
     ),
 }

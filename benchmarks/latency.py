@@ -88,8 +88,8 @@ def measure(plan: Plan) -> Result:
         Table("One sequential client, list of 20, kept connection where the server keeps it", head, rows)
     )
     result.notes.append(
-        "The floor is http.client with a socket that sends the same bytes and does not parse requests. The rows of "
-        "a client with a raw socket show the cost of http.client itself."
+        "The floor is http.client against a socket that sends the same bytes unread. A client on a raw socket "
+        "shows the time of http.client itself."
     )
     return result
 

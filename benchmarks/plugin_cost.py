@@ -132,7 +132,7 @@ def measure(plan: Plan) -> Result:
     }
     wall, processor = costs[_OURS]
     result.figures["plugin"] = Figure(
-        f"{wall:.1f} ms ({processor:.1f} ms of CPU time), imports {', '.join(heavy) or 'none of them'}",
+        f"{wall:.1f} ms ({processor:.1f} ms processor), imports {', '.join(heavy) or 'none of them'}",
         wall <= _REACH and not heavy,
     )
     rows = [
@@ -144,11 +144,11 @@ def measure(plan: Plan) -> Result:
         ]
         for contestant in contestants
     ]
-    head = ["entry point", "run, median ms", "over none ms", "CPU time ms", "one run in a new process, ms"]
+    head = ["entry point", "run, median ms", "added ms", "added processor ms", "one run in a new process, ms"]
     result.tables.append(Table("One empty test, with one entry point each", head, rows))
     result.notes.append(
-        f"{rounds} rounds in turns, each run in a fork of a process that has loaded pytest. The cost is the median "
-        f"difference between neighbouring runs. Our entry point imports {', '.join(sorted(imported))}. "
-        "pytest-httpserver, on which we depend, has its own entry point: -p no:pytest_httpserver switches it off."
+        f"{rounds} rounds in turns, each run in a fork of a process that has loaded pytest; the cost is the median "
+        f"difference between neighbouring runs. Ours imports, beyond pytest's own: {', '.join(sorted(imported))}. "
+        "Our dependency pytest-httpserver has its own entry point. -p no:pytest_httpserver switches it off."
     )
     return result

@@ -74,7 +74,7 @@ class Rates:
                 for operation, peer in fastest.items()
             }
             shown = (f"{operation} {ratio:.1f} ({fastest[operation].name})" for operation, ratio in ratios.items())
-            words.append(f"{name} {', '.join(shown)}")
+            words.append(f"{name}: {', '.join(shown)}")
             reached[name] = all(ratios[operation] >= wanted for operation, wanted in _AGAINST_PEERS.items())
         return figure_of(words, reached)
 

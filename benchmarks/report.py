@@ -46,10 +46,10 @@ class Report:
             facts.append("- **A quick run: it shows only that the benchmarks run. Its figures are not reliable**")
         parts = [
             "# Results",
-            "Compare ratios within this run. Absolute figures of two runs or machines are not comparable.",
+            "Compare ratios within this run. Do not compare absolute figures of two runs or computers.",
             "\n".join(facts),
             "## Goals",
-            _table(["what", "goal", "figure", "met"], self._goals(), numbers=False),
+            _table(["goal", "target", "result", "met"], self._goals(), numbers=False),
             *(self._section(name, result) for name, result in self._results.items()),
         ]
         if self._failures:

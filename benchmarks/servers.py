@@ -289,7 +289,7 @@ FAKE_FAST: Final = Server(
     stores=True,
 )
 FAKE_LOGGING: Final = Server(
-    "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
+    "petstore_mock, a log line per request", _fake_logging, lambda: version("petstore-mock"), stores=True
 )
 LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, nginx_missing)
 ASYNCIO: Final = Server("asyncio, the same bodies", _asyncio, _python_version)

@@ -112,9 +112,9 @@ def measure(plan: Plan) -> Result:
     contest.run()
     result.notes += contest.notes
     result.notes.append(
-        f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds in which all take turns, "
-        f"of {contest.rounds_of_judged} for those that the goals are about. wrk uses one of the cores at times. "
-        "Refused: responses that are no success, and socket errors."
+        f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds in turns, "
+        f"or of {contest.rounds_of_judged} for servers in the goals. Connections are kept. wrk also uses a core. "
+        "Refused: responses that were no success, and socket errors."
     )
     _judge_limit(contest, result)
     _judge_processor(contest, result)
@@ -131,7 +131,7 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
         words = []
         for ours, name in contest.ours():
             ratios = {operation: contest.rate(ours, operation) / limits[operation] for operation in OPERATIONS}
-            words.append(f"{name} {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in ratios.items())}")
+            words.append(f"{name}: {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in ratios.items())}")
             reached[name] = ratios["list"] >= _AGAINST_LIMIT[ours]
         result.figures["limit"] = figure_of(words, reached)
 
@@ -142,14 +142,14 @@ def _judge_processor(contest: _Contest, result: Result) -> None:
     for ours, name in contest.ours() if mocks else ():
         less = _ratios(contest, mocks, dict.fromkeys(OPERATIONS, ours))
         told = (f"{operation} {ratio:.1f} ({mocks[operation].name})" for operation, ratio in less.items())
-        words.append(f"{name} {', '.join(told)}")
+        words.append(f"{name}: {', '.join(told)}")
         reached[name] = all(ratio >= least for ratio, least in zip(less.values(), _AGAINST_MOCKS[ours], strict=True))
     if mocks:
         result.figures["processor_peers"] = figure_of(words, reached)
     words, reached = [], {}
     for ours, name in contest.ours():
         times = _ratios(contest, dict.fromkeys(OPERATIONS, ours), dict.fromkeys(OPERATIONS, ASYNCIO))
-        words.append(f"{name} {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in times.items())}")
+        words.append(f"{name}: {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in times.items())}")
         reached[name] = all(ratio <= most for ratio, most in zip(times.values(), _AGAINST_FLOOR[ours], strict=True))
     result.figures["processor_floor"] = figure_of(words, reached)
     lines = _ratios(contest, dict.fromkeys(OPERATIONS, FAKE_LOGGING), dict.fromkeys(OPERATIONS, FAKE))
@@ -178,7 +178,7 @@ def _rates(contest: _Contest) -> Table:
         before, after = contest.resident.get(server, (0.0, 0.0))
         rows.append([*cells, f"{refused:,}", f"{before:.0f}", f"{after:.0f}"])
     head = ["server", "version", "list /s", "of nginx", "get /s", "of nginx", "create /s", "of nginx", "refused"]
-    return Table("Requests a second", [*head, "MiB before", "MiB after"], rows)
+    return Table("Requests per second", [*head, "MiB before", "MiB after"], rows)
 
 
 def _why_short(contest: _Contest) -> str:
@@ -191,9 +191,9 @@ def _why_short(contest: _Contest) -> str:
     limit = contest.rate(LIMIT, "list")
     share = f" ({contest.rate(ASYNCIO, 'list') / limit:.2f} of nginx for a list)" if limit else ""
     return (
-        f"The missed goals: Python uses one core, and a list, get and create take this CPU time in µs: {ours}. "
-        f"asyncio alone takes {all_of(ASYNCIO)}{share} for the same bodies, without a check of the key, validation, "
-        "a store or a journal."
+        f"Why we miss goals: Python uses one core. A list, get and create take these µs of it: {ours}. "
+        f"asyncio alone takes {all_of(ASYNCIO)}{share} for the same bodies, without a key, a rule, a store or a "
+        "journal."
     )
 
 
@@ -202,7 +202,7 @@ def _processor_times(contest: _Contest) -> Table:
         [server.name, *(f"{contest.microseconds(server, operation):,.0f}" for operation in OPERATIONS)]
         for server in contest.loads
     ]
-    return Table("Processor time a request, of all cores, microseconds", ["server", *OPERATIONS], rows)
+    return Table("Processor time per request, of all cores, microseconds", ["server", *OPERATIONS], rows)
 
 
 def _latencies(contest: _Contest) -> Table:

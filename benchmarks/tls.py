@@ -111,7 +111,7 @@ def measure(plan: Plan) -> Result:
         fresh = {name: stack.enter_context(closing(_connection(stub))) for name, stub in stubs.items()}
         calls: dict[str, Callable[[], None]] = {
             **{f"{name}, kept connection": partial(_call, one) for name, one in kept.items()},
-            **{f"{name}, a connection a call": partial(_call_anew, one) for name, one in fresh.items()},
+            **{f"{name}, a new connection per call": partial(_call_anew, one) for name, one in fresh.items()},
         }
         taken = _in_turns(calls, plan.pick(40, 4))
         rows = [
@@ -127,7 +127,7 @@ def measure(plan: Plan) -> Result:
             rates = {name: _rate(stub, plan.pick(2, 1), plan.pick(5, 1)) for name, stub in stubs.items()}
             rows = [[name, f"{rate:,.0f}"] for name, rate in rates.items()]
             title = f"{wrk.CONNECTIONS} kept connections, list of 20"
-            result.tables.append(Table(title, ["server", "requests a second"], rows))
+            result.tables.append(Table(title, ["server", "requests per second"], rows))
     began = isolated("tls:starts", times=plan.pick(50, 5))
     first, later = median(began["first of a process"]), median(began["later ones"])
     result.figures["tls_start"] = Figure(

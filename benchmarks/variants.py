@@ -116,7 +116,7 @@ def measure(plan: Plan) -> Result:
         ]
         for kind, values in whole.items()
     ]
-    head = ["a suite", "tests run", "CPU time, s", "duration, s", "more CPU time each, ms"]
+    head = ["a suite", "tests run", "processor s", "elapsed s", "added processor ms, each"]
     result.tables.append(Table(f"A test of {median(each) * 1000:.2f} ms, which lists once", head, rows))
     if find_spec("xdist") is not None:
         result.tables.append(_on_several_cores(plan))
@@ -145,5 +145,5 @@ def _on_several_cores(plan: Plan) -> Table:
         for kind in _RUNS
         for alone, shared in [(median(seconds[kind, 0]), median(seconds[kind, workers]))]
     ]
-    head = ["a suite", "duration, s", f"with {workers} workers of xdist", "times as fast"]
+    head = ["a suite", "elapsed s", f"with {workers} workers of xdist", "speed-up"]
     return Table(f"A test of {median(each) * 1000:.0f} ms, which lists {_LISTS_OF_A_LONG_TEST} times", head, rows)

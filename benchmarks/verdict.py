@@ -36,6 +36,6 @@ def measure(plan: Plan) -> Result:
         words.append(f"{library} {seconds:.1f} s")
         met = met and seconds <= most
     result = Result(figures={"verdict": Figure(", ".join(words), met)})
-    head = ["client on", "calls", "seconds", "CPU seconds"]
+    head = ["client on", "calls", "seconds", "processor seconds"]
     result.tables.append(Table("200 examples on a correct client, median of three", head, rows))
     return result

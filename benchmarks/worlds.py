@@ -153,7 +153,7 @@ def _measure_door(result: Result, plan: Plan) -> None:
         making = _make(stub.port, [f"made-{number}" for number in range(count)], seed=0)
         rows.append(_row("make a world", making))
     result.tables.append(
-        Table("Calls through the door, one client on http.client", ["call", "a second", "median µs", "p99 µs"], rows)
+        Table("Calls through the door, one client on http.client", ["call", "per second", "median µs", "p99 µs"], rows)
     )
     result.figures["world_made"] = Figure(f"{median(making) * 1000:.2f} ms", median(making) < _LONGEST_MAKING)
 
@@ -195,9 +195,9 @@ def _measure_cost(result: Result, plan: Plan) -> None:
                     rates.setdefault(name, {}).setdefault(what, []).append(rate)
                     times.setdefault(name, {}).setdefault(what, []).append(spent)
     ratios = {what: median(times["open"][what]) / median(times["shut"][what]) for what in asked}
-    rows = [[f"{name}, a second", *(f"{median(rates[name][what]):,.0f}" for what in asked)] for name in rates]
-    rows += [[f"{name}, CPU µs", *(f"{median(times[name][what]):.1f}" for what in asked)] for name in times]
-    rows.append(["open / shut, CPU time", *(f"{ratios[what]:.2f}" for what in asked)])
+    rows = [[f"{name}, per second", *(f"{median(rates[name][what]):,.0f}" for what in asked)] for name in rates]
+    rows += [[f"{name}, processor µs", *(f"{median(times[name][what]):.1f}" for what in asked)] for name in times]
+    rows.append(["open / shut, processor", *(f"{ratios[what]:.2f}" for what in asked)])
     result.tables.append(Table("Requests to the service with the door", ["door", *asked], rows))
     words = ", ".join(f"{what} {ratio:.2f}" for what, ratio in ratios.items())
     result.figures["door_cost"] = Figure(words, max(ratios.values()) <= 1 + _MOST_COST)
@@ -245,10 +245,10 @@ def _measure_many(result: Result, plan: Plan) -> None:
                 rates.setdefault(what, []).append(rate)
                 times.setdefault(what, []).append(spent)
     rows = [[what, f"{median(rates[what]):,.0f}", f"{median(times[what]):.1f}"] for what in rates]
-    result.tables.append(Table("Lists of 20 by address", ["asked", "a second", "CPU µs"], rows))
+    result.tables.append(Table("Lists of 20 at /w/NAME", ["worlds", "per second", "processor µs"], rows))
     result.notes.append(
-        "Requests to a thousand worlds have a thousand targets. So they are compared with requests to one world whose "
-        "name has a thousand spellings (RFC 3986 §6.2.2). Then only the worlds differ."
+        "Requests to a thousand worlds have a thousand different heads. So we compare them with requests to one world "
+        "whose name is spelt in a thousand ways (RFC 3986 §6.2.2). The difference is the cost of the worlds."
     )
     alone, beside, spelt, turn = map(median, times.values())
     words = f"{beside / alone:.2f} (a thousand of them in turn {turn / spelt:.2f})"
@@ -306,6 +306,6 @@ def _measure_two(result: Result, plan: Plan) -> None:
         for name, values in rates.items()
     ]
     result.tables.append(
-        Table("Lists of 20 a second, 100 worlds in turn", ["stubs", "a second", "of one behind nginx"], rows)
+        Table("Lists of 20 per second, 100 worlds in turn", ["stubs", "per second", "of one behind nginx"], rows)
     )
-    result.notes.append("wrk, nginx and the stubs share two cores. Two stubs get less than one and a half of them.")
+    result.notes.append("wrk, nginx and the stubs share two cores. Two stubs have less than one and a half cores.")

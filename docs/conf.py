@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,29 +102,73 @@ _SITE: Final = "https://petstore-mock.readthedocs.io/en/stable/"
 _INTERFACE: Final = "reference/interface"
 # A section of an RFC stays text.
 _SECTION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(\d(?:\.\d)?)(?![\d.]*\d)")
+_ALIKE: Final = 2  # words of no other sentence of the section, or as many shared ones as weigh the same
 _NO_LINKS: Final = (nodes.literal_block, nodes.reference, nodes.title, nodes.image, nodes.literal, nodes.raw)
 
 
-def _sections(app: Sphinx) -> dict[str, str]:
-    """Return the anchor of each section of the interface by its number."""
-    found = app.env.get_doctree(_INTERFACE).findall(nodes.section)
-    numbers = {one: re.match(r"\d(\.\d)?", one.next_node(nodes.title).astext()) for one in found}
-    return {number[0]: one["ids"][0] for one, number in numbers.items() if number}
+def _sentences(tree: nodes.document) -> Iterator[tuple[str, str, set[str], nodes.Element]]:
+    """Yield each sentence of the interface: the number of its section, its anchor, its words and its element."""
+    title = number = ""
+    counts: Counter[str] = Counter()
+    for node in tree.findall(nodes.Element):
+        if isinstance(node, nodes.title):
+            title = node.astext()
+            number = next(iter(re.findall(r"^\d(?:\.\d)?", title)), number)
+        in_section = isinstance(node, nodes.paragraph) and isinstance(node.parent, nodes.section)
+        is_item = isinstance(node, nodes.list_item) and not any(node.findall(nodes.bullet_list))
+        if number and (in_section or is_item or (isinstance(node, nodes.row) and isinstance(node.parent, nodes.tbody))):
+            counts[number] += 1
+            anchor = f"sentence-{number}-{counts[number]}".replace(".", "-")
+            yield number, anchor, _words(f"{title} {node.astext()}"), node
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]{3,}", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()))
+
+
+def _sections(app: Sphinx) -> dict[str, list[tuple[str, set[str]]]]:
+    """Return, by the number of a section, its anchor and then the anchors of its sentences, with their words."""
+    tree = app.env.get_doctree(_INTERFACE)
+    numbers = {one: re.match(r"\d(\.\d)?", one.next_node(nodes.title).astext()) for one in tree.findall(nodes.section)}
+    found = {number[0]: [(one["ids"][0], set[str]())] for one, number in numbers.items() if number}
+    for number, anchor, words, _ in _sentences(tree):
+        found[number].append((anchor, words))
+    return found
+
+
+def _nearest(sentences: list[tuple[str, set[str]]], words: set[str]) -> str:
+    """Return the anchor of the sentence that shares the rarest words with a text, or that of the section."""
+    counts = Counter(word for _, known in sentences for word in known)
+
+    def likeness(sentence: tuple[str, set[str]]) -> float:
+        return sum(1 / counts[word] for word in sentence[1] & words)
+
+    best = max(sentences, key=likeness)
+    return best[0] if likeness(best) >= _ALIKE else sentences[0][0]
 
 
 def _link_sections(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Link each § to its section of the interface, in pages and in docstrings."""
-    anchors, builder = _sections(app), app.builder
+    """Link each § to its sentence of the interface, in pages and docstrings. An inference leads to the section."""
+    sections, builder = _sections(app), app.builder
+    if page == _INTERFACE:
+        for _, anchor, _, node in _sentences(doctree):
+            node["ids"].append(anchor)
     for text in list(doctree.findall(nodes.Text)):
         if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
             continue
+        around = [one for one in _parents(text) if isinstance(one, (nodes.row, nodes.list_item, nodes.paragraph))]
+        context = around[-1].astext() if around else text
         parts: list[nodes.Node] = []
         end = 0
         for found in _SECTION.finditer(text):
-            if found[1] and found[1] not in anchors:
+            if found[1] and found[1] not in sections:
                 _LOG.warning("the interface has no section %s", found[0], location=page)
             elif found[1]:
-                address = f"{builder.get_relative_uri(page, _INTERFACE)}#{anchors[found[1]]}"
+                is_inference = text[: found.start()].endswith("by the meaning of ")
+                quoted = re.match(r": ([^)]+)", text[found.end() :])
+                words = "" if is_inference else quoted[1] if quoted else context
+                anchor = _nearest(sections[found[1]], _words(words))
+                address = f"{builder.get_relative_uri(page, _INTERFACE)}#{anchor}"
                 parts += [nodes.Text(text[end : found.start()]), nodes.reference("", found[0], refuri=address)]
                 end = found.end()
         text.parent.replace(text, [*parts, nodes.Text(text[end:])])

@@ -6,6 +6,7 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from petstore_mock.checks.reading import literal, raised, read_pet, shortened
@@ -151,7 +152,7 @@ class Observation:
     patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds
     read_pet: ReadPet = read_pet  #: reads an animal that the client returned
 
-    @property
+    @cached_property
     def offers(self) -> frozenset[Need]:
         """The needs that this observation meets."""
         given: dict[Need, object] = {"journal": True, "outcome": self.outcome, "process": self.process}

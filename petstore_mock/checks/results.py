@@ -247,7 +247,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
     try:
         found = [_misread(seen, outcome.value, one) for one in wanted]
     except Exception as error:  # noqa: BLE001  # the client's object may raise anything
-        words = "reading a result raises no error; if your results need another reader, pass it as read_pet="
+        words = "reading a result raises no error; if yours needs another reader, pass a function as read_pet="
         section = call.row.section
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)
     return None if None in found else next(iter(found), None)
@@ -278,7 +278,9 @@ def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:
         pet_id = pet.get("id")
         right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
         if right is None:
-            return f"returned an animal with the id {shortened(pet_id)}, but the service sent no such id, or only one"
+            return (
+                f"returned an animal with id {shortened(pet_id)}, which the service did not send, or returned it twice"
+            )
         for name in FIELDS:
             if not same(pet.get(name), right.get(name)):
                 return _difference(name, pet.get(name), right.get(name))
@@ -297,7 +299,7 @@ def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
     return Broken(f"returned an animal {shown}; the service sent {sent}", sentence.section, sentence.text)
 
 
-@check(section="4", words="the result of a call belongs to the caller", needs=("outcome",))
+@check(section="4", words="a client does not change a result that it returned", needs=("outcome",))
 def results_stay(seen: Observation) -> str | None:
     changed = next((one for one in seen.earlier_results if copied(one.value, seen.read_pet) != one.copy), None)
     return None if changed is None else f"changed the result of {changed.call}"

@@ -19,6 +19,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, write_text
 from petstore_mock.control.admission import Admission, check_host, check_origin, check_token, is_loopback
 from petstore_mock.control.door import Door
+from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
@@ -59,6 +60,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
             words = "arrived after the end of this world"
             service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
             service.worlds.leaked = lambda leak: log.say("leak", f"{leak['request']} {words}", leak["world"])
+            service.worlds.noted = lambda reason: log.say("handshake", reason, DEFAULT_WORLD)
         gc.set_threshold(_COLLECTED)
         for server in (service, door) if door else (service,):
             server.start()

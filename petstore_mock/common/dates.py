@@ -8,7 +8,7 @@ from typing import Final
 
 from petstore_mock.common.refusing import refuse, require, shown
 
-# The range of HTTP dates (RFC 9110 §5.6.7). The clock runs on, so the last year before 10000 stays free.
+# The clock can be set within this range. It runs on, so the last year of HTTP dates (RFC 9110 §5.6.7) stays free.
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -42,7 +42,7 @@ def moment_of(when: str | date | datetime, name: str = "when") -> float:
     try:
         moment = datetime.fromisoformat(when.isoformat() if isinstance(when, date) else when)
     except (TypeError, ValueError):
-        refuse(f"expected a date such as '2030-12-06', or a moment of ISO 8601; got {name}={shown(when)}")
+        refuse(f"expected a date such as '2030-12-06', or an ISO 8601 date and time; got {name}={shown(when)}")
     seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     require(EARLIEST <= seconds <= LATEST, "a moment from 1970 to the year 9998", **{name: when})
     return seconds

@@ -1,7 +1,7 @@
 """Masks API keys in texts that are shown, and escapes control characters.
 
-A text is masked if it stands in the place of a key (``Authorization``, or a field or parameter with a name such as
-``api_key``), if it is a key of the request's world, or if it has the shape of the keys that the fake issues.
+It masks values in the place of a key: ``Authorization``, and fields and parameters with a name such as ``api_key``.
+In other texts it masks the keys of the request's world, and everything in the form of the keys that the fake issues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ISSUED_KEY: Final = re.compile(rf"{ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a ke
 _RECOGNISABLE: Final = 8  # characters; a shorter fixed key such as `test` is part of many words
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
-_SHORTEST_WITH_TAIL: Final = 12  # characters; the visible end would be too much of a shorter key
+_SHORTEST_WITH_TAIL: Final = 12  # characters; four visible ones would reveal too much of a shorter key
 _SHOWN_METHOD: Final = 40  # characters; a client may send a method of any length
 _SHOWN_TARGET: Final = 200
 
@@ -40,7 +40,7 @@ def cut(text: str, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with characters escaped that move a cursor, break a line or reverse the text."""
+    """Return ``text`` with escapes for characters that move a cursor, break a line or reverse the text."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)

@@ -1,6 +1,6 @@
 """The real functions of time and threads, bound at import for the fake's own threads. Tests may patch public names.
 
-freezegun replaces the functions of ``time`` in every module, but no ``partial`` of them. So this module uses partials.
+freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of one. So this module has partials.
 If the time is frozen during the import of this module, the real functions come from freezegun.
 """
 

@@ -25,7 +25,7 @@ class Stays:
 
     def __reduce__(self) -> NoReturn:
         got = f"got a {type(self).__name__}, whose state and threads stay in this process"
-        refuse(f"expected text for a copy or another process, such as petstore.url and petstore.api_key; {got}")
+        refuse(f"expected text to copy or pass to another process, such as petstore.url and petstore.api_key; {got}")
 
 
 def require(holds: object, expected: str, **got: object) -> None:

@@ -89,8 +89,10 @@ class Door(Handler):
     def serves(self, request: ApiRequest) -> bool:
         """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
         path = request.target.partition("?")[0]
+        if DOOR_PATH in path:
+            return _PATH.fullmatch(path) is not None
         is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in BROWSER_FILES or _PATH.fullmatch(path) is not None
+        return is_browser or path in BROWSER_FILES
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
@@ -104,7 +106,7 @@ class Door(Handler):
         return _LIMIT
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
-        return _refused(ProblemError(f"expected a valid request; got {detail}", CONDITIONS[condition].status))
+        return _refused(ProblemError(f"{CONDITIONS[condition].message}: {detail}", CONDITIONS[condition].status))
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
@@ -157,7 +159,7 @@ class Door(Handler):
             raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
         verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
-            raise ProblemError(f"root only: {path[1:]} concerns all worlds. Send the request to {DOOR_PATH}{path}", 404)
+            raise ProblemError(f"expected {DOOR_PATH}{path}, which concerns all worlds; got one world's address", 404)
         return self._run(request, verb, name, given.groupdict())
 
     # Running a verb

@@ -45,7 +45,7 @@ class Clock(Stays):
             when: ISO 8601 text, a date or a datetime. The default time is midnight, the default zone is UTC.
 
         Raises:
-            PetStoreMockError: ``when`` is no moment in the years 1970 to 9998.
+            PetStoreMockError: ``when`` is not a moment in the years 1970 to 9998.
         """
         self._change(travel_to=iso(moment_of(when)))
 
@@ -59,7 +59,7 @@ class Clock(Stays):
             seconds: a number of seconds, 0 by default. Fractions are allowed.
 
         Raises:
-            PetStoreMockError: an amount is no number, or the result is outside the years 1970 to 9998.
+            PetStoreMockError: an amount is not a number, or the result is outside the years 1970 to 9998.
         """
         amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
         self._change(advance={name: amount for name, amount in amounts.items() if amount})

@@ -72,7 +72,7 @@ class FaultHandle(Stays):
     def __post_init__(self) -> None:
         self._check_values()
         if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
-            refuse(f"expected {in_words(_COMMITTING)} for an after_commit fault; got {self.on}, which commits nothing")
+            refuse(f"expected a fault on {in_words(_COMMITTING)} for after_commit; got {self.on}, which is read-only")
         if self.fault.parts[0].row.meets_handshakes:
             given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
             words = f"no on, when, where or at with {self.fault}, which meets a connection before its first request"
@@ -107,8 +107,8 @@ class FaultHandle(Stays):
         for part in self.fault.parts:
             declared = operations_of(part)
             if not set(asked) <= set(declared):
-                got = f"got {self.on or 'every operation'}: set off_contract to allow it"
-                refuse(f"expected {in_words(declared)} for status {part.status} (§7); {got}")
+                got = f"got {self.on or 'every operation'}: set on to one of these, or set off_contract"
+                refuse(f"expected a fault on {in_words(declared)} for status {part.status} (§7); {got}")
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -177,7 +177,7 @@ class FaultHandle(Stays):
         }
 
     def meets(self, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:
-        """Return the fault if it meets a request without a response, or a connection. The caller holds the lock."""
+        """Return the fault if it meets a connection, or a request with no response yet. The caller holds the lock."""
         misses = [] if self._criteria is None or exchange is None else self._criteria.differences(exchange)
         if not misses and self.when is not None and exchange is not None and not self.when(exchange.request):
             misses = ["its when= returned a false value"]

@@ -44,7 +44,7 @@ class WorldOptions(TypedDict, total=False):
 
 
 class Start(NamedTuple):
-    """The checked starting state of a world. ``added`` holds the animals of the current test only."""
+    """The checked starting state of a world. ``added`` is the further seed of the current test."""
 
     behaviour: Behaviour
     keys: tuple[str, ...] = ()
@@ -90,12 +90,12 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
 
 def flag_of(text: str) -> bool:
     word = text.strip().lower()
-    require(word in {*_YES, *_NO}, FLAG_WORDS, got=text)
+    require(word in {*_YES, *_NO}, FLAG_WORDS, value=text)
     return word in _YES
 
 
 def number_of(text: str) -> int:
-    require(_COUNT.fullmatch(text), "a whole number", got=text)
+    require(_COUNT.fullmatch(text), "a whole number", value=text)
     return int(text)
 
 
@@ -133,7 +133,7 @@ _FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
 _TEXT: Final = _check(lambda value: isinstance(value, str), "text")
 _WHOLE: Final = _check(is_integer, "a whole number")
 _PORT: Final = _check(lambda value: is_integer(value) and 0 <= value <= 65535, "a port from 0 to 65535")
-_WORLDS: Final = _check(lambda value: is_integer(value) and value >= 0, "a number of worlds")
+_WORLDS: Final = _check(lambda value: is_integer(value) and value >= 0, "a number of worlds of at least 0")
 _REQUESTS: Final = _check(lambda value: is_integer(value) and value >= 1, "a number of requests of at least 1")
 _SECONDS: Final = _check(
     lambda value: value is None or (is_number(value) and value > 0), "a positive number of seconds"
@@ -144,12 +144,12 @@ _KEY_RULES: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
 _PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
 _SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
 _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
-_SEED_WORDS: Final = "The animals of the starting state: a number of them, a list, or a JSON file"
-_BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset, gaps, or a TOML file"
+_SEED_WORDS: Final = "The animals of the starting state: a number of them, or a JSON file with an array of them"
+_BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset or a TOML file of gaps"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
 _RANDOM_WORDS: Final = "The seed of random ids, list orders and probabilities"
-_TTL_WORDS: Final = "Seconds without a request after which a world by address ends"
-_KEEP_WORDS: Final = "The number of requests that the journal of each world by address keeps"
+_TTL_WORDS: Final = "End a world at /w/NAME after this many seconds without a request"
+_KEEP_WORDS: Final = "The number of requests that the journal of each world keeps"
 _OFF: Final = False
 
 _ROWS: Final = (
@@ -164,7 +164,7 @@ _ROWS: Final = (
     Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
     Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("max_worlds", "The maximum number of worlds by address", _WORLDS, "serve", MAX_WORLDS, number_of),
+    Option("max_worlds", "The maximum number of worlds at /w/NAME", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
     Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )
@@ -177,7 +177,7 @@ def options_at(place: Place) -> dict[str, Option]:
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the values of all options of a place, defaults included. An error about an unknown name suggests one."""
+    """Return the values of all options of a place, defaults included. For an unknown name, the error suggests one."""
     known = options_at(place)
     for name in given:
         if name not in known:

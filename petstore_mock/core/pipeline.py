@@ -138,9 +138,9 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
-    The store drops cached responses when an animal changes, and a new behaviour has new routes. They last a second,
-    because ``Date`` and the removal depend on the time. Mutants act later, and paging headers hold the client's
-    address: neither is cached.
+    The store drops cached responses when an animal changes, and a new behaviour has new routes. A cached response is
+    valid for a second, because ``Date`` and the removal depend on the time. The store caches no response for a mutant,
+    which acts later, and none with paging headers, which hold the client's address.
     """
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)

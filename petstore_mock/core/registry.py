@@ -69,6 +69,7 @@ class Worlds:
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
+        self.noted: Callable[[str], object] = lambda _: None  # called with the reason of each failed handshake
         self.at_root = [default]  # plus ``fresh()`` worlds; the last is current. The list is replaced, never changed
         self.lock = RLock()
 
@@ -89,7 +90,7 @@ class Worlds:
     def bring_forward(self, world: World) -> None:
         """Make a renewed world the current one, unless its own test has inner worlds: these stay in front.
 
-        A world that a fixture of wider scope holds for an earlier owner gets only requests with its keys.
+        A fixture of wider scope may hold a world for an earlier owner. That world gets only requests with its keys.
         """
         self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
 
@@ -119,14 +120,14 @@ class Worlds:
         if len(self.named) >= most:
             self.expire()  # the server calls it only at intervals, because it checks every world
         if len(self.named) >= most:
-            raise ProblemError(f"expected at most {most} worlds: end some, or raise --max-worlds", 507)
+            raise ProblemError(f"expected at most {most} worlds; got one more: end some, or raise --max-worlds", 507)
         self.named[name] = World(self.host, options, name=name)
         self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
         """End a world by address. A second call does nothing."""
         if world is self.default:
-            words = "expected a world by address, /w/NAME; the default world lasts as long as the stub"
+            words = "expected a world by address, /w/NAME; got the default world, which lasts as long as the stub"
             raise ProblemError(words, 409)
         with self.lock:
             if self.named.get(world.name or "") is world:
@@ -196,7 +197,7 @@ class Worlds:
             return world
         called = cut(repr(name), 100)
         if f"/w/{name}" in self.host.retired:
-            words = f"the world {called} has ended, but its client still sends requests"
+            words = f"its client still sends requests; stop the client of {called} before its world ends"
             return _Lost(Refusal("ended_world", detail=words), name)
         way = f"make it with PUT {cut(request.mount, 100)}{DOOR_PATH}/world"
         way = way if self.host.has_door else f"the control door, which makes worlds, is {CLOSED}"
@@ -269,6 +270,7 @@ class Worlds:
         world = self.current
         with world.lock:
             world.journal.notes = [*world.journal.notes, reason][-_KEPT_NOTES:]
+        self.noted(reason)
 
 
 def whose(owner: str, *, present: bool) -> str:

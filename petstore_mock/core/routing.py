@@ -37,7 +37,7 @@ SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real s
 DOOR_PATH: Final = "/__petstore"
 # The door may be open on a port of its own, which the greeting of the stub shows.
 CLOSED: Final = (
-    "closed on this port: open it with the option control (serve --control), or elsewhere with --control-port"
+    "closed on this port: open it with the option control (serve --control), or on another port with --control-port"
 )
 _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
@@ -99,7 +99,7 @@ class Rules:
             if operation is not None:
                 self._validate(route, operation, arguments, query)
             return route
-        shown = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
+        shown = "GET" if method == "HEAD" else method  # the Content-Length of HEAD must be that of GET (RFC 9110 §8.6)
         condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
         return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
 
@@ -190,7 +190,7 @@ def _path_hint(path: str) -> str:
         return f"the control door is {CLOSED}"
     tidied = path.lower().strip("/").replace("//", "/").split("/")
     if any(row.match(tidied) is not None for row in ROUTES):
-        return "a trailing or doubled slash and letter case matter"
+        return "trailing slashes, double slashes and letter case matter"
     return f"the paths are {_PATHS}"
 
 
@@ -200,11 +200,11 @@ def _path_hint(path: str) -> str:
 def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
     """Validate a body by its head: its coding, its media type, and whether the adapter has read all of it."""
     if coding := request.fields.coding:
-        return Refusal("content_coding", detail=f"Content-Encoding came as {coding[:80]!r}")
+        return Refusal("content_coding", detail=f"got Content-Encoding {coding[:80]!r}")
     condition = rules.policies.media_type
     if condition is not None and not request.fields.is_json:
         given = request.header("content-type")
-        came = "Content-Type is missing" if given is None else f"Content-Type came as {given[:80]!r}"
+        came = "got no Content-Type" if given is None else f"got Content-Type {given[:80]!r}"
         return Refusal(condition, detail=came)
     if request.oversized:
         return Refusal("body_too_large", detail=f"the limit is {rules.policies.body_limit} bytes")
@@ -259,5 +259,5 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
         elif value is None and name not in required and not chosen.null_status:
             del document[name]
         elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
-            # From 2**53 on, a float may differ from the number that the client sent. As a float it is refused.
+            # From 2**53 on, a float may differ from the number that the client sent. The schema refuses such a float.
             document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value

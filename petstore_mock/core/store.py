@@ -69,7 +69,7 @@ class Store:
         self.first_key_uses = 0
         self.drawn = 0  # the number of random draws
         self._random_seed = random_seed
-        self._random: Random | None = None  # made at the first draw, because copying it takes as long as a reset
+        self._random: Random | None = None  # made at the first draw, because its copy would double the time of a reset
         # Cached responses of read-only operations, by route.
         self.responses: dict[object, Response] = {}
 
@@ -92,7 +92,7 @@ class Store:
     # Time
 
     def now(self) -> float:
-        """Return the fake's time. It decides ``Date``, the expiry of keys and the removal of operations."""
+        """Return the fake's time. ``Date``, the expiry of keys and the removal of operations follow it."""
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
     @property
@@ -109,7 +109,7 @@ class Store:
             now += timedelta(**(step or {})).total_seconds()
         except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
             now = math.inf
-        require(EARLIEST <= now <= LATEST, "a step in numbers that ends in the years 1970 to 9998", step=step)
+        require(EARLIEST <= now <= LATEST, "numbers that lead to a moment in the years 1970 to 9998", advance=step)
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()
@@ -176,7 +176,7 @@ class Store:
         return content
 
     def remove(self, pet_id: int) -> None:
-        if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are no identifiers
+        if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are not identifiers
             raise _no_animal(pet_id)
         for key in (_All, *_filters_of(loads(self._animals.pop(pet_id)))):
             ids = self._ids[key]
@@ -203,7 +203,7 @@ class Store:
     # Seeding
 
     def add(self, fields: object) -> Pet:
-        """Add an animal and return it. Samples fill missing required fields. The schema applies, and no gap."""
+        """Add an animal and return it. Samples fill missing required fields. The schema applies to it; gaps do not."""
         if not is_object(fields):
             refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
         return self._add(fields, _REQUIRED)

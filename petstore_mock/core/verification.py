@@ -70,7 +70,7 @@ class Verification:
     def keep(self) -> None:
         """Keep the unreported problems of a state that a reset is about to end."""
         left = self._unreported(self._present())
-        self._kept = [*self._kept, *(replace(one, text=f"before a reset(): {one.text}") for one in left)][:_MOST_KEPT]
+        self._kept = [*self._kept, *(replace(one, text=f"before a reset: {one.text}") for one in left)][:_MOST_KEPT]
         self._reported = set()
 
     def keep_violations(self) -> None:

@@ -56,7 +56,7 @@ class Host:
     max_worlds: int = MAX_WORLDS  # by address
     ttl: float | None = None  # seconds without a request after which a world by address ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    # Closes idle connections: these numbers, or all. ``busy=True``: busy ones too, after their response.
+    # Closes idle connections, by their numbers or all. With ``busy=True``, also busy ones, after their response.
     close_connections: Callable[..., object] = lambda *_, **__: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.
@@ -166,11 +166,11 @@ class World:
         self.verification.forget()
 
     def _check_key(self, key: object) -> None:
-        """Refuse a key that is no bearer token or, at the root, another world's. The error hides the key."""
+        """Refuse a key that is not a bearer token and, at the root, another world's key. The error hides the key."""
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):
-            refuse("expected an API key that no other world behind this listener has; this one is taken")
+            refuse("expected an API key that no other world behind this listener has; got one that is taken")
 
     def go_back(self) -> None:
         """Return to the starting state, and revoke issued keys. The caller holds the lock."""

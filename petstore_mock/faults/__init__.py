@@ -87,7 +87,7 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
         delay: as in :func:`respond`.
 
     Raises:
-        PetStoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
+        PetStoreMockError: ``retry_after`` is negative, has a fraction, or is not a moment.
     """
 
 
@@ -170,7 +170,7 @@ def malformed_chunk() -> Fault:
 from petstore_mock.faults import tls  # noqa: E402  # the import adds its kinds to the table here
 
 
-@kind("the service misbehaved in another way for each request")
+@kind("the service misbehaved in a different way for each request")
 def sequence(*faults: int | Fault) -> Fault:
     """Use the ``faults`` in order, one for each request. After the last fault, the sequence has no further effect.
 

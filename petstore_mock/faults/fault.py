@@ -107,7 +107,7 @@ class Fault:
 
     @property
     def delivery(self) -> Delivery | None:
-        """The way to send the response over the connection; None for whole and at once."""
+        """The way to send the response over the connection; None sends it whole and at once."""
         return Delivery(self.kind, *self.arguments.values()) if self.row.needs_socket else None
 
     @property
@@ -187,7 +187,7 @@ def _make(kind: str, given: Mapping[str, Any]) -> Fault:
     arguments: dict[str, Any] = {}
     for name, argument in row.arguments.items():
         if name not in given and name not in row.defaults:
-            refuse(f"expected {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
+            refuse(f"expected the argument {name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
         value, default = given.get(name, row.defaults.get(name)), row.defaults.get(name, ...)
         if value is not None or default is not None:
             arguments[name] = argument.parse(name, value)
@@ -205,7 +205,7 @@ def _parts(name: str, value: Any) -> tuple[Fault, ...]:  # noqa: ANN401  # check
         if part.kind == "sequence":
             refuse(f"expected faults that are not sequences; got {part}: pass its faults one by one")
     if len({part.row.meets_handshakes for part in parts}) > 1:
-        refuse(f"expected faults of requests, or faults of TLS handshakes; got {', '.join(map(str, parts))}")
+        refuse(f"expected only faults of requests, or only faults of TLS handshakes; got {', '.join(map(str, parts))}")
     return parts
 
 
@@ -246,7 +246,7 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         try:
             given["body"] = b64decode(given.pop("body_base64"), validate=True)
         except (TypeError, ValueError):
-            refuse("expected body_base64 as base64 (RFC 4648 §4)")
+            refuse("expected base64 text as body_base64 (RFC 4648 §4); got another value")
     return _make(kind, given)
 
 

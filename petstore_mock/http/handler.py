@@ -60,7 +60,7 @@ class Deferred:
     pending: Pending  # the adapter registers its waiting here, so that a reset can end it
     _: KW_ONLY
     delay: float = 0.0  # seconds to wait
-    delivery: Delivery | None = None  # the way to send the response; None for whole and at once
+    delivery: Delivery | None = None  # the way to send the response; None sends it whole and at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Handler(Protocol):
     # Return the size limit of the request's body in bytes, or None. It is 0 if the head is refused.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token that changes with each test. ``refuse`` gets the token of the request's first byte.
+    # Return a token that changes with each test. ``refuse`` gets the token from the time of the request's first byte.
     def generation(self) -> object:
         return None
 

@@ -92,7 +92,7 @@ class ApiRequest:
 
     @property
     def base_path(self) -> str:
-        """The path in the client's base address before the target. Addresses in responses begin with it."""
+        """The path before the target in the client's address. Addresses in responses begin with it."""
         return self.root_path + self.mount
 
     @property

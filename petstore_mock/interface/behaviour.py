@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
 from petstore_mock.common.values import as_path
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from petstore_mock.interface.static import GapChoices
+
+_DEFAULTS: Final = {name: gap.default for name, gap in GAPS.items()}
 
 
 class Behaviour(Mapping[str, str]):
@@ -32,12 +34,12 @@ class Behaviour(Mapping[str, str]):
     """
 
     def __init__(self, **gaps: Unpack[GapChoices]) -> None:
-        choices = {name: gap.default for name, gap in GAPS.items()}
+        choices = dict(_DEFAULTS)
         for name, value in gaps.items():
             if name not in GAPS:
                 known = "a gap of the interface (see 'petstore-mock gaps')"
                 refuse(f"expected {known}; got {name!r}{did_you_mean(name, GAPS)}")
-            choices[name] = one_of(value, GAPS[name].alternatives, name)
+            choices[name] = value if value == choices[name] else one_of(value, GAPS[name].alternatives, name)
         self.__dict__.update(choices)
 
     def __getitem__(self, name: str) -> str:
@@ -67,7 +69,7 @@ class Behaviour(Mapping[str, str]):
 
     def differences(self) -> dict[str, str]:
         """Return the gaps that differ from the default, with their alternatives."""
-        return {name: value for name, value in self.items() if value != GAPS[name].default}
+        return {name: value for name, value in self.items() if value != _DEFAULTS[name]}
 
     def replace(self, gaps: Mapping[str, object] | None = None, /, **named: Unpack[GapChoices]) -> Behaviour:
         """Return a copy with other alternatives for some gaps: ``replace(list_order="by_name")``.
@@ -119,7 +121,7 @@ class Behaviour(Mapping[str, str]):
 
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour for an argument; the path of a relative file starts at ``folder``."""
+    """Return the behaviour for an argument; a relative path starts at ``folder``."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):

@@ -44,7 +44,7 @@ def as_text(fields: Mapping[str, str]) -> str:
 
 
 def wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each body that a service must refuse, after the end of its clause's id and the words of the clause."""
+    """Yield a triple for each body that a service must refuse: end of the clause's id, words of the clause, body."""
     fields, required = plain(body), schema(body)["required"]
     for name in required:
         others = {other: text for other, text in fields.items() if other != name}
@@ -58,5 +58,5 @@ def wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
             value = text.replace("{Value}", allowed[0].title())
             yield f"{short(name)}-{end}", f"{name} is {kind}: {value}", as_text({**fields, name: value})
     yield "body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]"
-    yield "body-json", "The request body is JSON: a body that is cut", as_text(fields)[:-1]
+    yield "body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1]
     yield "body-required", "The request body is required: an empty body", ""

@@ -23,7 +23,7 @@ class Condition:
     status: int
     message: str  # the first sentence of ``message`` in the error body
     section: str = ""  # the section of the interface, or the RFC, that reports cite
-    subject: str = "http"  # the key in ``SENTENCES`` of the sentence that reports quote
+    subject: str = "http"  # a key in ``SENTENCES``; reports quote that sentence
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
     violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
@@ -78,7 +78,7 @@ _ROWS: Final = (
     _row("operation_removed_404", 404, "The operation was removed", "4.3", "removed"),
     _row("rate_limited", 429, "Too many requests: wait", "8", "limits", code="rate_limited", violation=False),
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
-    # Browsers request files such as a favicon by default. That is no mistake of the client.
+    # Browsers request files such as a favicon by default. The client made no mistake.
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
     _row("unknown_path_501", 501, "The interface does not describe an operation at this path", "4.4", "paths"),
     _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
@@ -94,7 +94,7 @@ _ROWS: Final = (
     _row("misdirected_request", 421, "A request with an https:// target needs TLS", "RFC 9110 §7.4"),
     _row("request_timeout", 408, "The request did not arrive in time", "RFC 9110 §15.5.9"),
     _row("uri_too_long", 414, "The request target is too long", "RFC 9110 §15.5.15", code="uri_too_long"),
-    _row("expectation_failed", 417, "The expectation is unknown", "RFC 9110 §15.5.18"),
+    _row("expectation_failed", 417, "The header Expect has an unknown value", "RFC 9110 §15.5.18"),
     _row("header_too_large", 431, "The header section is too large", "RFC 6585 §5", code="header_too_large"),
     _row("unknown_transfer_coding", 501, "Only the transfer coding chunked is supported", "RFC 9112 §6.1"),
     _row("unknown_http_version", 505, "Only HTTP/1.1 and HTTP/1.0 are supported", "RFC 9110 §15.6.6"),
@@ -107,7 +107,7 @@ _ROWS: Final = (
 
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
-# Statuses with several conditions or a message of ours, and statuses whose phrase depends on Python's version.
+# Statuses with several conditions or with our own message, and statuses whose phrase depends on Python's version.
 _ALONE: Final = ("invalid_body", "unknown_key", "absent_pet", "rate_limited")
 _RENAMED: Final = ("body_too_large", "uri_too_long", "header_too_large")
 _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_ALONE, *_RENAMED)}

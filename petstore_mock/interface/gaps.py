@@ -1,7 +1,7 @@
 """The gap register. A gap is something that the interface does not show; it has a name and several alternatives.
 
-An alternative is a value, or a small pure function if it depends on the request. ``policies`` passes the chosen
-alternatives to the pipeline, and the core compares no behaviour's value. The first alternative is the default. It
+An alternative is a value, or a small pure function if it depends on the request. The pipeline uses the
+chosen value or function, so the core never compares names of alternatives. The first alternative is the default. It
 is strict, so that a client can assume as little as possible.
 """
 

@@ -218,7 +218,7 @@ def _one_more(turn: Turn, one: Subject) -> None:
 
 
 def _in_pets(change: Callable[[dict[str, Any], str], object]) -> Change:
-    """Return a change of each animal in the response that has the field of the subject."""
+    """Return a change to each animal in the response that has the subject's field."""
 
     def after(turn: Turn, one: Subject) -> None:
         for pet in turn.pets:
@@ -233,7 +233,7 @@ def _set(change: Callable[..., Any]) -> Change:
 
 
 def _keep(change: Callable[..., Any]) -> Change:
-    """Return a change of the stored animal; the response to its creation stays correct."""
+    """Return a change to the stored animal; the response to its creation stays correct."""
 
     def after(turn: Turn, one: Subject) -> None:
         name, pet = one["name"], turn.document
@@ -276,7 +276,7 @@ def _mistakes(body: bytes, kind: str) -> object:
 
 
 def _accept(turn: Turn, one: Subject) -> None:
-    """Accept a body with the subject's mistakes: replace it by a valid one before the service validates it.
+    """Accept a body with the subject's mistakes: replace it with a valid one before the service validates it.
 
     So the journal has no violation for the wrong body.
     """
@@ -359,7 +359,7 @@ _TEMPLATES: Final = (
     # Errors
     _T("error", "error-{name}-missing 2-error-{name} error bodies have no {name}", _WITHOUT),
     _T("every", "error-status-other 7-status error bodies have the status 500", _OTHER_STATUS),
-    _T("status", "{status}-as-html 7-{status}-error responses with {status} have a page of HTML", _ERROR_PAGE),
+    _T("status", "{status}-as-html 7-{status}-error responses with {status} have an HTML page as body", _ERROR_PAGE),
     # Parameters
     _T("bound", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),
     _T(

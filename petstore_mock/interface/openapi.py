@@ -91,7 +91,7 @@ def _responses(operation: Operation) -> JsonObject:
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
     if operation.response is not None:
         success |= _content(operation.response)
-    # Links from an id to its readers. Tools that explore an interface use them.
+    # Links from an id to the operations that read it. Tools that explore an interface use these links.
     source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
     readers = [one for one in OPERATIONS.values() if one.effect == "reads" and one.path_parameter] if source else []
     if readers:
@@ -101,7 +101,7 @@ def _responses(operation: Operation) -> JsonObject:
         }
     gaps = ", ".join(name for name, gap in GAPS.items() if gap.step == "validate")
     others = (
-        f"Any other refusal has an error body (§7). These gaps decide about them: {gaps}, after_removal, rate_limit"
+        f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}, after_removal, rate_limit"
     )
     refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in operation.errors}
     return {
@@ -132,7 +132,7 @@ def _examples(value: object) -> JsonObject:
 
 
 def as_openapi_3_0(document: JsonObject) -> JsonObject:
-    """Return the OpenAPI 3.1 document as OpenAPI 3.0, for tools that know no later version.
+    """Return the OpenAPI 3.1 document as OpenAPI 3.0, for tools that do not support 3.1.
 
     The schemas use only keywords that mean the same in both versions.
     """

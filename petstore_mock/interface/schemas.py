@@ -1,7 +1,7 @@
 """Reads ``schemas/*.json``, the only source of the rules for bodies and parameters, and validates with jsonschema.
 
-JSON Schema leaves two rules open, and this module decides them. ``1.0`` is not an integer: the gap ``integral_float``
-decides about it before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
+Two rules here are stricter than JSON Schema. ``1.0`` is not an integer, unless the gap ``integral_float`` has converted
+it before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
-# Of an installed wheel, else a checkout, else a package in a folder of a checkout.
+# The first folder that exists: in an installed wheel, in a checkout, or two levels above the package in a checkout.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 
@@ -67,7 +67,7 @@ def _resolved(node: Any, file: str, components: str) -> Any:  # noqa: ANN401  # 
         return [_resolved(item, file, components) for item in node]
     if not is_object(node):
         return node
-    # If a schema has `$id`, jsonschema opens a new resource at each level.
+    # Without `$id`, because with it jsonschema opens a new resource at each level.
     others = {key: value for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
     kept = {key: _resolved(value, file, components) for key, value in others.items()}
     if "$ref" not in node:
@@ -211,7 +211,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
 
     def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         kind = value.get(forms["propertyName"]) if is_object(value) else None
-        if isinstance(kind, str) and kind in forms["mapping"]:  # as OpenAPI has it; an "if" for each kind takes long
+        if isinstance(kind, str) and kind in forms["mapping"]:  # as in OpenAPI; an "if" for each kind is slow
             yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
 
     extended = {"required": required, "additionalProperties": closed, "items": items, "discriminator": discriminator}
@@ -220,7 +220,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
 
 
 def preload_validator() -> None:
-    """Import jsonschema early, in a thread of its own, so that the first refusal is fast."""
+    """Import jsonschema early, so that the first refusal is fast. The caller runs this in a thread of its own."""
     with contextlib.suppress(Exception):  # the first refusal imports it again, and fails visibly
         validator_class()
 

@@ -1,4 +1,4 @@
-"""Types of the names that the interface decides: made by ``tools/static_types.py``, not by hand."""
+"""Types of the names that the interface defines. ``tools/static_types.py`` generates this file."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ _FIELDS: Final = (
     ),
     Field(
         name="status",
-        # Half of the animals are available, so the available ones of 300 animals exceed a page (§4.1).
+        # Half of the animals are available: of 300 animals, the available ones exceed a page (§4.1).
         samples=("available", "pending", "available", "sold"),
         sentence=Sentence("2", "PetStatus: allowed values are available, pending, sold"),
     ),

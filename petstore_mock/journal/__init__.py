@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-# Any import of Exchange runs this import, which masks the keys in its copies and pickles.
+# This import registers the masking of keys in copies and pickles. Every import of Exchange runs it.
 from petstore_mock.journal import record as record

@@ -93,7 +93,7 @@ class Criteria:
 
 
 def _is_argument(name: str, value: object) -> bool:
-    """Return whether a ``status`` is the argument, which is text; an integer is the HTTP status."""
+    """Return whether a ``status`` is an argument (text or None). An integer is the HTTP status."""
     return name == "status" and (value is None or isinstance(value, str))
 
 
@@ -181,7 +181,7 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 # No request can meet a value of another type, so an assertion with times=0 would always pass.
-# The last member is the type at the door, which shows refused values. A value that may be a key has no type.
+# The last member is the JSON type that the door checks. The door's errors show values, so possible keys have None.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
     "body": ("bytes or text", (bytes, str), "string"),
@@ -232,7 +232,7 @@ def _masked(name: str, value: Any) -> Any:  # noqa: ANN401
 def _masked_part(criterion: str, name: str, value: object, mask: Callable[[str, str], str]) -> object:
     if isinstance(value, str):
         return mask(name, value)
-    # Bytes or a list in a field are refused, and may be a key.
+    # The criteria refuse bytes and lists in a field. The error must not show them, because they may be a key.
     is_open = criterion == "query" and mask(name, "text") == "text"
     return value if is_open else "***"
 

@@ -73,7 +73,7 @@ class Exchange:
     in_flight: bool = False  #: whether the response is still held back or on its way
     expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
-    noted: bool = False  # whether the report of its test has noted it
+    noted: bool = False  # whether the pytest plugin has recorded it
     mutant: str | None = None  #: the mutant that changed the response
     secure: bool = False  #: whether it arrived over TLS
     response: Response | None = None  #: the response that the fake made, even if it never went out

@@ -64,7 +64,7 @@ def _request(exchange: Exchange) -> dict[str, Any]:
         "method": exchange.method,
         "url": exchange.url,
         "httpVersion": exchange.request.version,
-        "cookies": [],  # masked, among the headers
+        "cookies": [],  # the headers have them, masked
         "headers": _pairs(exchange.fields),
         "queryString": _pairs(parse_qsl(exchange.target.partition("?")[2], keep_blank_values=True)),
         "headersSize": _UNKNOWN,

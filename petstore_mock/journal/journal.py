@@ -98,7 +98,7 @@ class Journal(Stays):
         self.clears += 1
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
-        """Call ``listener`` with each new or later ended exchange, in the thread that handles it. It must not raise."""
+        """Call ``listener``, in any thread, for each new exchange, and again if it ends later. It must not raise."""
         self._listeners[listener] = None
 
     # Reading
@@ -266,7 +266,7 @@ class Journal(Stays):
         """Wait until at least ``times`` requests for ``operation`` have arrived since the reset, and return them.
 
         A request counts once the fake has decided about it, even if its response is held back. With ``status``, a
-        request counts once its response went out.
+        request counts once its response has gone out.
 
         Args:
             operation: the operation; None for any request.

@@ -66,8 +66,8 @@ class PetStore(Stays):
 
         These are problems:
 
-        - an error inside the fake
-        - a fault with ``times=``, or a sequence, that fired less often than planned
+        - an error inside the fake, or in a function of ``inject(when=...)``
+        - a fault with ``times=``, a sequence or a fault of ``faults.tls``, that fired less often than planned
         - an expectation of ``httpserver`` that failed or was not met
         - if the fake is strict, a violation of the contract by the client
 
@@ -98,7 +98,7 @@ class PetStore(Stays):
     @property
     def behaviour(self) -> Behaviour:
         """The current behaviour: the alternative that the fake uses for each gap."""
-        return Behaviour().replace(self._do(state.show_behaviour, {}))
+        return Behaviour(**self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> Clock:
@@ -136,7 +136,7 @@ class PetStore(Stays):
         snapshot are revoked. :attr:`api_key` stays valid, even if it is newer than the snapshot.
 
         Raises:
-            PetStoreMockError: ``snapshot`` is no snapshot of this service.
+            PetStoreMockError: ``snapshot`` is not a snapshot of this service.
         """
         self.world.restore(snapshot)
 
@@ -184,7 +184,7 @@ class PetStore(Stays):
         """Add several animals, all or none, and return them.
 
         Args:
-            pets_or_count: the animals as mappings, or the number of animals to generate, with every status among them.
+            pets_or_count: the animals as mappings, or the number of animals to generate. Their statuses vary.
 
         Raises:
             PetStoreMockError: an animal is invalid. The message says which one.
@@ -256,9 +256,9 @@ class PetStore(Stays):
         """Plan a fault for valid requests.
 
         If several faults match a request, the fake tries them in the order of planning until one fires.
-        Faults of ``faults.tls`` break connections instead of requests. The fake closes kept connections, so that
-        clients connect again. ``times``, ``after`` and ``probability`` count these new connections. The other arguments
-        have no effect.
+        Faults of ``faults.tls`` break connections instead of requests. The fake closes open connections, so that
+        clients connect again. ``times``, ``after`` and ``probability`` apply to these new connections. The fake refuses
+        ``on``, ``when``, ``where`` and ``at`` for such a fault.
 
         Args:
             fault: an HTTP status, or a fault of ``petstore_mock.faults``.

@@ -41,7 +41,7 @@ class PetStoreMock(PetStore):
         at: the date of the fake's clock at the start, such as ``"2030-12-06"``. None uses the real time.
         strict: whether the verification fails if the client breaks the contract.
         random_seed: the seed for all random choices: ids, orders, probabilities.
-        mutant: the name of a mutant, which is a service that breaks one clause. None is the correct service.
+        mutant: the name of a mutant, which is a service that breaks one clause. None means the correct service.
         control: whether the control door is open on the same port.
         tls: whether to listen with TLS, which needs the extra ``tls``.
 

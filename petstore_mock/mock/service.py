@@ -61,7 +61,7 @@ class Service:
         self._stubs: Listener | None = None
         self._door: Door | None = None
         if listener["control"]:
-            needs = f"one of {', '.join(_LOOPBACK)} with control=True (others: petstore-mock serve --control)"
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True (for other hosts: petstore-mock serve --control)"
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.verbs import Verb
 
 _TIMEOUT: Final = 60.0  # seconds for a response; requests/wait may take 25
-_SHOWN: Final = 300  # characters to quote if the response is no door's
+_SHOWN: Final = 300  # characters to quote of a response that is not the door's
 _PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 
 

@@ -54,7 +54,7 @@ class Elsewhere:
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:
             name = f"{self._prefix}-{len(self._owners) + 1}"
         self.world._begin(name, options)  # noqa: SLF001  # private to this package
-        if start.get("seed") is not None:  # a reset must restore the session's animals and these
+        if start.get("seed") is not None:  # a reset must restore the animals of the session and of the test
             self.world.seed_many(start["seed"])
             self.world._begin(name, {**options, "seed": self.world.pets})  # noqa: SLF001
         former, self._name = self._name, name

@@ -55,7 +55,7 @@ class RemoteJournal(Journal):
             if exchange.number in known:
                 vars(known[exchange.number]).update(vars(exchange))
                 continue
-            if exchange.number > self.total + 1:  # the door dropped the requests between
+            if exchange.number > self.total + 1:  # the door dropped the requests in between
                 self._exchanges.clear()
                 self.total = exchange.number - 1
             self.add(exchange)

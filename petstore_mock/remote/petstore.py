@@ -47,7 +47,7 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
             name of a world selects that world, as ``world`` does.
         world: the name of a world to use; ``"default"`` is the world at the root. The world is made if it does not
             exist. The end of the block neither verifies nor ends it. None makes a new world.
-        token: the stub's ``--control-token``. None is for a stub that requires no token.
+        token: the stub's ``--control-token``. None means that the stub requires no token.
 
     Raises:
         PetStoreMockError: the address or the name is invalid, no stub responds there, the token is wrong, or the
@@ -192,7 +192,7 @@ class RemotePetStore(PetStore):
         return self._door.url_of(self._name)
 
     def close_connections(self) -> None:
-        """Close the idle connections that this world used last; at the root, all idle connections."""
+        """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
         self._do(requests.close_connections, {})
 
     # Access to the world

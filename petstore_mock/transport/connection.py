@@ -42,7 +42,7 @@ def reset_on_close(sock: socket.socket) -> None:
 
 
 def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *arguments: object) -> None:
-    """Call a function in the loop's thread; a closed loop has no connections, so it drops the call."""
+    """Call a function in the loop's thread. A closed loop has no connections, so the call is dropped."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(call, *arguments)
 
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
         self._serve()
 
     def _refuse(self, condition: str, detail: str) -> None:
-        """Refuse bytes that are no valid request, then close."""
+        """Refuse bytes that are not a valid request, then close."""
         head = self._reader.beginning()
         request = self._incoming or self._request(head, b"")
         self._incoming, self._last = None, True

@@ -29,7 +29,7 @@ def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> H
 
 
 class Waiting:
-    """A deferred response. It waits by timers of the loop, so it needs no thread. It ends exactly once."""
+    """A deferred response. It waits with timers of the loop, so it needs no thread. It ends exactly once."""
 
     ends_at_eof = True  # a half-closed connection looks like a closed one
 

@@ -23,7 +23,7 @@ def exempt(listener: object, host: str) -> None:
 
 
 def unexempt(listener: object) -> None:
-    """Remove the host of a listener; keep what the program set meanwhile."""
+    """Remove the host of a listener; keep the values that the program has set meanwhile."""
     with _lock:
         if _hosts.pop(listener, None) is not None:
             _write()

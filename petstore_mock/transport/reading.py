@@ -180,7 +180,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     if not _TOKEN.fullmatch(method):
         raise RequestError("malformed_request", _NO_METHOD)
     if version in {b"HTTP/1.1", b"HTTP/1.0"}:
-        raise RequestError("malformed_target", "percent-encode all characters but visible ASCII (RFC 3986 §2.1)")
+        raise RequestError("malformed_target", "percent-encode every character except visible ASCII (RFC 3986 §2.1)")
     if target and _PROTOCOL.fullmatch(version):
         raise RequestError("unknown_http_version", _shown(version))
     raise RequestError("malformed_request", "expected a request line like 'METHOD TARGET HTTP/1.1'")
@@ -242,7 +242,7 @@ def _read_fields(rest: bytes) -> Fields:
 
 
 class _Parser:
-    """Collects what llhttp reads of one request: its fields, or its chunks."""
+    """Collects the parts of one request that llhttp reads: its fields, or its chunks."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []

@@ -37,7 +37,7 @@ _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use http
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may take", ". Use port 0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of them"),
+    errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all of its addresses"),
 }
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
@@ -163,7 +163,7 @@ class Server:
                 if thread.is_alive():
                     refuse(
                         f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
-                        "a predicate of inject(when=...) must be quick"
+                        "a function of inject(when=...) must be quick"
                     )
             self._thread = None
 
@@ -301,7 +301,7 @@ def _listen(host: str, port: int) -> list[_socket.socket]:
     """Return listening sockets, one for each address family of ``host``."""
     # Clients of localhost differ in the family that they try first.
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    require(host != "*", "an address of this machine", host=host)  # glibc resolves * to loopback only
+    require(host != "*", "an address, such as 0.0.0.0 for all", host=host)  # glibc resolves * to loopback only
     sockets: list[_socket.socket] = []
     taken = port
     try:

@@ -38,7 +38,7 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
     except (OSError, ssl.SSLError) as error:
         refuse(
             "expected PEM files with a certificate and its unencrypted private key; "
-            f"got certificate={str(certificate)!r}, key={None if key is None else str(key)!r}: {error}"
+            f"got certificate={str(certificate)!r}, key={'none' if key is None else repr(str(key))}: {error}"
         )
     return context
 

@@ -129,7 +129,7 @@ def expect_requests(world: World, numbers: list[Positive], clears: Count | None 
     found = [one for one in journal.kept if one.number in numbers]
     unknown = sorted({*numbers} - {one.number for one in found})
     if unknown:
-        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]} of {journal.total}")
+        refuse(f"expected numbers of requests that the journal keeps; got {unknown[0]}; the newest is {journal.total}")
     journal.expect(found)
 
 
@@ -149,7 +149,7 @@ def show_table(world: World, last: Limit = 50) -> str:
 @verb("GET", "requests.txt", locks=False, media_type="text/plain; charset=utf-8")
 def show_text(world: World) -> str:
     """Return the journal as text, as pytest prints it."""
-    return journal_text(world.journal.kept)
+    return journal_text(world.journal.kept, world.journal.notes)
 
 
 @verb("GET", "requests/{number}/curl", locks=False, media_type="text/plain; charset=utf-8")
@@ -163,7 +163,7 @@ def show_curl(world: World, number: int) -> str:
 
 @verb("POST", "connections/close", 204)
 def close_connections(worlds: Worlds, name: str | None = None) -> None:
-    """Close the idle connections that this world used last; at the root, all idle connections."""
+    """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
     numbers = None
     if name is not None:
         own = worlds.find(name)
@@ -178,7 +178,7 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
 
 @verb("GET", "events", media_type="text/event-stream")
 def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Stream requests, and worlds that are made, reset, cleared or ended; at the root, those of all worlds."""
+    """Stream the requests and changes of this world: made, reset, cleared, ended. At the root, those of all worlds."""
     return _events(worlds, None if name is None else worlds.find(name))
 
 

@@ -37,8 +37,8 @@ _CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untruste
 def list_pets(world: World) -> list[Pet]:
     """List the animals."""
     with world.lock:  # only the copy needs the lock
-        bodies = world.store.bodies()
-    return [loads(body) for body in bodies]
+        animals = world.store.page(world.store.ids())
+    return [*loads(animals)]
 
 
 @verb("POST", "pets", 201, body="pets", member="pets")
@@ -105,11 +105,11 @@ def plan_fault(
 
 def _check_handshakes(world: World, fault: Fault) -> None:
     if not world.host.tls:
-        refuse(f"expected a service with TLS for {fault}; got plain HTTP: use serve --tls")
+        refuse(f"expected a service with TLS for {fault}; got plain HTTP: switch on the option tls (serve --tls)")
     if world.name is not None:
         refuse(f"expected the world at the root for {fault}; got {world.name!r}, but a handshake names no world")
     if world.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
-        refuse(f"expected --tls without your own certificate for {fault}: the fake can make only its own invalid")
+        refuse(f"expected --tls without --tls-cert for {fault}; the fake can't make your own certificate invalid")
 
 
 @verb("DELETE", "faults", 204)

@@ -115,6 +115,7 @@ def test_every_check_has_a_test() -> None:
     ],
 )
 # Some clients leave sockets open; pytest would report them as warnings.
+@pytest.mark.usefixtures("leavings")
 @pytest.mark.filterwarnings(
     "always::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )

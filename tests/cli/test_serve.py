@@ -288,6 +288,16 @@ def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(tmp_path: Path, monk
             assert petstore.url.startswith("https://")
 
 
+def test_a_failed_handshake_is_in_the_log_and_in_requests_txt() -> None:
+    words = "handshake failed: the client does not trust the certificate"
+    with stub("--tls", "--control-port", "0") as running:
+        door = next(line.removeprefix("Control url: ") for line in running.first if line.startswith("Control url"))
+        assert ask(f"{running.url}/pets") == 0
+        eventually(lambda: words in fetch(f"{door}requests.txt").read().decode(), "a note")
+        _, out, _ = running.end()
+    assert f"[default] {words}" in out
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_curl_command_of_a_violation_works_over_tls(tmp_path: Any) -> None:
     ca = str(tmp_path / "ca.pem")

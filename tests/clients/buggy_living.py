@@ -96,7 +96,7 @@ class NoTimeout(HttpClientPets):
 
 
 class NoTimeoutInSession(RequestsPets):
-    """Sets the timeout on the session, where requests ignores it."""
+    """Sets the timeout on the session, where the library requests ignores it."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
@@ -214,7 +214,7 @@ class DefaultsShared(HttpClientPets):
 
 
 class HeadersShared(HttpClientPets):
-    """Keeps its headers in the class, so that the latest client's key is used by all."""
+    """Keeps its headers in the class, so all clients use the latest client's key."""
 
     shared: ClassVar[dict[str, str]] = {}
 
@@ -403,7 +403,7 @@ class RefreshedInBackground(HttpClientPets):
 
 
 class FirstHeadersKept(HttpClientPets):
-    """Keeps its headers in the class, so that the first client's key is used by all."""
+    """Keeps its headers in the class, so all clients use the first client's key."""
 
     kept: ClassVar[dict[str, str]] = {}
 

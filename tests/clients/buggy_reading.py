@@ -275,7 +275,7 @@ class MergedWithStale(Remembers):
 
 
 class CreatedByAList(RequestsPets):
-    """Lets requests follow a redirection of a POST as a GET."""
+    """Lets the library requests follow a redirection of a POST as a GET."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         response = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)

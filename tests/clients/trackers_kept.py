@@ -146,7 +146,7 @@ HeaderTakenForGranted = waits(
 )
 # Unescapes HTML entities in names (delmic/odemis#1684).
 UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
-# Configures the root logger when it is made (SiftScience/sift-python#18).
+# Configures the root logger when a program makes it (SiftScience/sift-python#18).
 ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
 # Sets the default timeout of all sockets of the program (jtriley/pystun#16).
 TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))

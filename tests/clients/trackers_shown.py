@@ -315,7 +315,7 @@ class CacheWithoutTheKey(RememberedByTheClass):
     """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
 
 
-# Prints its key when it is made (scaleoutsystems/scaleout-client#949).
+# Prints its key when a program makes it (scaleoutsystems/scaleout-client#949).
 PrintsTheKey = starts(lambda pets: print("token", pets.key))  # noqa: T201  # the bug
 
 

@@ -32,7 +32,7 @@ def test_health_returns_only_status_version_and_uptime(door: Door) -> None:
     assert (reply.status, set(reply.json()), reply.json()["status"]) == (200, {"status", "version", "uptime"}, "ok")
     assert door("HEAD", "health").body == b""
     door("PUT", "world", world="a")
-    assert "root only" in door("GET", "health", world="a").json()["detail"]
+    assert "concerns all worlds" in door("GET", "health", world="a").json()["detail"]
 
 
 # Methods and paths, with the status and the Allow field of the response.

@@ -147,9 +147,9 @@ def test_the_keyboard_opens_requests(visit: Callable[..., Console]) -> None:
         expect(console.entry).to_be_hidden()
         expect(console.rows.nth(2)).to_be_focused()
         page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_contain_text("copies it as curl")
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("copies it as curl")
         page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
 
 def test_the_focus_moves_into_a_request_and_back_on_a_phone(visit: Callable[..., Console]) -> None:
@@ -189,7 +189,7 @@ def test_a_fault_is_planned_for_the_next_request_like_this_one(visit: Callable[.
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open("#/requests/4")
-        page.get_by_role("button", name="Break the next one like this").click()
+        page.get_by_role("button", name="Break the next request like this").click()
         expect(page.get_by_role("button", name="Plan fault")).to_be_focused()
         page.keyboard.press("Enter")
         planned = page.get_by_role("row").filter(has_text="active")
@@ -266,7 +266,7 @@ def test_a_lost_response_shows_that_the_request_was_executed(visit: Callable[...
         expect(lost).to_contain_text("committed, but the response was lost; fault reset()")
         lost.click()
         why = page.get_by_role("note", name="Why")
-        expect(why).to_contain_text("It met the fault reset().")
+        expect(why).to_contain_text("The request met the fault reset().")
         expect(why).to_contain_text("A retry executes it a second time.")
 
 
@@ -357,7 +357,7 @@ def test_gaps_clock_and_worlds_can_be_changed(visit: Callable[..., Console]) -> 
         expect(gaps.get_by_role("article").first).to_contain_text("list_order")
         clock = console.pane("Clock")
         clock.get_by_role("button", name="Freeze").click()
-        expect(clock.get_by_text("It is frozen.")).to_be_visible()
+        expect(clock.get_by_text("The clock is frozen.")).to_be_visible()
         clock.get_by_role("button", name="Removal date of getPet").click()
         expect(clock.get_by_text("2030-12-05 00:00:00 UTC")).to_be_visible()
         clock.get_by_role("button", name="Advance 1 hour").click()

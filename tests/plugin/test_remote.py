@@ -119,7 +119,7 @@ def test_unfired_faults_and_violations_fail_a_test_and_the_report_shows_the_jour
     )
     result.assert_outcomes(failed=3, passed=1)
     text = str(result.stdout)
-    assert "before a reset(): inject(server_error(503), times=1) never fired" in text
+    assert "before a reset: inject(server_error(503), times=1) never fired" in text
     assert "also: inject(server_error(503), on='createPet', times=1) never fired" in text
     assert "body.categoryId must be an integer" in text
     assert 'curl -i -X POST -H "Authorization: Bearer $PETSTORE_KEY"' in text

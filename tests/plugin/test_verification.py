@@ -240,10 +240,10 @@ def test_a_reset_keeps_unreported_violations_and_unfired_faults(inner: Inner) ->
     result = inner(_RESETS, settings="petstore_strict = true")
     result.assert_outcomes(failed=2, passed=2, errors=1)
     text = str(result.stdout)
-    assert "before a reset(): inject(server_error(503), on='createPet', times=1) never fired" in text
+    assert "before a reset: inject(server_error(503), on='createPet', times=1) never fired" in text
     for limit in ("1000", "2000"):
-        assert re.search(rf"(?m)^E .*before a reset\(\): GET /v1/pets\?limit={limit} broke the contract", text)
-    assert "also: before a reset(): GET /v1/pets?limit=3000 broke the contract" in text
+        assert re.search(rf"(?m)^E .*before a reset: GET /v1/pets\?limit={limit} broke the contract", text)
+    assert "also: before a reset: GET /v1/pets?limit=3000 broke the contract" in text
 
 
 _TEARDOWNS = """

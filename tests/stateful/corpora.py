@@ -31,6 +31,7 @@ NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 # Buggy clients leave sockets, threads and exceptions behind.
 LEAVINGS: Final = (
+    pytest.mark.usefixtures("leavings"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),

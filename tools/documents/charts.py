@@ -109,9 +109,9 @@ def _terminal() -> str:
 CHARTS: Final[dict[Path, Callable[[], str]]] = {
     ROOT / "docs" / "pictures" / "demo.svg": _terminal,
     _FOLDER / "house.svg": _house,
-    _FOLDER / "requests.svg": lambda: _chart("Requests a second", "a second", figures("Requests a second")),
+    _FOLDER / "requests.svg": lambda: _chart("Requests per second", "per second", figures("Requests per second")),
     _FOLDER / "processor.svg": lambda: _chart(
-        "Processor time a request, microseconds of all cores", "microseconds", figures("Processor time a request")
+        "Processor time per request, microseconds of all cores", "microseconds", figures("Processor time per request")
     ),
 }
 

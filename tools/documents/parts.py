@@ -51,8 +51,8 @@ def fidelity_figures() -> str:
     chosen = sum(bool(one.gaps) and not one.clauses for one in PASSAGES)
     return textwrap.fill(
         f"{len(tables.clauses())} clauses cover {held} of the interface's {len(PASSAGES)} sentences. {chosen} more "
-        f"sentences leave something open. They are gaps; there are {tables.count_of_gaps()} gaps in all. No response "
-        f"can show the other {len(_unseen())}. There are {len(tables.mutants())} mutants.",
+        "sentences have only gaps, because they leave something open. No response can show the other "
+        f"{len(_unseen())}. There are {tables.count_of_gaps()} gaps and {len(tables.mutants())} mutants.",
         width=120,
     )
 
@@ -80,19 +80,19 @@ def benchmark_figures() -> str:
     def of_the_fake(title: str) -> float:
         return charts.figures(title)[0][1][0]
 
-    lists, cost = of_the_fake("Requests a second"), of_the_fake("Processor time a request")
+    lists, cost = of_the_fake("Requests per second"), of_the_fake("Processor time per request")
     missed = [f"{what}: {figure}" for what, (figure, met) in figures.items() if met.startswith("**no**")]
     shown = [
         ("measured", text.partition("- Taken on ")[2].partition(" in one run")[0]),
-        ("lists a second", f"{lists:,.0f}"),
+        ("lists per second", f"{lists:,.0f}"),
         (
-            "the same, against the fastest other mock server, both just started",
-            f"{first('peers_started', r'list ([0-9.]+)')} times as many",
+            "the same, divided by that of the fastest other mock server, right after the start",
+            first("peers_started", r"list ([0-9.]+)"),
         ),
         ("processor time of a list", f"{cost:.0f} µs"),
-        ("cost of the fixture for a test", first("fixture", r"(\d+ µs)")),
+        ("time that the fixture adds to a test", first("fixture", r"(\d+ µs)")),
         ("start of the stub, until its first response", first("boot", r"(\d+ ms)")),
-        (f"missed goals, of {len(GOALS)}", "<br>".join(missed) or "none"),
+        (f"missed goals (of {len(GOALS)})", "<br>".join(missed) or "none"),
     ]
     return tables.table("what", "figure", rows=shown)
 

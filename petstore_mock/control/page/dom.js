@@ -64,7 +64,7 @@ export function confirmed(question, action) {
 /** Copy a text. The button shows "Copied" for two seconds. */
 export async function copy(text, pressed) {
   await navigator.clipboard.writeText(text).catch(() => { // browsers forbid it on pages from other machines without TLS
-    throw new Error(`The browser does not let this page copy. Select and copy this text: ${text}`);
+    throw new Error(`The browser does not allow this page to copy text. Select and copy this text: ${text}`);
   });
   if (!pressed) return notice("Copied.");
   const name = (pressed.dataset.name ??= pressed.textContent);

@@ -41,12 +41,12 @@ async function send(method, path, { body, at = HERE } = {}) {
       body: body && json(body),
     });
   } catch {
-    throw Object.assign(new Error("The stub does not respond. Is it still running?"), { status: 0 });
+    throw Object.assign(new Error("The stub does not respond. Check that it is running."), { status: 0 });
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
   if (response.status === 401) onRefused();
-  throw Object.assign(new Error(problem.detail ?? `The door responded with ${response.status}.`), { status: response.status });
+  throw Object.assign(new Error(problem.detail ?? `The control door responded with status ${response.status}.`), { status: response.status });
 }
 
 /** Send a request to the door. Return the JSON value of the response, or undefined for a response without a body. */

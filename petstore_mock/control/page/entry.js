@@ -13,7 +13,7 @@ export function showEntry(entry, number) {
   pane.dataset.key = key;
   if (entry === null) return pane.replaceChildren();
   const close = make("a", { href: "#/requests", class: "button close" }, "Close");
-  const gone = `Request ${number} is not in the journal: it was cleared or evicted, or it never arrived.`;
+  const gone = `The journal has no request ${number}. You or a test cleared it, the journal dropped it, or it never arrived.`;
   if (entry === undefined) return pane.replaceChildren(make("div", { class: "bar" }, make("p", {}, gone), close));
   const [path, query] = entry.target.split(/\?(.*)/s);
   pane.replaceChildren(...[
@@ -55,15 +55,15 @@ function why(entry) {
     ? [make("p", {}, entry.expected ? "The request broke the contract, as the test expects." : "The request broke the contract."),
       make("ul", {}, entry.violations.map((one) => make("li", {}, make("strong", {}, visible(one.message)),
         make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence)}`)))),
-      entry.omitted ? make("p", {}, `It broke ${entry.omitted} more rules.`) : null]
-    : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `It met the fault ${entry.fault}.`).slice(0, 2000))),
+      entry.omitted ? make("p", {}, `The request broke ${entry.omitted} more rules.`) : null]
+    : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `The request met the fault ${entry.fault}.`).slice(0, 2000))),
       entry.fault === null ? null : make("p", {}, consequence(entry))];
   return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);
 }
 
 function consequence(entry) {
   if (isLost(entry)) return "The service executed the request, but the response was lost. A retry executes it a second time.";
-  const executed = entry.executed ? "The request was executed." : "The request was not executed.";
+  const executed = entry.executed ? "The service executed the request." : "The service did not execute the request.";
   return entry.status === null && !isPending(entry) ? `${executed} The client got no response.` : executed;
 }
 
@@ -123,12 +123,12 @@ function body(entry) {
   const violations = entry.violations.filter((one) => /^body\b/.test(one.field));
   if (entry.body_base64 === null && !entry.body_text && violations.length === 0) return make("p", { class: "faint" }, "No body.");
   const known = entry.body !== null && violations.length ? places(entry.body_text) : undefined; // `body` is null for text that is not JSON or is too deep
-  return block(entry.body_text ?? `in base64: ${entry.body_base64}`, "Body", violations, known);
+  return block(entry.body_text ?? `In base64: ${entry.body_base64}`, "Body", violations, known);
 }
 
 function response(entry) {
-  if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "Nothing yet." : `Nothing: ${result(entry)}.`);
-  const shown = entry.response_body_text ?? `in base64: ${entry.response_body_base64}`;
+  if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "No response yet." : `The client got nothing: ${result(entry)}.`);
+  const shown = entry.response_body_text ?? `In base64: ${entry.response_body_base64}`;
   return shown ? block(shown, "Body of the response") : make("p", { class: "faint" }, "No body.");
 }
 
@@ -151,5 +151,5 @@ function actions(entry) {
   return make("div", { class: "actions bar" },
     button("Copy as curl", doing((pressed) => copyCurl(entry.number, pressed)), { id: "copy-curl", class: "primary", "aria-live": "polite" }),
     button("Copy as fetch", doing((pressed) => copy(fetchOf(entry), pressed)), { "aria-live": "polite" }),
-    button("Break the next one like this", doing(() => breakLike(entry))));
+    button("Break the next request like this", doing(() => breakLike(entry))));
 }

@@ -80,8 +80,8 @@ function showCounts(number) {
   $("requests-empty").hidden = total > 0 || !loaded;
   $("request-list").hidden = $("requests-legend").hidden = total === 0;
   const left = filtered ? 0 : total - entries.size;
-  const parts = [filtered ? `${count(number)} of ${count(total)} match` : `${count(number)} requests`];
-  parts.push(searching && "searching older ones", left > 0 && `${count(left)} older not shown`, evicted > 0 && `${count(evicted)} no longer kept`);
+  const parts = [filtered ? `${count(number)} of ${count(total)} requests match` : `${count(number)} requests`];
+  parts.push(searching && "searching older requests", left > 0 && `${count(left)} older requests not shown`, evicted > 0 && `${count(evicted)} dropped`);
   $("requests-summary").textContent = total ? `${parts.filter(Boolean).join(", ")}.` : "";
 }
 

@@ -120,7 +120,7 @@ export async function showFaults() {
       `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`,
       one.spent ? "" : quiet("Cancel", `Cancel fault ${one.id}`, () => cancel(one))],
   });
-  fillTable($("faults-table"), ["state", "fault", "on", "only", "hits", emptyHead("cancel")],
+  fillTable($("faults-table"), ["state", "fault", "on", "conditions", "hits", emptyHead("cancel")],
     faults.reverse().sort((a, b) => a.spent - b.spent).slice(0, MOST).map(row));
 }
 
@@ -148,7 +148,7 @@ export async function showClock() {
   const { now, frozen } = await ask("GET", "clock");
   $("clock-now").textContent = now.replace("T", " ").replace(/\.\d+Z$/, " UTC");
   $("clock-now").dateTime = now;
-  $("clock-frozen").textContent = frozen ? "It is frozen." : "It runs.";
+  $("clock-frozen").textContent = frozen ? "The clock is frozen." : "The clock runs.";
   $("clock-freeze").textContent = frozen ? "Let it run" : "Freeze";
   $("clock-freeze").dataset.change = json({ freeze: !frozen });
 }
@@ -170,9 +170,9 @@ export function start() {
   const planned = () => ({ fault: { kind: $("fault-kind").value, ...plan.of.read() }, ...plan.rule.read() });
   onSubmit("fault-form", () => ask("POST", "faults", planned()).then(showFaults), "Planned.");
   onClick($("faults-cancel"), async () => {
-    if (await confirmed("Cancel every fault that is active?", "Cancel all")) await ask("DELETE", "faults").then(showFaults);
+    if (await confirmed("Cancel all active faults?", "Cancel all")) await ask("DELETE", "faults").then(showFaults);
   });
-  onSubmit("gaps-form", () => ask("PATCH", "behaviour", { preset: $("gaps-preset").value }).then(showGaps), "The preset is in force.");
+  onSubmit("gaps-form", () => ask("PATCH", "behaviour", { preset: $("gaps-preset").value }).then(showGaps), "The service now uses the preset.");
   for (const element of document.querySelectorAll("[data-change]")) onClick(element, () => setClock(parse(element.dataset.change)));
   onClick($("clock-today"), () => setClock({ travel_to: new Date().toISOString() }));
   onSubmit("clock-form", () => setClock({ travel_to: `${$("clock-date").value}Z` }));

@@ -108,7 +108,7 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
         (respond(json=float("nan")), "json to be a JSON value.*not JSON compliant"),
         (respond(json=NESTED), "to be a JSON value"),
         (respond(body=5), "body=5"),
-        (respond(body_base64="*"), "as base64"),
+        (respond(body_base64="*"), "expected base64 text as body_base64"),
         (respond(body="x", body_base64="eA=="), "got both"),
         (respond(headers="A: 1"), "headers="),
         *[
@@ -130,7 +130,7 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
             for value in (-1, 0.5, float("inf"), True, 10**400)
         ],
         ({"kind": "rate_limited", "retry_after": "soon"}, "retry_after='soon'"),
-        ({"kind": "delay"}, "expected seconds of a fault of kind delay"),
+        ({"kind": "delay"}, "expected the argument seconds of a fault of kind delay"),
         ({"kind": "delay", "second": 1}, r"did you mean 'seconds'\?"),
         *[
             ({"kind": "delay", "seconds": value}, re.escape(f"got seconds={value!r}"))
@@ -145,7 +145,7 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
         ({"kind": "sequence", "faults": [{"kind": "sequence", "faults": [503]}]}, "faults that are not sequences"),
         (
             {"kind": "sequence", "faults": [503, {"kind": "tls.expired"}]},
-            "faults of requests, or faults of TLS handshakes",
+            "faults of requests, or only faults of TLS handshakes",
         ),
         ({"kind": "rest"}, r"did you mean 'reset'\?"),
     ],
