@@ -47,10 +47,10 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         "--only",
         action="append",
         metavar="NAME",
-        help=f"one of {', '.join(MEASUREMENTS)}; with --trees of {', '.join(trees.MEASUREMENTS)}",
+        help=f"one of {', '.join(MEASUREMENTS)}; with --trees, one of {', '.join(trees.MEASUREMENTS)}",
     )
-    parser.add_argument("--quick", action="store_true", help="few repeats: tells that it works, not how fast it is")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write here; a part or a quick run is printed")
+    parser.add_argument("--quick", action="store_true", help="few repeats: shows only that the benchmarks run")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the file (default: print a part or a quick run)")
     parser.add_argument(
         "--trees",
         nargs=2,

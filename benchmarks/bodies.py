@@ -1,4 +1,4 @@
-"""The bytes that all contestants answer with: those of petstore_mock for 20 animals."""
+"""The response bodies of all contestants: those of petstore_mock for 20 animals."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def call(app: WSGIApplication, asked: dict[str, Any]) -> bytes:
 
 @cache
 def bodies() -> Bodies:
-    """Ask petstore_mock itself, in process."""
+    """Return the bodies that petstore_mock returns in process."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     return Bodies(
         listed=call(app, environ("GET", "/v1/pets", KEY)),

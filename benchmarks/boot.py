@@ -17,14 +17,14 @@ _REACH: Final = 0.2  # seconds
 
 
 def measure(plan: Plan) -> Result:
-    """Start every server several times, in turns, and ask until it answers 200."""
+    """Start every server several times, in turns, and send requests until the first 200."""
     rounds = plan.pick(9, 1)
     result = Result()
     taken: dict[Server, list[float]] = {}
     slow: set[Server] = set()
     for turn in range(rounds):
         for server in (*SERVERS, RAW):
-            if server in slow and turn % 2:  # a start takes a second: half the rounds are enough
+            if server in slow and turn % 2:  # such a start takes about a second, so half the rounds are enough
                 continue
             if problem := server.missing():
                 if not turn:
@@ -58,6 +58,6 @@ def measure(plan: Plan) -> Result:
         for server, values in taken.items()
     ]
     result.tables.append(
-        Table("Start of the process to its first 200", ["server", "validates", "median ms", "least ms", "starts"], rows)
+        Table("Start of the process to its first 200", ["server", "validates", "median ms", "min ms", "starts"], rows)
     )
     return result

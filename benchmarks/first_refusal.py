@@ -1,4 +1,4 @@
-"""The first refusal of a fresh process: what only a refusal needs must not be imported while a client waits for it."""
+"""The first refusal of a fresh process. Its client must not wait for imports that only a refusal needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS: Final = {"Authorization": f"Bearer {KEY}", "Content-Type": "application
 
 
 def of_the_fixture() -> tuple[float, float]:
-    """Return the seconds of the first and of the second refusal; to be run in a process of its own."""
+    """Return the seconds of the first and of the second refusal. Call this in a new process."""
     with PetStoreMock(api_key=KEY) as petstore:
         return _refusals(petstore.httpserver.port)
 
@@ -46,7 +46,7 @@ def _refused(connection: http.client.HTTPConnection) -> float:
 
 
 def measure(plan: Plan) -> Result:
-    """Measure fresh processes: the fixture's, whose first request it is, and a stub's, right after its first 200."""
+    """Measure new processes: one of the fixture, at its first request, and a stub, right after its first 200."""
     taken: dict[str, list[tuple[float, float]]] = {"the fixture": [], "petstore-mock serve": []}
     for _ in range(plan.pick(9, 1)):
         taken["the fixture"].append(isolated("first_refusal:of_the_fixture"))
@@ -65,5 +65,5 @@ def measure(plan: Plan) -> Result:
     ]
     words = ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in first.items())
     result = Result(figures={"first_refusal": Figure(words, max(first.values()) <= _REACH)})
-    result.tables.append(Table("Refused createPet", ["of", "first, ms", "most ms", "second, ms", "processes"], rows))
+    result.tables.append(Table("Refused createPet", ["case", "first, ms", "max ms", "second, ms", "processes"], rows))
     return result

@@ -1,4 +1,4 @@
-"""Requests a second of servers that have just started, as a test run meets them: nothing is warmed."""
+"""Requests per second of servers right after their start, without a warm-up, as in a test run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CONTESTANTS: Final = tuple(server for server in SERVERS if server in OURS or se
 
 
 class _Starts(Rates):
-    """What servers reach right after their start."""
+    """The rates of servers right after their start."""
 
     def run(self, contestants: Iterable[Server], *, starts: int, seconds: int) -> None:
-        """Start each so many times, in turns, and ask for each operation at once."""
+        """Start each server ``starts`` times, in turns, and load each operation right after the start."""
         there = []
         for server in contestants:
             if problem := server.missing():
@@ -40,7 +40,7 @@ class _Starts(Rates):
 
 
 def measure(plan: Plan) -> Result:
-    """Measure requests a second in the first seconds after a start."""
+    """Measure requests per second in the first seconds after a start."""
     result = Result()
     if problem := wrk.missing():
         result.notes.append(f"{problem}: no figure for load.")
@@ -54,7 +54,7 @@ def measure(plan: Plan) -> Result:
     result.notes += contest.notes
     result.notes.append(
         f"wrk -t1 -c{wrk.CONNECTIONS} -d{seconds}s for each operation in turn, from the first 200 on; median of "
-        f"{starts} starts. A Java machine is still compiling then."
+        f"{starts} starts. The JVM still compiles then."
     )
     rows = [
         [server.name, *(f"{contest.rate(server, operation):,.0f}" for operation in OPERATIONS)]

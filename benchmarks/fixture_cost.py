@@ -1,4 +1,4 @@
-"""What a fixture costs each test, over an empty test: whole pytest runs, timed between the first test and the last."""
+"""The cost of a fixture per test, beyond an empty test: pytest runs, timed from the first test to the last."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Suite:
     """A suite of equal tests.
 
     Attributes:
-        name: as the tables show it.
+        name: the name in the tables.
         arguments: the parameters of each test.
         body: the statement of each test.
         head: the imports.
-        plugins: the plugins of pytest that are loaded.
+        plugins: the plugins that pytest loads.
         decorator: the line before each test.
     """
 
@@ -64,7 +64,7 @@ class Suite:
     decorator: str = ""
 
     def text(self, tests: int) -> str:
-        """Return the module of so many tests."""
+        """Return the source of a module with this number of tests."""
         lines = [self.head]
         for number in range(tests):
             lines += [self.decorator, f"def test_{number}({self.arguments}):", f"    {self.body}"]
@@ -98,7 +98,7 @@ _SUITES: Final = (
 
 
 def write(folder: Path, suite: Suite, tests: int) -> None:
-    """Write a suite of so many tests into a new folder."""
+    """Write a suite with this number of tests into a new folder."""
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "conftest.py").write_text(_CONFTEST)
@@ -106,11 +106,11 @@ def write(folder: Path, suite: Suite, tests: int) -> None:
 
 
 def seconds_a_test(folder: Path, suite: Suite, tree: Path | None = None) -> Cost:
-    """Run a written suite and return what a test takes.
+    """Run a written suite and return the cost of a test.
 
     Args:
-        folder: where the suite is.
-        suite: says which plugins it needs.
+        folder: the folder of the suite.
+        suite: the suite, for its plugins.
         tree: a folder with the package to use instead of the installed one.
     """
     environment = {**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -149,7 +149,7 @@ def measure(plan: Plan) -> Result:
             for suite, folder in folders.items():
                 taken.setdefault(suite.name, []).append(seconds_a_test(folder, suite).mean * _US)
     middle = {name: median(values) for name, values in taken.items()}
-    # Compare pairs, not medians: two runs of one round find about the same load.
+    # Compare pairs, not medians: the load of the machine is about the same for two runs of one round.
     over = {
         name: median([mine - empty for mine, empty in zip(values, taken[EMPTY.name], strict=True)])
         for name, values in taken.items()
@@ -160,7 +160,7 @@ def measure(plan: Plan) -> Result:
     )
     rows = [[name, f"{middle[name]:.0f}", f"{over[name]:.0f}", f"{min(taken[name]):.0f}"] for name in taken]
     result.tables.append(
-        Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "added", "least"], rows)
+        Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "added", "min"], rows)
     )
     result.notes.append(
         f"{rounds} rounds in turns, each run with no other plugin; the cost is the median "

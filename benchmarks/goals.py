@@ -1,4 +1,4 @@
-"""What petstore_mock must reach, and what a measurement hands back."""
+"""The goals of petstore_mock, and the result of a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GOALS", "Figure", "Goal", "Plan", "Result", "Table"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One row of what must be reached.
+    """One goal.
 
     Attributes:
         what: what is measured.
@@ -84,12 +84,12 @@ GOALS: Final[Mapping[str, Goal]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured for a goal, and whether that is enough.
+    """The figure for a goal.
 
     Attributes:
-        text: what was measured.
-        met: whether that is enough.
-        met_by: which variant alone it is enough for; not what people get by default.
+        text: the figure, in words.
+        met: whether the figure meets the goal.
+        met_by: the variant that alone meets the goal, which is not the default; or empty.
     """
 
     text: str
@@ -114,12 +114,12 @@ class Table:
 
 @dataclass(slots=True)
 class Result:
-    """What one measurement found out.
+    """The result of one measurement.
 
     Attributes:
-        figures: by the name of their goal.
+        figures: the figures, by the name of their goal.
         tables: the figures behind them.
-        notes: what a reader must know, such as who could not run and why.
+        notes: facts for the reader, such as a contestant that could not run, and the reason.
     """
 
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -129,10 +129,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How thoroughly to measure."""
+    """The thoroughness of a run."""
 
     quick: bool = False
 
     def pick(self, full: int, quick: int) -> int:
-        """Return how many, for a full or for a quick run."""
+        """Return the number for a full or for a quick run."""
         return quick if self.quick else full

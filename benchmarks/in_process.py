@@ -1,4 +1,4 @@
-"""Calls without a socket: our apps, our doors for client libraries, and what patches such a library."""
+"""Calls without a socket: our WSGI app, our sessions for client libraries, and libraries that patch clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _start_response(*_: object) -> Any:  # noqa: ANN401  # PEP 3333's write(), n
 
 
 def _wsgi() -> dict[str, Callable[[], object]]:
-    """Return calls of the app as a server makes them; the journal keeps its usual number of them."""
+    """Return calls of the app, as a server makes them. The journal keeps its usual number of requests."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     listing, getting = environ("GET", "/v1/pets", KEY), environ("GET", "/v1/pets/1", KEY)
     creating = environ("POST", "/v1/pets", KEY, NEW_PET)
@@ -46,7 +46,7 @@ def _wsgi() -> dict[str, Callable[[], object]]:
 
 
 def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
-    """Return calls through requests and httpx, ours and those of the libraries that patch them."""
+    """Return calls through requests and httpx, to our app and to libraries that patch requests and httpx."""
     import httpx  # noqa: PLC0415  # of the bench group
     import requests  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
 
 
 def timings(*, rounds: int) -> dict[str, Any]:
-    """Return seconds a call by name, and notes; to be run in a process of its own."""
+    """Return the seconds of each call, by name, and notes. Call this in a new process."""
     calls, notes = _with_clients()
     return {"seconds": in_turns({**_wsgi(), **calls}, rounds=rounds), "notes": notes}
 
@@ -103,5 +103,5 @@ def measure(plan: Plan) -> Result:
     rows = [[name, f"{value:.1f}"] for name, value in taken.items()]
     result.tables.append(Table("One call in process", ["call", "median µs"], rows))
     peers = [f"{name} {version(name)}" for name in ("httpx", "requests", "responses", "respx") if find_spec(name)]
-    result.notes.append(f"With {', '.join(peers)}; a client is shared by all calls, and their records are cleared.")
+    result.notes.append(f"With {', '.join(peers)}; all calls share one client, and each call clears its records.")
     return result

@@ -1,4 +1,4 @@
-"""A store of 100,000 animals against one of a hundred, and the way back to it."""
+"""A store of 100,000 animals against a store of 100, and the reset to the starting state."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _calls(animals: int) -> dict[str, Callable[[], object]]:
 
 
 def timings(*, large: int, rounds: int) -> dict[str, float]:
-    """Return seconds a call in both stores, by turns; to be run in a process of its own."""
+    """Return the seconds of a call in both stores, in turns. Call this in a new process."""
     small_calls, large_calls = _calls(SMALL), _calls(large)
     turns: dict[str, Callable[[], object]] = {}
     for operation in OPERATIONS:
@@ -61,7 +61,7 @@ def timings(*, large: int, rounds: int) -> dict[str, float]:
 
 
 def sizes(*, large: int) -> dict[str, float]:
-    """Return the bytes of an animal's JSON, and the resident ones; to be run in a process of its own."""
+    """Return the bytes of an animal as JSON and in resident memory. Call this in a new process."""
     warm = PetStoreMock(seed=SMALL)
     gc.collect()
     before = resident_bytes()
@@ -76,7 +76,7 @@ def sizes(*, large: int) -> dict[str, float]:
 
 
 def resets(*, large: int, times: int) -> dict[str, float]:
-    """Return the seconds of a reset after ten changes; to be run in a process of its own."""
+    """Return the seconds of a reset after ten changes. Call this in a new process."""
     petstore = PetStoreMock(seed=large)
     taken = []
     for _ in range(times):

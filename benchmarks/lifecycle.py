@@ -1,4 +1,4 @@
-"""Start and stop of the listener, with nothing open, and with hung answers and open connections."""
+"""Start and stop of the listener, without connections, and with hung responses and open connections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PEER_TIMES: Final = 10  # each takes half a second
 
 
 def cycles(*, times: int) -> dict[str, list[float]]:
-    """Return the seconds of starts and stops; to be run in a process of its own."""
+    """Return the seconds of starts and stops. Call this in a new process."""
     with PetStoreMock():
         pass  # imports the modules
     taken: dict[str, list[float]] = {"start": [], "stop": [], "stop, hung": []}
@@ -84,5 +84,5 @@ def measure(plan: Plan) -> Result:
         f"{hung * 1000:.1f} ms",
         start <= _START and stop <= _STOP and hung <= _STOP,
     )
-    result.tables.append(Table("Start and stop of the listener", ["what", "median ms", "most ms", "times"], rows))
+    result.tables.append(Table("Start and stop of the listener", ["what", "median ms", "max ms", "times"], rows))
     return result

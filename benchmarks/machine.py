@@ -15,7 +15,7 @@ _GIB = 1 << 30
 
 
 def describe() -> list[str]:
-    """Return the processor, its cores, the memory, the kernel and how busy it is."""
+    """Return the processor, its cores, the memory, the kernel and the load."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return [
@@ -36,7 +36,7 @@ def _processor() -> str:
 
 
 def versions() -> list[str]:
-    """Return the versions that our own figures depend on."""
+    """Return the versions on which our own figures depend."""
     names = ("petstore-mock", "httptools", "jsonschema", "pytest-httpserver", "werkzeug", "pytest", "hypothesis")
     return [f"Python {sys.version.split()[0]} ({_build()})", *(f"{name} {version(name)}" for name in names)]
 

@@ -1,4 +1,4 @@
-"""Memory of the stub over a million requests that store nothing."""
+"""Memory of the stub over a million read-only requests."""
 
 from __future__ import annotations
 

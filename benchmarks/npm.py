@@ -38,7 +38,7 @@ def version(name: str) -> str:
 
 
 def missing(name: str) -> str:
-    """Say why a package can't run, or nothing; installs all of them when it is first asked."""
+    """Return why a package can't run, or an empty text. The first call installs all packages."""
     runtime = "java" if name in _JAVA else "node"
     if shutil.which(runtime) is None:
         return f"{runtime} is not installed"
@@ -48,7 +48,7 @@ def missing(name: str) -> str:
 
 @cache
 def _install() -> str:
-    """Install what ``package.json`` names unless it is there already; return what went wrong."""
+    """Install the packages of ``package.json`` unless they are installed. Return the problem, or an empty text."""
     if shutil.which("npm") is None:
         return "npm is not installed"
     stamp = _FOLDER / "package.json"

@@ -1,4 +1,4 @@
-"""What our installed, unused entry point costs a pytest run."""
+"""The cost of our installed, unused entry point for a pytest run."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _whole_run(folder: Path, allowed: str) -> tuple[float, set[str]]:
 def forked_runs(*, folder: str, contestants: list[str], rounds: int) -> dict[str, list[list[float]]]:
     """Run pytest in forks of a process that has run it before; return wall and processor seconds of each run.
 
-    pytest's own modules are loaded by then and cost nothing: a new process takes ten times as long for them as we may
-    cost in all, and its noise alone is more than that. To be run in a process of its own.
+    pytest's own modules are loaded then and cost nothing. A new process would load them for ten times as long as our
+    goal allows, and its noise alone exceeds the goal. Call this in a new process.
     """
-    import pytest  # noqa: PLC0415  # the others do without
+    import pytest  # noqa: PLC0415  # other measurements do not need it
 
     arguments = {name: _arguments(Path(folder), name) for name in contestants}
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # the descriptor that the tests print to
@@ -103,7 +103,7 @@ def _forked_run(arguments: list[str]) -> list[float]:
 
 
 def measure(plan: Plan) -> Result:
-    """Run pytest with and without, in turns, and compare each pair."""
+    """Run pytest with and without the entry point, in turns, and compare each pair."""
     rounds = plan.pick(300, 10)
     contestants = [_NONE, _OURS, _THEIRS]
     result = Result()
@@ -122,7 +122,7 @@ def measure(plan: Plan) -> Result:
         contestant: [[value * 1000 for value in values] for values in zip(*runs, strict=True)]
         for contestant, runs in taken.items()
     }
-    # Compare pairs, not medians: two adjacent runs find the same load.
+    # Compare pairs, not medians: the load of the machine is the same for two adjacent runs.
     costs = {
         contestant: [
             median([mine - none for mine, none in zip(values, without, strict=True)])

@@ -1,4 +1,4 @@
-"""Servers in processes of their own: started, waited for by asking, and always ended."""
+"""Runs servers in new processes: starts them, sends requests until they are ready, and always ends them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HOST", "Running", "free_port", "processor_seconds_of", "resident_bytes", "started"]
 
 HOST: Final = "127.0.0.1"
-READY_PATIENCE: Final = 30.0  # seconds; the slowest peer takes about two
+READY_PATIENCE: Final = 30.0  # seconds; the slowest peer takes about two seconds
 END_PATIENCE: Final = 3.0
 _POLL: Final = 0.001
 
@@ -38,7 +38,7 @@ class Running:
     """A server that runs.
 
     Attributes:
-        port: where it listens.
+        port: its port.
         ready_after: seconds from its start to its first 200.
     """
 
@@ -48,10 +48,10 @@ class Running:
         self.ready_after = 0.0
 
     def wait_until_ready(self, path: str, headers: Mapping[str, str], started_at: float) -> None:
-        """Ask until the answer is 200.
+        """Send requests until the response is 200.
 
         Raises:
-            RuntimeError: the process has ended, or the answer does not come in time.
+            RuntimeError: the process has ended, or the response does not arrive in time.
         """
         last = ""
         while time.perf_counter() - started_at < READY_PATIENCE:
@@ -65,7 +65,7 @@ class Running:
                 if answer.status == http.HTTPStatus.OK:
                     self.ready_after = time.perf_counter() - started_at
                     return
-                last = f"; it answered {answer.status}"
+                last = f"; the last response was {answer.status}"
             except (OSError, http.client.HTTPException):
                 pass
             finally:
@@ -106,7 +106,7 @@ def _members(group: int) -> list[int]:
 
 
 def resident_bytes(pid: int | str = "self") -> int:
-    """Return the resident memory of a process; 0 where the system does not tell."""
+    """Return the resident memory of a process; 0 if the system does not show it."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
@@ -115,7 +115,7 @@ def resident_bytes(pid: int | str = "self") -> int:
 
 
 def processor_seconds_of(pid: int) -> float:
-    """Return the processor time that a process has taken so far, of all cores; 0 where the system does not tell."""
+    """Return the processor time that a process has taken so far, of all cores; 0 if the system does not show it."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -126,10 +126,10 @@ def processor_seconds_of(pid: int) -> float:
 def started(
     command: Sequence[str], port: int, path: str, headers: Mapping[str, str], folder: Path
 ) -> Generator[Running]:
-    """Run a server for the length of a block; its output goes to a file in ``folder``.
+    """Run a server within a ``with`` block. Its output goes to a file in ``folder``.
 
     Raises:
-        RuntimeError: it does not answer.
+        RuntimeError: the server does not respond.
     """
     log = folder / "output.txt"
     with log.open("wb") as output:

@@ -1,4 +1,4 @@
-"""Requests a second by contestant and operation, and how they compare with the mock servers of others."""
+"""Requests per second by contestant and operation, and their ratios to other mock servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGAINST_PEERS: Final = {"list": 5.0, "get": 4.0, "create": 2.0}
 
 
 def ask(server: Server, process: Running, operation: str, seconds: int) -> Load:
-    """Ask for one operation for so many seconds; raises RuntimeError when not one request was answered."""
+    """Send requests of one operation for ``seconds``. Raises RuntimeError if no response arrives."""
     if operation == "list":
         return wrk.load(process.port, server.listing, HEADERS, seconds=seconds)
     if operation == "get":
@@ -32,11 +32,11 @@ def ask(server: Server, process: Running, operation: str, seconds: int) -> Load:
 
 
 class Rates:
-    """What the contestants have reached so far.
+    """The results of the contestants so far.
 
     Attributes:
         loads: the runs of each contestant that takes part, by operation.
-        notes: who does not, and why.
+        notes: the contestants that do not take part, with the reason.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,11 @@ class Rates:
         return [(server, name) for server, name in OURS.items() if server in self.loads]
 
     def rate(self, server: Server, operation: str) -> float:
-        """Return the median of the rates, 0 when there is none."""
+        """Return the median of the rates, or 0 if there is none."""
         return median([load.rate for load in self.loads.get(server, {}).get(operation, [])] or [0.0])
 
     def fastest_mocks(self) -> dict[str, Server]:
-        """Return the mock server that answers most requests a second, by the operation."""
+        """Return the mock server with the most requests per second, by operation."""
         mocks = [server for server in self.loads if server.is_mock]
         if not mocks:
             return {}
@@ -62,7 +62,7 @@ class Rates:
         }
 
     def against_mocks(self) -> Figure | None:
-        """Compare ours with the fastest mock server of each operation, if there is one."""
+        """Compare our servers with the fastest mock server of each operation, if there is one."""
         fastest = self.fastest_mocks()
         if not fastest:
             return None
@@ -80,6 +80,6 @@ class Rates:
 
 
 def figure_of(words: list[str], reached: dict[str, bool]) -> Figure:
-    """Judge what people get without an extra, and name the variant that is enough where that is not."""
+    """Return the figure of the default variant. If it misses the goal, the figure names a variant that meets it."""
     enough = [name for name, is_enough in reached.items() if is_enough]
     return Figure("; ".join(words), reached.get(OURS[FAKE], False), enough[0] if enough else "")

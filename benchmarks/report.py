@@ -1,4 +1,4 @@
-"""Writes what was measured: the goals first, then the figures behind them."""
+"""Writes the results: first the goals, then the figures behind them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Report", "titled"]
 
 
 class Report:
-    """Collects results and renders them; what was not measured is named as such."""
+    """Collects the results and renders them. The report shows which goals and measurements have no result."""
 
     def __init__(self, *, quick: bool) -> None:
         self._quick = quick
@@ -27,11 +27,11 @@ class Report:
         self._failures: dict[str, str] = {}
 
     def add(self, name: str, result: Result) -> None:
-        """Take in a result."""
+        """Add the result of a measurement."""
         self._results[name] = result
 
     def failed(self, name: str, error: Exception) -> None:
-        """Note that a measurement did not come to its end."""
+        """Add the error of a measurement."""
         self._failures[name] = f"{type(error).__name__}: {error}"
 
     def render(self) -> str:
@@ -43,7 +43,7 @@ class Report:
             f"- {', '.join(machine.versions())}",
         ]
         if self._quick:
-            facts.append("- **A quick run: these figures say that the benchmarks work, and nothing else**")
+            facts.append("- **A quick run: it shows only that the benchmarks run. Its figures are not reliable**")
         parts = [
             "# Results",
             "Compare ratios within this run. Do not compare absolute figures of two runs or computers.",

@@ -1,4 +1,4 @@
-"""Who takes part: how each is started, and what it is asked."""
+"""The contestants: the command and the request paths of each."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Server:
     """A contestant.
 
     Attributes:
-        name: as the tables show it.
-        command: starts it on a port; may write what it needs into a folder of its own.
-        version: its version; raises when it is not installed.
-        missing: says what is not installed, or nothing.
-        is_mock: a mock server that others offer; the fastest of them is what we compare with.
-        validates: it judges requests by the interface.
-        stores: it keeps what is created, and is started anew for each round, before it has grown much.
+        name: the name in the tables.
+        command: returns the command for a port. It may write files into the given folder.
+        version: returns the version, or raises an error if the server is not installed.
+        missing: returns why the server can't run, or an empty text.
+        is_mock: whether it is a mock server of another project. We compare with the fastest of them.
+        validates: whether it validates requests.
+        stores: whether it keeps created animals. Each round starts such a server again, so that it stays small.
         listing: the path that lists 20 animals.
         getting: the path of one animal.
         creating: the path to create one.
@@ -76,10 +76,10 @@ class Server:
 
 @contextmanager
 def running(server: Server) -> Generator[Running]:
-    """Run ``server`` for the length of a block.
+    """Run ``server`` within a ``with`` block.
 
     Raises:
-        RuntimeError: it does not answer.
+        RuntimeError: the server does not respond.
     """
     port = free_port()
     with TemporaryDirectory(prefix="petstore-bench-") as name:
@@ -91,7 +91,7 @@ def running(server: Server) -> Generator[Running]:
 # petstore_mock
 
 
-# Runs the fake as without the extra `fast`, even if it is installed: the import of uvloop fails.
+# Runs the fake without the extra `fast`, even if uvloop is installed: its import fails.
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 
 
@@ -121,7 +121,7 @@ error_log {folder}/error.log crit;
 events {{ worker_connections 1024; }}
 http {{
     access_log off;
-    # Of what nginx offers for a file of a kilobyte this took the least time: sendfile costs a call more.
+    # The fastest options of nginx for a file of a kilobyte: sendfile costs one more system call.
     sendfile off;
     output_buffers 1 64k;
     keepalive_requests 1000000000;
@@ -155,12 +155,12 @@ def _nginx(port: int, folder: Path) -> list[str]:
 
 
 def nginx_program() -> str:
-    """Return the path of nginx, or nothing."""
+    """Return the path of nginx, or an empty text."""
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
 
 
 def nginx_missing() -> str:
-    """Say why there is no nginx, or nothing."""
+    """Return why there is no nginx, or an empty text."""
     return "" if nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
 
 

@@ -1,4 +1,4 @@
-"""Requests a second: eight kept connections for each operation, all contestants in turns."""
+"""Requests per second: eight kept connections for each operation, all contestants in turns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["measure"]
 
 # Of list, get and create, without an extra and with the extra `fast`.
 _AGAINST_LIMIT: Final = {FAKE: 0.7, FAKE_FAST: 0.9}
-_AGAINST_FLOOR: Final = {FAKE: (2.3, 2.3, 3.3), FAKE_FAST: (1.8, 1.8, 2.5)}  # at most so many times its processor time
-_AGAINST_MOCKS: Final = {FAKE: (3.0, 3.0, 2.0), FAKE_FAST: (4.0, 4.0, 2.5)}  # at least so many times less of it
+_AGAINST_FLOOR: Final = {FAKE: (2.3, 2.3, 3.3), FAKE_FAST: (1.8, 1.8, 2.5)}  # at most so many times its CPU time
+_AGAINST_MOCKS: Final = {FAKE: (3.0, 3.0, 2.0), FAKE_FAST: (4.0, 4.0, 2.5)}  # at least so many times less CPU time
 _LOG_LINE: Final = 1.5
 _MIB: Final = 1 << 20
 
@@ -40,7 +40,7 @@ class _Contest(Rates):
         self._servers = list(servers)
 
     def run(self) -> None:
-        """Let all take turns; what keeps animals is started anew for each round."""
+        """Run all contestants in turns. Each round starts those that keep animals again."""
         with ExitStack() as lasting:
             processes = {}
             for server in self._servers:
@@ -98,12 +98,12 @@ class _Contest(Rates):
                 ask(server, process, operation, self.warm_up)
 
     def microseconds(self, server: Server, operation: str) -> float:
-        """Return the processor time of a request, of all cores: the median, 0 when there is none."""
+        """Return the median CPU time of a request, of all cores, or 0 if there is none."""
         return median(self.processor.get((server, operation)) or [0.0]) * 1e6
 
 
 def measure(plan: Plan) -> Result:
-    """Measure requests a second and latency under load."""
+    """Measure requests per second, and latency under load."""
     result = Result()
     if problem := wrk.missing():
         result.notes.append(f"{problem}: no figure for load.")
@@ -137,7 +137,7 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
 
 
 def _judge_processor(contest: _Contest, result: Result) -> None:
-    """Hold the processor's time of a request against that of mock servers, of a bare server, and of a line of log."""
+    """Compare the CPU time of a request with mock servers and a bare server, and with and without a log line."""
     mocks, words, reached = contest.fastest_mocks(), [], {}
     for ours, name in contest.ours() if mocks else ():
         less = _ratios(contest, mocks, dict.fromkeys(OPERATIONS, ours))
@@ -158,7 +158,7 @@ def _judge_processor(contest: _Contest, result: Result) -> None:
 
 
 def _ratios(contest: _Contest, those: Mapping[str, Server], others: Mapping[str, Server]) -> dict[str, float]:
-    """Return how many times the processor's time of ``others`` a request to ``those`` takes, by operation."""
+    """Return the CPU time of a request to ``those``, divided by that of a request to ``others``, by operation."""
     return {
         operation: contest.microseconds(those[operation], operation)
         / max(0.001, contest.microseconds(others[operation], operation))
@@ -182,7 +182,7 @@ def _rates(contest: _Contest) -> Table:
 
 
 def _why_short(contest: _Contest) -> str:
-    """Say what holds the fake up where it falls short of a goal."""
+    """Return a sentence about the limits of the fake, for a goal that it misses."""
 
     def all_of(server: Server) -> str:
         return ", ".join(f"{contest.microseconds(server, operation):.0f}" for operation in OPERATIONS)

@@ -1,4 +1,4 @@
-"""Repeats, medians and percentiles. Whatever is compared runs in turns, so that a busy moment meets all alike."""
+"""Repeats, medians and percentiles. Contestants run in turns, so that a busy moment affects all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ENVIRONMENT", "ROOT", "in_turns", "isolated", "percentile"]
 
 ROOT: Final = Path(__file__).parents[1]
 
-# The environment of every process that is started here. It leaves out the options of our suite, and the variable that
+# The environment of every started process. It leaves out the options of our suite, and the variable that
 # makes Python compile each module again. An installed package never does that.
 ENVIRONMENT: Final = {
     name: value
@@ -37,12 +37,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 def in_turns(functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float = 0.05) -> dict[str, float]:
     """Return the seconds that one call of each function takes: the median over rounds in which all take turns.
 
-    The thread's own time, which other programs can't take away, so for functions that wait for nothing.
+    It is the CPU time of the thread, which other programs do not change. So the functions must not wait.
 
     Args:
-        functions: what is compared, by name.
-        rounds: how often each has its turn.
-        seconds: about how long a turn lasts; the calls of a turn are timed together.
+        functions: the functions to compare, by name.
+        rounds: the number of turns of each function.
+        seconds: the approximate length of a turn. The calls of a turn are timed together.
     """
     calls = {name: _calls_within(function, seconds) for name, function in functions.items()}
     taken: dict[str, list[float]] = {name: [] for name in functions}
@@ -57,7 +57,7 @@ def in_turns(functions: Mapping[str, Callable[[], object]], *, rounds: int, seco
 
 
 def _calls_within(function: Callable[[], object], seconds: float) -> int:
-    """Return how many calls take about ``seconds``; this is the warm-up as well."""
+    """Return how many calls take about ``seconds``. This is also the warm-up."""
     count = 1
     while True:
         start = thread_time()
@@ -70,9 +70,9 @@ def _calls_within(function: Callable[[], object], seconds: float) -> int:
 
 
 def isolated(name: str, *, tree: Path | None = None, **arguments: Any) -> Any:  # noqa: ANN401  # a JSON value
-    """Call ``module:function`` of this package in a Python process of its own, and return what it returns.
+    """Call ``module:function`` of this package in a new Python process, and return its result.
 
-    Memory and imports are then its own, and what one measurement leaves behind slows no other.
+    A measurement then has its own memory and imports, and slows no other measurement.
 
     Args:
         name: the module and the function.

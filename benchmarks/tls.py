@@ -36,7 +36,7 @@ _WITH_UVLOOP: Final = "from petstore_mock.cli import main; main()"
 
 
 def starts(*, times: int) -> dict[str, list[float]]:
-    """Return the seconds of starts with TLS, the imports left out; to be run in a process of its own."""
+    """Return the seconds of starts with TLS, without the imports. Call this in a new process."""
     import_module("trustme")  # imports nearly all that TLS needs
     with PetStoreMock():
         pass  # imports the rest
@@ -51,7 +51,7 @@ def starts(*, times: int) -> dict[str, list[float]]:
 
 @contextmanager
 def _stub(code: str, *options: str) -> Generator[dict[str, Any]]:
-    """Run a stub for the length of a block; gives its first line."""
+    """Run a stub within a ``with`` block, and yield the first line of its output."""
     command = [sys.executable, "-c", code, "serve", "--quiet", "--port", "0", "--api-key", KEY, "--seed", str(ANIMALS)]
     process = subprocess.Popen(
         [*command, "--log-format", "json", *options], cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
@@ -138,7 +138,7 @@ def measure(plan: Plan) -> Result:
 
 
 def _rate(stub: dict[str, Any], seconds: int, rounds: int) -> float:
-    """Return requests a second: the median of some rounds."""
+    """Return the requests per second: the median of some rounds."""
     scheme = stub["url"].partition(":")[0]
     port = int(stub["url"].rpartition(":")[2].partition("/")[0])
     loads = [wrk.load(port, "/v1/pets", HEADERS, seconds=seconds, scheme=scheme) for _ in range(rounds)]

@@ -1,4 +1,4 @@
-"""What is measured of one tree, by public names only; each function runs in a process of its own."""
+"""The measurements of one tree, with public names only. Each function runs in a new process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def in_process(*, rounds: int) -> dict[str, float]:
 
 
 def resets(*, animals: int, times: int) -> float:
-    """Return the seconds of a change and a reset of a store of so many animals."""
+    """Return the seconds of a change and a reset of a store with this number of animals."""
     petstore = PetStoreMock(seed=animals)
     taken = []
     for _ in range(times):

@@ -39,17 +39,17 @@ _SERVE: Final = (
 
 
 class _Rows:
-    """The seconds of each row, one value a round and side."""
+    """The seconds of each row: one value for each round and side."""
 
     def __init__(self) -> None:
         self._values: dict[str, dict[str, list[float]]] = {}
 
     def add(self, what: str, side: str, seconds: float) -> None:
-        """Take in a value; the last word of ``what`` is the unit that the table shows."""
+        """Add a value. The last word of ``what`` is the unit in the table."""
         self._values.setdefault(what, {}).setdefault(side, []).append(seconds)
 
     def table(self) -> Table:
-        """Return the medians of both sides, and how far the rounds of the old one lie apart."""
+        """Return the medians of both sides, and for the old side the longest round divided by the shortest."""
         rows = []
         for what, values in self._values.items():
             if len(values) == 1:
@@ -59,7 +59,7 @@ class _Rows:
             ratio = f"{new / old:.2f}" if old else "-"  # a quick run may be shorter than a tick of the CPU clock
             spread = f"{max(values['old']) / min(values['old']):.2f}" if len(values["old"]) > 1 else "-"
             rows.append([what, f"{old * unit:.1f}", f"{new * unit:.1f}", ratio, spread])
-        return Table("Medians of rounds in turns", ["what", "old", "new", "new/old", "most/least of old"], rows)
+        return Table("Medians of rounds in turns", ["what", "old", "new", "new/old", "max/min of old"], rows)
 
 
 def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
@@ -115,7 +115,7 @@ def _boot(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
 
 
 def _requests() -> dict[str, Callable[[], bytes]]:
-    """Return what makes the bytes of the next request, by operation."""
+    """Return the functions that make the bytes of the next request, by operation."""
     head = f"HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {KEY}\r\n"
     listing, getting = f"GET /v1/pets {head}\r\n".encode(), f"GET /v1/pets/1 {head}\r\n".encode()
     bodies = new_pets()
@@ -133,7 +133,7 @@ def _requests() -> dict[str, Callable[[], bytes]]:
 
 
 def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
-    """Send one request after the other on a kept connection, to a stub in a process of its own."""
+    """Send one request after the other on a kept connection, to a stub in a new process."""
     for operation, make in _requests().items():
         with ExitStack() as stack:  # new stubs for each operation, so no store has grown
             stubs = {side: _stub(stack, tree) for side, tree in trees.items()}
@@ -155,7 +155,7 @@ def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None
 
 
 def _seconds(client: socket.socket, request: bytes) -> float:
-    """Send a request and return the seconds until its whole response has come."""
+    """Send a request and return the seconds until its whole response has arrived."""
     began = perf_counter()
     client.sendall(request)
     response = b"".join(_whole_response(client))
@@ -201,13 +201,13 @@ def compare(plan: Plan, old: Path, new: Path, only: Sequence[str] = ()) -> tuple
     """Measure both trees in turns.
 
     Args:
-        plan: how thoroughly.
+        plan: the thoroughness of the run.
         old: a folder with a package.
         new: another.
         only: some of ``MEASUREMENTS``; all by default.
 
     Returns:
-        The table, and why some of it could not be measured: a room of the package may be missing.
+        The table, and the errors of the measurements that failed, for example because a tree lacks a module.
 
     Raises:
         ValueError: a folder has no package.

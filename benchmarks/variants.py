@@ -1,4 +1,4 @@
-"""What a variant of exploration and a mutant cost beyond the test that they run again, collection included."""
+"""The cost of a variant of exploration and of a mutant, beyond the test itself, with the collection."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _RUNS: Final = {
 
 
 def _run(folder: Path, arguments: tuple[str, ...], workers: int = 0) -> tuple[float, float, float, int]:
-    """Return the seconds of a run, of the processor and by the clock, those of a test, and how many there were."""
+    """Return the CPU time and the duration of a run, the CPU time of a test, and the number of tests."""
     distributed = ("-p", "xdist", "-n", str(workers)) if workers else ()
     plugins = ("-p", "no:cacheprovider", "-p", "petstore_mock.pytest_plugin", *distributed)
     began, before = perf_counter(), _processor_seconds()
@@ -76,13 +76,13 @@ def _run(folder: Path, arguments: tuple[str, ...], workers: int = 0) -> tuple[fl
 
 
 def _processor_seconds() -> float:
-    """Return what the processes took that have ended."""
+    """Return the CPU time of the ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def measure(plan: Plan) -> Result:
-    """Run a suite as it is, under variants and under mutants, in turns."""
+    """Run a suite without variants, with variants and with mutants, in turns."""
     result = Result()
     whole: dict[str, list[tuple[float, float]]] = {}
     over: dict[str, list[float]] = {}

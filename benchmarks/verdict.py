@@ -1,4 +1,4 @@
-"""The seconds of a whole verdict of the machine, with clients that make no mistake."""
+"""The duration of a whole run of the machine, with clients that have no bug."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MOST: Final = {"http.client": 5.0, "requests": 7.0, "httpx": 7.0}  # seconds, b
 
 
 def verdict(*, library: str, examples: int) -> dict[str, float]:
-    """Check the suite's correct client on ``library``, in a process of its own; return calls and seconds."""
-    from petstore_mock.stateful import check_client  # noqa: PLC0415  # the others do without
+    """Check the suite's correct client with ``library``. Return calls and seconds. Call this in a new process."""
+    from petstore_mock.stateful import check_client  # noqa: PLC0415  # other measurements do not need it
     from tests.clients.correct import make_correct  # noqa: PLC0415
 
     began, spent = perf_counter(), process_time()
@@ -25,7 +25,7 @@ def verdict(*, library: str, examples: int) -> dict[str, float]:
 
 
 def measure(plan: Plan) -> Result:
-    """Measure the verdict on three libraries."""
+    """Measure the run with three libraries."""
     rows, words, met = [], [], True
     for library, most in _MOST.items():
         found = [
@@ -36,6 +36,6 @@ def measure(plan: Plan) -> Result:
         words.append(f"{library} {seconds:.1f} s")
         met = met and seconds <= most
     result = Result(figures={"verdict": Figure(", ".join(words), met)})
-    head = ["client on", "calls", "seconds", "processor's seconds"]
+    head = ["client on", "calls", "seconds", "processor seconds"]
     result.tables.append(Table("200 examples on a correct client, median of three", head, rows))
     return result

@@ -31,7 +31,7 @@ _LARGEST_WORLD: Final = 20 * _KIB
 _MOST_SLOWER: Final = 1.25
 _LONGEST_MAKING: Final = 0.002  # seconds
 _MOST_COST: Final = 0.03  # two runs of the same code differ by this much on an idle machine
-_ASKED_IN_TURN: Final = 1000  # addresses that wrk gets at a time
+_ASKED_IN_TURN: Final = 1000  # addresses in one run of wrk
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 _CREATED: Final = b'{"name":"Rex","categoryId":1}'
 _SPREAD: Final = """
@@ -66,7 +66,7 @@ http {{
 
 
 class _Stub:
-    """A stub that runs."""
+    """A running stub."""
 
     def __init__(self, process: subprocess.Popen[str], port: int) -> None:
         self.pid = process.pid
@@ -130,7 +130,7 @@ def measure(plan: Plan) -> Result:
 
 
 def _measure_door(result: Result, plan: Plan) -> None:
-    """Ask the door, one call after another on a kept connection."""
+    """Call the door, with one request after another on a kept connection."""
     count = plan.pick(2000, 100)
     calls: dict[str, tuple[str, str, object]] = {
         "health": ("GET", "/__petstore/health", None),
@@ -178,7 +178,7 @@ def _measure_memory(result: Result, plan: Plan) -> None:
 
 
 def _measure_cost(result: Result, plan: Plan) -> None:
-    """Compare the service with the door open and shut."""
+    """Compare the service with an open and with a closed door."""
     rates: dict[str, dict[str, list[float]]] = {}
     times: dict[str, dict[str, list[float]]] = {}
     asked = {
@@ -189,7 +189,7 @@ def _measure_cost(result: Result, plan: Plan) -> None:
     for _ in range(plan.pick(7, 1)):
         for name, options in (("shut", ("--no-control",)), ("open", ())):  # a new stub each: created animals stay
             with _stub(*options) as stub:
-                _ask_once(stub.port, "/__petstore/health" if name == "open" else "/v1/pets")  # wakes the door
+                _ask_once(stub.port, "/__petstore/health" if name == "open" else "/v1/pets")  # its first request
                 for what, (method, path, body) in asked.items():
                     rate, spent = _load(stub, path, plan.pick(2, 1), method=method, body=body)
                     rates.setdefault(name, {}).setdefault(what, []).append(rate)
@@ -210,7 +210,7 @@ def _ask_once(port: int, path: str) -> None:
 
 
 def _load(stub: _Stub, paths: str, seconds: int, *, method: str = "GET", body: bytes = b"") -> tuple[float, float]:
-    """Return requests a second, and the processor time of one in microseconds, which other programs can't take away."""
+    """Return the requests per second, and the CPU time of one in µs, which other programs do not change."""
     headers = {**HEADERS, "Content-Type": "application/json"} if body else HEADERS
     before = processor_seconds_of(stub.pid)
     load = wrk.load(stub.port, paths, headers, seconds=seconds, method=method, body=body)
@@ -222,7 +222,7 @@ def _addresses(names: Sequence[str]) -> str:
 
 
 def _measure_many(result: Result, plan: Plan) -> None:
-    """Compare one world, and as many of ten thousand as wrk knows addresses, asked in turn."""
+    """Compare one world with a thousand of ten thousand worlds, to which wrk sends requests in turn."""
     count, seconds = plan.pick(10_000, 1_000), plan.pick(2, 1)
     names = [f"world-{number:05}" for number in range(count)]
     rates: dict[str, list[float]] = {}
@@ -256,7 +256,7 @@ def _measure_many(result: Result, plan: Plan) -> None:
 
 
 def _spellings(name: str) -> list[str]:
-    """Return the name in a thousand ways, which all mean the same."""
+    """Return a thousand spellings of the name, which all mean the same."""
     return [
         "".join(f"%{ord(one):x}" if number >> place & 1 else one for place, one in enumerate(name))
         for number in range(1, _ASKED_IN_TURN + 1)
@@ -268,7 +268,7 @@ def _rate(port: int, paths: str, seconds: int) -> float:
 
 
 def _measure_two(result: Result, plan: Plan) -> None:
-    """Compare one stub and two, behind the same nginx; wrk and nginx have the same two cores."""
+    """Compare one stub with two stubs behind nginx. wrk and nginx share the same two cores."""
     rates: dict[str, list[float]] = {}
     names = [f"world-{number}" for number in range(100)]
     with ExitStack() as stack:

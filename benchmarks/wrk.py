@@ -1,4 +1,4 @@
-"""Load by wrk: one thread, eight kept connections, and a script that says in JSON what came of it."""
+"""Load by wrk: one thread, eight kept connections, and a script that prints the result as JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SCRIPT: Final = Path(__file__).with_name("load.lua")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What came of one run of wrk.
+    """The result of one run of wrk.
 
     Attributes:
-        requests: how many were answered.
-        rate: requests a second.
-        median: of the latency, in microseconds.
-        p99: of the latency, in microseconds.
-        refused: answers that were no success, and failures of the socket.
+        requests: the number of responses.
+        rate: requests per second.
+        median: the median latency, in microseconds.
+        p99: the 99th percentile of the latency, in microseconds.
+        refused: the number of responses that are no success, and of socket errors.
     """
 
     requests: int
@@ -40,7 +40,7 @@ class Load:
 
 
 def missing() -> str:
-    """Say why there is no wrk, or nothing."""
+    """Return why there is no wrk, or an empty text."""
     return "" if shutil.which("wrk") else "wrk is not installed (Debian: apt install wrk)"
 
 
@@ -54,19 +54,19 @@ def load(
     body: bytes = b"",
     scheme: str = "http",
 ) -> Load:
-    """Ask as fast as the server answers.
+    """Send requests as fast as the server responds.
 
     Args:
-        port: where the server listens.
-        path: what to ask for; several, separated by blanks, are asked for in turn.
+        port: the port of the server.
+        path: the target, or several targets with spaces between them, for requests in turn.
         headers: the header fields.
-        seconds: how long.
+        seconds: the duration.
         method: the method.
         body: the body.
-        scheme: http or https; wrk checks no certificate.
+        scheme: http or https. wrk does not verify certificates.
 
     Raises:
-        RuntimeError: not one request was answered.
+        RuntimeError: no response arrived.
     """
     fields = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
     first = path.split(maxsplit=1)[0]

@@ -48,7 +48,7 @@ class Mutant:
 def draw(folder: Path, package: str, seed: str) -> Iterator[Mutant]:
     """Yield mutants of ``folder/package`` in an order drawn by ``seed``; each kind comes equally often.
 
-    If each place came equally often, half of all constants would be words of messages.
+    With one draw over all places, half of the mutants would change a constant, and most constants are texts.
     """
     random = Random(seed)
     found: dict[str, list[Mutant]] = {kind: [] for kind in KINDS}
@@ -115,7 +115,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the executed nodes, without the text of f-strings: Python 3.11 does not know its place."""
+    """Yield the executed nodes, without the text of f-strings, whose position Python 3.11 does not record."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns"} or (name == "body" and _is_for_types(node)):

@@ -1,6 +1,6 @@
 """Measures how many mutants of the package the tests kill: ``python -m tools.mutation run``.
 
-A mutant meets the test files that reach its line. Results are appended to a file, so that a further run goes on.
+Each mutant runs against the test files that reach its line. Results go into a file, so a later run continues.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Checkout:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
         known = [path for path in sys.path if path.endswith("site-packages")]
         packages = next(venv.glob("lib/python*/site-packages"))
-        # Python reads it before other .pth files, and ignores .pth files in its paths, such as the editable install's.
+        # Python reads this file first. It ignores .pth files in the listed folders, such as an editable install's.
         (packages / "_checkout.pth").write_text("\n".join([str(self.folder), *known]) + "\n")
         for path in known:
             for starts_coverage in Path(path).glob("*cov*.pth"):  # in child processes
@@ -220,7 +220,7 @@ def killer(checkout: Checkout, mutant: Mutant, reaches: Iterable[Reach]) -> str:
         if clean.is_whole and killing:
             return killing[0]
         if clean.is_whole and not run.is_whole and not again.is_whole:
-            return f"no end of {' '.join(files)}"
+            return f"an incomplete run of {' '.join(files)}"
     return ""
 
 
@@ -303,7 +303,7 @@ def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("command", choices=["run", "show"])
-    parser.add_argument("--count", type=int, default=300, help="of mutants (default: 300)")
+    parser.add_argument("--count", type=int, default=300, help="the number of mutants (default: 300)")
     parser.add_argument("--seed", default="2026")
     options = parser.parse_args()
     if options.command == "run":

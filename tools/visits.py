@@ -173,11 +173,11 @@ def main() -> None:
     _show("the first time", first, floors)
     _show("sent again", again, floors)
     print(
-        "\nA stay begins with each call or return that leads to another module; 'back up' counts those that lead to a"
+        "\nA stay begins when a call or a return leads to another module. 'back up' counts the stays on a higher floor"
     )
-    print("higher floor, 'calls up' the calls from a module of a lower floor.")
+    print("than the stay before. 'calls up' counts the calls to a higher floor.")
     visited = Counter(module for steps in first.values() for module in set(_stays(steps)))
-    print(f"\n{len(visited)} modules that a first request visits, and for how many of the {len(first)} outcomes")
+    print(f"\n{len(visited)} visited modules, each after the number of first requests (of {len(first)}) that visit it")
     for module, count in sorted(visited.items()):
         print(f"  {count} {module}")
     if arguments.turns:

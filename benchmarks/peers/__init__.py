@@ -1,1 +1,1 @@
-"""The other contestants: canned answers, and fakes as teams write them. Those from npm stand in ``package.json``."""
+"""The other contestants: canned responses, and fakes as teams write them. ``package.json`` lists those from npm."""

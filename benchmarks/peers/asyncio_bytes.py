@@ -1,6 +1,6 @@
-"""What Python's asyncio can do: each request is answered with the same body, and nothing of it is looked at.
+"""The limit of Python's asyncio: the server returns the same body for each request, and does not parse requests.
 
-``python -m benchmarks.peers.asyncio_bytes PORT FOLDER``; the folder holds the answers ``listed``, ``got``, ``created``.
+``python -m benchmarks.peers.asyncio_bytes PORT FOLDER``; the folder has the bodies ``listed``, ``got``, ``created``.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import cast
 
 
 class Answers(asyncio.Protocol):
-    """One connection: a read is a request."""
+    """One connection. Each read is one request."""
 
     def __init__(self, answers: dict[bytes, bytes]) -> None:
         self._answers = answers
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Read as little at once as the fake does."""
+        """Set the fake's limit of bytes in one read."""
         transport.max_size = 64 * 1024  # type: ignore[attr-defined]  # undocumented
         self._write = cast("asyncio.Transport", transport).write
 
     def data_received(self, data: bytes) -> None:
-        """Answer by the request line alone."""
+        """Respond by the request line alone."""
         self._write(self._answers[data[: data.find(b" HTTP/")]])
 
 
 async def serve(port: int, answers: dict[bytes, bytes]) -> None:
-    """Listen for ever."""
+    """Listen until the process ends."""
     server = await asyncio.get_running_loop().create_server(lambda: Answers(answers), "127.0.0.1", port)
     await server.serve_forever()
 
 
 def main() -> None:
-    """Make the three answers and serve them."""
+    """Build the three responses and serve them."""
     folder = Path(sys.argv[2])
     answers = {}
     for line, status, name in (

@@ -24,7 +24,7 @@ class PetStatus(StrEnum):
 
 
 class NewPet(BaseModel):
-    """What a client sends."""
+    """The animal in a request."""
 
     name: str
     categoryId: int  # noqa: N815  # the interface's own name
@@ -32,7 +32,7 @@ class NewPet(BaseModel):
 
 
 class Pet(NewPet):
-    """What a client gets."""
+    """The animal in a response."""
 
     id: int
 

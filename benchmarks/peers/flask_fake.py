@@ -17,7 +17,7 @@ pets: dict[int, dict[str, Any]] = {pet["id"]: pet for pet in json.loads(Path(sys
 STATUSES = ("available", "pending", "sold")
 
 
-def refusal(status: int, message: str) -> Any:  # noqa: ANN401  # Flask takes many kinds of answers
+def refusal(status: int, message: str) -> Any:  # noqa: ANN401  # Flask accepts many types of responses
     """Make an error body."""
     return jsonify(code="error", message=message, status=status), status
 

@@ -1,4 +1,4 @@
-"""pytest-httpserver's plain server with three canned answers: ``python -m benchmarks.peers.httpserver_stub PORT``."""
+"""pytest-httpserver's plain server with three canned responses: ``python -m benchmarks.peers.httpserver_stub PORT``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = bodies()
 
 
 def main() -> None:
-    """Serve until the process is ended."""
+    """Serve until the process ends."""
     server = HTTPServer(host="127.0.0.1", port=int(sys.argv[1]))
     for path, body in (("/v1/pets", SHOWN.listed), ("/v1/pets/1", SHOWN.got)):
         server.expect_request(path, method="GET").respond_with_data(body, content_type="application/json")

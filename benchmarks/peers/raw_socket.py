@@ -1,6 +1,6 @@
-"""The floor: a socket in plain Python that answers every request with the same bytes, unread.
+"""The floor: a Python socket that sends the same bytes for every request, and does not parse requests.
 
-``python -m benchmarks.peers.raw_socket PORT FILE``; a thread a connection, nothing parsed, one send an answer.
+``python -m benchmarks.peers.raw_socket PORT FILE``; one thread for each connection, and one send for each response.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def serve(connection: socket.socket, answer: bytes) -> None:
-    """Answer whatever comes, a read at a time: a request without a body fits into one."""
+    """Send a response for each read. A request without a body fits into one read."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with connection:
         while connection.recv(65536):
@@ -20,7 +20,7 @@ def serve(connection: socket.socket, answer: bytes) -> None:
 
 
 def main() -> None:
-    """Listen for ever."""
+    """Listen until the process ends."""
     answer = Path(sys.argv[2]).read_bytes()
     with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listening:
         while True:

@@ -51,7 +51,7 @@ class PetClient(Protocol):
 
 
 class AdaptedClient:
-    """A client that takes its calls as values."""
+    """A client that takes each call as a ``Call``."""
 
     def __init__(self, make_client: Callable[[Any], Any], petstore: PetStore, methods: Methods | None = None) -> None:
         self._methods = checked_methods(methods)

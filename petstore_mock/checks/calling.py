@@ -191,9 +191,9 @@ class _Hold:
             self.ended.set()
             self.begun.set()
 
-    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys.settrace has it
+    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # a trace function
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # code made by a library
+        own = module not in LIBRARIES and not frame.f_code.co_filename.startswith("<")  # code that a library generated
         return self._line if own else None
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401

@@ -125,7 +125,7 @@ class Process:
 
     client: object = None  #: the client itself
     shown: Sequence[str] = ()  #: the texts of log records, output and warnings
-    connections: int = 0  #: the number of open connections if a client needs fewer, else 0
+    connections: int = 0  #: the number of open connections if it is more than a client needs, else 0
     left: Sequence[str] = ()  #: the threads and tasks that still run after the close, such as ``thread refresh``
     settings: Sequence[str] = ()  #: the names of the settings of the program that changed
 
@@ -138,7 +138,7 @@ class Observation:
     call: Call | None = None  #: the call, or None for requests outside of a call
     outcome: Outcome | None = None  #: the outcome of the call, or None if it is not known
     process: Process | None = None  #: facts about the client's process, or None if they are not known
-    doing: str = "the client"  #: the subject if there is no call, ``make_client`` or ``close()``
+    doing: str = "the client"  #: the subject of sentences without a call, such as ``close()``
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
@@ -154,7 +154,7 @@ class Observation:
 
     @cached_property
     def offers(self) -> frozenset[Need]:
-        """The needs of checks that this observation meets."""
+        """The needs that this observation meets."""
         given: dict[Need, object] = {"journal": True, "outcome": self.outcome, "process": self.process}
         return frozenset(need for need, value in given.items() if value is not None)
 

@@ -108,7 +108,7 @@ _one_at_a_time: Final = Lock()
 
 
 class _Mark(Warning):
-    """Never issued. A filter that is set again moves to the front of the list, before the filter of this class."""
+    """Never issued. A filter that the client sets again moves before the filter of this class, so the list changes."""
 
 
 _MARK: Final = ("ignore", None, _Mark, None, 0)
@@ -172,8 +172,8 @@ class Watch:
     def threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
         """Return the threads that a client leaves behind, in words.
 
-        These are the threads that end only after ``forget`` drops the last references to a closed client, and all
-        threads if they are more than a pool has. A client without ``close()`` ends its threads when it is forgotten.
+        If threads of a closed client end only when ``forget`` drops the last references to it, its close left them.
+        Otherwise, and for a client without ``close()``, only the threads that remain count, if a pool has fewer.
         """
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()

@@ -174,7 +174,7 @@ def _wrong_members(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  #
 
 def _shown(name: str, sent: object, wanted: object) -> str:
     found = f"no {name}" if sent is None else f"{name}={sent}"
-    return f"{found}, which was not given" if wanted is None else f"{found} instead of {wanted}"
+    return f"{found}, which the caller did not pass" if wanted is None else f"{found} instead of {wanted}"
 
 
 def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values

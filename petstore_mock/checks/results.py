@@ -28,7 +28,7 @@ _LATE: Final = 0.2  # seconds between a client's look at its clock and ours
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
 _ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
 _UNKNOWN: Final = "neither a status nor a lost response"
-READ_IT: Final = " (raise it from the library's error, or pass classify= with a function that reads it)"
+READ_IT: Final = "; raise the exception from the library's error, or pass classify= with a function that reads it"
 
 
 @check(
@@ -113,7 +113,7 @@ def outcome_fits_response(seen: Observation) -> Broken | None:
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
     kinds, why, section, words = allowed[0]
-    says = f", which means {_UNKNOWN if kind is None else repr(kind)}{READ_IT * _is_unread(outcome)}, although {why}"
+    says = f", which means {_UNKNOWN if kind is None else repr(kind)}, although {why}{READ_IT * _is_unread(outcome)}"
     return Broken(f"{outcome}{f' although {why}' if _RESULT in (kind, *kinds) else says}", section, words)
 
 
@@ -133,7 +133,7 @@ def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
 
 
 def _is_broken(exchange: Exchange) -> bool:
-    """Whether a fault replaced the response by a success."""
+    """Whether a fault replaced the response with a success."""
     return exchange.fault is not None and exchange.fault.row.responds and exchange.fault.status in SUCCESSES
 
 
@@ -151,8 +151,8 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
 
 def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
     found = _by_request(call, last, seen)
-    # A client that gave up may report any failure on its way. After a success it may do so only if it sent a request
-    # of another operation last.
+    # A client that gave up may report the failure of any of its requests. After a success, it may do so only if its
+    # last request was of another operation.
     may_fail = found.kinds != {_RESULT} or last.operation != call.operation
     failures = {kind for one in asked for kind in _by_request(call, one, seen).kinds if kind != _RESULT and may_fail}
     timed_out = outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT
@@ -202,7 +202,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
 
 @check(
     section="4",
-    words="only a success of the operation with a valid body is a result",
+    words="a call returns a result only for the operation's success status with a valid body",
     needs=("outcome",),
 )
 def no_result_from_broken_response(seen: Observation) -> str | None:
@@ -246,7 +246,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
     wanted = [sent for last in decided if (sent := _sent(seen, call, last)) is not None]
     try:
         found = [_misread(seen, outcome.value, one) for one in wanted]
-    except Exception as error:  # noqa: BLE001  # an object of the client's own raises
+    except Exception as error:  # noqa: BLE001  # the client's object may raise anything
         words = "reading a result raises no error; if yours needs another reader, pass a function as read_pet="
         section = call.row.section
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)

@@ -136,7 +136,7 @@ def _kept_by_browser(exchange: Exchange) -> str | None:
     origin, response = exchange.request.header("Origin"), exchange.response
     if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
         return None
-    return f"browsers hide this response from pages of {origin}: let the server of the page proxy the path"
+    return f"browsers hide this response from pages of {origin}: proxy this path in the page's development server"
 
 
 def _clock(moment: float) -> str:

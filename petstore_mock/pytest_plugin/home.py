@@ -42,7 +42,7 @@ class Home:
         self._service.clear()
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
-        """Return the number of requests of finished tests, and those requests after the first ``count``."""
+        """Return how many leaks (requests of finished tests) there were, and the leaks after the first ``count``."""
         worlds = self._service.worlds
         total = worlds.leak_count
         return total, list(worlds.leaks)[count - total :] if total > count else []

@@ -157,7 +157,7 @@ def _measured(whole: Collection[object], part: Collection[object], what: str) ->
 
 
 def _alone(ledger: Ledger) -> list[str]:
-    title = 'No variants: these tests do not name petstore. Add @pytest.mark.usefixtures("petstore") to functions:'
+    title = 'No variants: these tests do not name petstore. Mark functions with @pytest.mark.usefixtures("petstore"):'
     return _block(title, sorted(ledger.facts.keys() - ledger.by_fact("multiplied").get("", ())))
 
 
@@ -216,7 +216,7 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
         "failed_as_they_are": broken,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
-    line = "§{section} {words} ({clause}): {name}: {does}; reached by {tests}"
+    line = "{name}: {does} (breaks {clause}, §{section}: {words}); reached by {tests}"
     survivors = [line.format(**one, tests=_listed(one["reached_by"]) or "no test") for one in missed]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",

@@ -73,7 +73,7 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         is_reachable = address is not None and not run.leaks
         yield f"no request arrived at {address}, where the fixture petstore listens" if is_reachable else "no requests"
         if proxies := [name for name in PROXIES if environ.get(name)]:
-            yield f"{' and '.join(proxies)} is set: a client that ignores NO_PROXY sends its requests there"
+            yield f"a proxy is set ({' and '.join(proxies)}): a client that ignores NO_PROXY sends its requests to it"
     for exchanges in run.fresh.values():
         yield "in a world of fresh():"
         yield journal_text(exchanges)
@@ -82,7 +82,7 @@ def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
         yield f"{leak['request']} ({leak['status']}) belongs to {owner}"
 
 
-def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # it takes a record
+def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterator[str]:  # noqa: ANN401  # gets a record
     """Write the files that options request, and yield a line for each."""
     nodeid = run.item.nodeid  # the name of a file must be valid on every file system, and still unique
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]

@@ -105,7 +105,7 @@ class Run:
         A filter `error` raises the warning each time, because Hypothesis repeats a failure to shrink it.
         """
         path, line = _line_of(self.item)
-        # Python drops a warning for None.
+        # Python drops a warning whose module is None.
         module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
@@ -133,7 +133,7 @@ class Run:
         """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # The variant is no cause if a client of wider scope sends an old key, or if the machine is slow.
+        # The variant is not the cause if a client of wider scope sends an old key, or if the machine is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
         # Hypothesis raises DeadlineExceeded.
         has_other_cause = has_old_key or type(error).__name__ == "DeadlineExceeded"
@@ -150,7 +150,7 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
 
 
 def end_at_author(error: BaseException) -> None:
-    """End the traceback of a misuse at the author's line. pytest hides internal frames only for test functions."""
+    """End the traceback of a misuse before the package's frames. pytest hides these only for test functions."""
     for failure in getattr(error, "failures", [error]):
         _, misuse, trace = getattr(failure, "exc_info", (None, failure, failure.__traceback__))
         last = None

@@ -74,7 +74,7 @@ class Session:
         except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
             run.start_error = f"the marks of {run.item.nodeid}: {error}"
             return
-        self._look(home)  # before the first world of a test, this drops the requests of other tests
+        self._look(home)  # at the first world of a test, this ignores the requests of earlier tests
         run.home = home
 
     def _require_options(self, item: pytest.Item) -> None:
@@ -125,7 +125,7 @@ class Session:
             self._verify(run, run.home, error, again=phase == "call")
 
     def _verify(self, run: Run, home: Home, error: BaseException | None = None, *, again: bool = True) -> None:
-        """Raise for problems and warn of the rest. After an ``error``, only collect the problems for the report."""
+        """Raise an error for problems, else issue the warnings. After an ``error``, only collect the problems."""
         __tracebackhide__ = True
         noted, run.warnings = run.warnings, {}
         try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.run import Run
 
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
-_FRAMES: Final = 8  # of a traceback; libraries have some of their own around a lock
+_FRAMES: Final = 8  # of a traceback; a library adds some of its own around a lock
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds, after the client stood still once
 _DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``

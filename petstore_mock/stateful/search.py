@@ -54,7 +54,7 @@ _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
-_TIMES: Final = 3  # plays of two calls at once that must all fail to accept a simpler scenario
+_TIMES: Final = 3  # plays of a simpler scenario of two calls at once, which counts only if all of them fail
 _AGAIN: Final = 8  # the same for the final scenario
 
 
@@ -157,7 +157,7 @@ class Search:
             concurrent=chosen.concurrent,
             steps=[*self._run.steps],
         )
-        # The database keeps failing scenarios by client.
+        # The database stores the failing scenarios of each client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
             find(drawn.map(_Drawn), self._fails, settings=self._settings(), database_key=key.encode())
@@ -171,7 +171,7 @@ class Search:
             deadline=None,
             suppress_health_check=every,
             report_multiple_bugs=False,
-            # Hypothesis would explain the machine's lines.
+            # An explanation would be about the machine's code, not the client's.
             phases=[phase for phase in chosen.phases if phase is not Phase.explain],
             max_examples=self._chosen.max_examples or (_EXAMPLES if self._chosen.max_seconds is None else _ENDLESS),
         )
@@ -263,7 +263,7 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
     yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # at the close, the connection is lost
     yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
-    # After a lost response, a client may look for the animal, and not find it with some alternatives.
+    # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():

@@ -51,8 +51,8 @@ def verify(
         max_requests: the largest number of requests.
         timeout: seconds that a whole response may take.
         deadline: seconds that the whole run may take.
-        headers: more header fields for each request, for example those of a gateway. Reports leave out their values.
-        receipt: a file. Before the next request, the run appends a line of JSON for each created animal.
+        headers: more header fields for each request, for example those of a gateway. Reports mask their values.
+        receipt: a file to which the run appends a line of JSON for each created animal, before the next request.
         behaviour: the recorded choices: a ``Behaviour``, the name of a preset, or a TOML file of ``learn``. Other
             choices are reported as drift.
         progress: a function that is called with one line before each request.

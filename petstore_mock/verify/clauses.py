@@ -118,7 +118,7 @@ def _of_operations() -> Iterator[Clause]:
         needs = "a created animal and a list that is not full"
         yield Clause(f"{operation.section}-listed", _meant("Lists show a created animal", operation), _LISTS, needs)
         for name, rules in properties(str(operation.body)).items():
-            yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet: {name}", _CREATES)
+            yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet, including {name}", _CREATES)
             beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))
             if beyond:
                 words = f"{name}: {'int64, also beyond 2^53' if beyond == 'int64' else 'string, also beyond ASCII'}"
@@ -215,7 +215,7 @@ def _of_fields(kind: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Chec
         for one in objects:
             if name in one:
                 wrong = violations(rules, one[name], name)
-                yield Check(clause, not wrong, f"a valid {kind}: {wrong[0] if wrong else ''}")
+                yield Check(clause, not wrong, f"a valid {kind} ({wrong[0] if wrong else ''})")
             elif name in schema(kind)["required"]:
                 yield Check(clause, holds=False, expected=f"each {kind} to have {name}; one has {', '.join(one)}")
 
@@ -310,7 +310,7 @@ def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
         kind = "counts" if "limit=" in seen.probe.target else "default"
         # A store with fewer animals can't show the limit.
         if count >= seen.limit or len(there) > seen.limit:
-            yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"at most {seen.limit} animals, not {count}")
+            yield Check(f"{section}-limit-{kind}", count <= seen.limit, f"a list of at most {seen.limit}, not {count}")
     would_show = seen.probe.shows == "invalid_limit" and len(history.views) > most
     if not seen.probe.is_valid and (count > most or would_show):
         yield Check(f"{section}-limit-bound", count <= most, f"at most {most} animals on any page, not {count}")
@@ -327,7 +327,7 @@ def _of_filters(seen: Seen, there: set[int]) -> Iterator[Check]:
     if not seen.probe.is_valid or not (seen.items or there):
         return
     for name in names or ["list"]:
-        words = f"an animal such as id {min(there, default=0)}, which responses show before and after"
+        words = f"an animal such as id {min(there, default=0)}, which earlier and later responses show"
         yield Check(f"{section}-{name}-finds", bool(seen.items), words, "empty")
     for name in names if seen.items else ():
         is_right = all(matches(pet, seen.filters) for pet in seen.items or () if _is_pet(pet))
@@ -393,5 +393,5 @@ def _of_refused(seen: Seen, history: History) -> Iterator[Check]:
     refused = {name for one in own if isinstance(name := one.sent.get("name"), str) and name}
     kept = [pet["id"] for pet in seen.pets if isinstance(pet.get("name"), str) and pet["name"] in refused]
     if refused and seen.pets:
-        words = f"no animal of a refused create; the animals {kept} have such names"
+        words = f"no animal of a refused create; the animals {kept} have names of refused creates"
         yield Check(f"{creates[0].operation.section}-refused-not-kept", not kept, words)

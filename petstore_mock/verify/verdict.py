@@ -190,7 +190,7 @@ def _why_unseen(clause: Clause, run: Run, history: History) -> str:
     if clause.needs:  # the need says more than "no animal was created"
         reasons = [why for why in reasons if not why.startswith("no ")]
     reasons += [run.stopped] if run.stopped and not sent else []
-    return (*reasons, f"needs {clause.needs}" if clause.needs else "no probe that shows it was sent")[0]
+    return (*reasons, f"needs {clause.needs}" if clause.needs else "no probe for it was sent")[0]
 
 
 # Output
