@@ -1,13 +1,13 @@
 # syntax=docker/dockerfile:1
 # The stub in a container: docker run -p 8080:8080 ghcr.io/petstore-mock/petstore-mock
 
-# One wheel for all: it is built where the builder runs, not under emulation.
+# All platforms share one wheel. It is built on the builder's own platform, without emulation.
 FROM --platform=$BUILDPLATFORM python:3.13-slim AS build
 WORKDIR /src
 COPY . .
 RUN pip install --no-cache-dir 'build>=1.2' && python -m build --wheel --outdir /dist
 
-# A release hands in the wheel that it has tested, in the place of this stage: --build-context wheel=dist
+# A release replaces this stage with the wheel that it has tested: --build-context wheel=dist
 FROM scratch AS wheel
 COPY --from=build /dist/ /
 
@@ -21,7 +21,7 @@ RUN --mount=type=bind,from=wheel,target=/wheel \
     pip install --no-cache-dir --no-compile "$(echo /wheel/*.whl)[fast,tls]" \
     && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore \
     && install --directory --owner=10001 --group=10001 /certs
-# Not options of CMD, so that a variable or a command of the user's own wins, and the health check reads the same.
+# Variables, not options of CMD: users override them by a variable or a command, and the health check reads them too.
 ENV PYTHONDONTWRITEBYTECODE=1 PETSTORE_MOCK_HOST=0.0.0.0
 USER 10001:10001
 WORKDIR /data

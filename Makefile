@@ -1,31 +1,31 @@
 # Every command does its own set-up in .venv: a clean clone needs Python 3.11 or newer, make and a package registry.
 
 PYTHON ?= python3
-# For two cores: a third of the time, a test waits for a client that waits, and further workers have work meanwhile.
+# For two cores. Tests spend a third of their time waiting for clients, so more workers than cores are faster.
 WORKERS ?= 4
-# Most of the slow tests wait.
+# The slow tests wait even longer.
 WORKERS_THAT_WAIT ?= 5
-# Browsers and other people's programs have work of their own meanwhile.
+# Fewer workers, because browsers and programs of others need the cores too.
 WORKERS_WITH_PROGRAMS ?= 3
 
-# Another interpreter has an environment of its own: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
+# To use another interpreter, name another environment: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 COVERAGE := $(BIN)/coverage
 PYTEST := $(BIN)/python -m pytest
 
-# The stamps say which dependencies are in .venv; they age when pyproject.toml changes.
+# Each stamp file shows that .venv has a group of dependencies. After a change of pyproject.toml, make installs again.
 RUN := $(VENV)/.has-package
 TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
 DOCS := $(VENV)/.has-docs
 BENCH := $(VENV)/.has-bench
-# Other people's programs, from PyPI and npm, in environments of their own; that of PyPI runs their tests as well.
+# Programs of others, from PyPI and npm, in their own environments. Their tests run in the environment of PyPI.
 PEERS := .cache/.has-peers
-# A .venv whose Python has gone (upgraded, moved) is made anew, and then holds nothing yet.
+# If the Python of .venv is gone (upgraded, moved), make creates .venv again. The new one has no dependencies yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
-# Tests start hundreds of processes: where bytecode may not be written, each would compile the package anew.
+# Tests start hundreds of processes. If Python could not write bytecode, each would compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -38,16 +38,16 @@ help:  ## list these commands
 serve: $(RUN)  ## start the stub (make serve ARGS="--port 0")
 	@exec $(BIN)/petstore-mock serve $(ARGS)
 
-test: $(TEST)  ## run the suite (make test TRACED=yes: report branch coverage as well)
+test: $(TEST)  ## run the suite (make test TRACED=yes also reports branch coverage)
 	$(if $(TRACED),@$(COVERAGE) erase)
 	$(if $(TRACED),$(COVERAGE) run,$(BIN)/python) -m pytest -n $(WORKERS) --dist worksteal
 	$(if $(TRACED),@$(COVERAGE) combine --quiet)
 	$(if $(TRACED),$(COVERAGE) report)
 
 check: TRACED = yes
-check: test lint docs slow peers  ## all that CI demands, branch coverage included
+check: test lint docs slow peers  ## run all checks of CI, with branch coverage
 
-lint: $(LINT)  ## rules, format, types and layers, without running anything
+lint: $(LINT)  ## check rules, format, types and layers, without running the code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -55,61 +55,61 @@ lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --quiet .github
 
-format: $(LINT)  ## format, and mend what ruff can mend safely
+format: $(LINT)  ## format the code, and apply the safe fixes of ruff
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-generated: $(TEST)  ## write the parts of the documents that are made from the code
+generated: $(TEST)  ## write the static types and the generated parts of the documents
 	$(BIN)/python -m tools.static_types
 	$(BIN)/python -m tools.documents
 
-docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
+docs: $(DOCS)  ## build the site into build/site; warnings and broken references are errors
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
-slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
+slow: $(TEST)  ## run the tests that take seconds, such as the wheel in a clean environment
 	$(PYTEST) -n $(WORKERS_THAT_WAIT) --dist worksteal -m "slow and not peers and not soak"
 
-# It loads the console with a thousand requests a second, and wants the machine to itself.
+# This test loads the console with a thousand requests a second, so no other test may run meanwhile.
 QUIET := tests/peers/test_console_load.py
 
-peers: $(PEERS)  ## the tests against other people's software, which it installs into .cache
+peers: $(PEERS)  ## run the tests with software of others, which it installs into .cache
 	.cache/peers/bin/python -m pytest -n $(WORKERS_WITH_PROGRAMS) --dist worksteal -m "peers and not soak" --durations=5 \
 		--ignore $(QUIET)
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
-pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
+pictures: $(PEERS)  ## take the pictures of the console for the documents again, in Chromium
 	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console_pictures.py
 
-soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
+soak: $(TEST)  ## run minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
 
-fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=20000)
+fuzz: $(TEST)  ## send random bytes and bodies for minutes (make fuzz FUZZ_EXAMPLES=20000)
 	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 \
 		tests/property/test_fuzz_*.py
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lines:  ## count the lines that people wrote, beside the budgets
+lines:  ## count the hand-written lines, and print the budgets beside them
 	@$(PYTHON) -m tools.lines
 
 visits: $(TEST)  ## print the modules that a request visits (make visits ARGS=--turns)
 	@$(BIN)/python -m tools.visits $(ARGS)
 
-mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100")
+mutation: $(TEST)  ## run the tests on mutants; continues where it stopped (make mutation ARGS="--count 100")
 	$(BIN)/python -m tools.mutation run $(ARGS)
 
-clean:  ## take away .venv and all that the tools made
+clean:  ## remove .venv and all files that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
 	find petstore_mock tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
-# pip before 25.1, which older Pythons bring along, knows no --group.
+# Older Pythons bring a pip before 25.1, which has no option --group.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo 'petstore_mock needs Python 3.11 or newer: name one with "make PYTHON=/path/to/python3".' >&2; exit 1; }
+		|| { echo 'petstore_mock needs Python 3.11 or newer. Run "make PYTHON=/path/to/python3".' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
-		|| { echo 'This Python lacks the venv module: on Debian or Ubuntu, "apt install python3-venv" brings it.' >&2; exit 1; }
+		|| { echo 'This Python lacks the module venv. On Debian or Ubuntu, run "apt install python3-venv".' >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -134,7 +134,7 @@ $(DOCS): pyproject.toml $(TEST)
 	$(INSTALL) --group docs
 	@touch $@
 
-# Without npm, the tests that need its programs are skipped, and say so.
+# Without npm, pytest skips the tests of its programs. The recipe prints a warning.
 $(PEERS): tests/peers/requirements.txt tests/peers/package.json pyproject.toml
 	$(PYTHON) -m venv .cache/peers
 	.cache/peers/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'

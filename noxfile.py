@@ -1,7 +1,7 @@
 """The suite under other interpreters and other versions of pytest: ``nox``, or ``nox -s suite-3.13``.
 
-Interpreters that are not installed are skipped, and said to be. What the suite itself needs is pytest 9; its settings
-are handed to an older one in a file of its own.
+nox skips interpreters that are not installed, and reports them. The settings of the suite need pytest 9, so an
+older pytest gets them in a temporary file.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ nox.options.error_on_missing_interpreters = False
 
 ROOT: Final = Path(__file__).parent
 PYTHONS: Final = ["3.11", "3.12", "3.13", "3.14"]
-PYTESTS: Final = ["7.4", "8.0", "8.4"]  # 9 is what `suite` has
-# The latest of each that takes the older pytest; others of the group do not care.
+PYTESTS: Final = ["7.4", "8.0", "8.4"]  # `suite` has 9
+# The latest versions that support the older pytest. The other packages of the group support all versions.
 COMPANIONS: Final = {"7.4": ["pytest-asyncio==0.23.8"], "8.0": ["pytest-asyncio==0.23.8"], "8.4": []}
-# What pytest 9 calls `strict`.
+# pytest 9 has the setting `strict` instead.
 STRICT: Final = ("--strict-config", "--strict-markers")
 
 
 @nox.session(python=PYTHONS)
 def suite(session: nox.Session) -> None:
-    """Run the whole suite, or what is named behind ``--``."""
+    """Run the whole suite, or the arguments after ``--``."""
     session.install("--editable", ".[hypothesis]", "--group", "test")
     session.run("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
 
@@ -34,9 +34,9 @@ def suite(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 @nox.parametrize("pytest", PYTESTS, ids=PYTESTS)
 def older_pytest(session: nox.Session, pytest: str) -> None:
-    """Run the suite, or what is named behind ``--``, under a pytest that its users may have."""
+    """Run the suite, or the arguments after ``--``, with an older pytest that users may have."""
     session.install("--editable", ".[hypothesis]", *_without_pytest(), f"pytest=={pytest}.*", *COMPANIONS[pytest])
-    settings = Path(session.create_tmp()) / "suite.ini"  # pytest.ini would be every inner run's as well
+    settings = Path(session.create_tmp()) / "suite.ini"  # inner runs would read a pytest.ini too
     settings.write_text(_settings(), encoding="utf-8")
     command = ("python", "-m", "pytest", "-c", str(settings), f"--rootdir={ROOT}", *STRICT, "-n", "2")
     session.run(*command, *(session.posargs or [str(ROOT / "tests")]))
@@ -52,7 +52,7 @@ def _without_pytest() -> list[str]:
 
 
 def _settings() -> str:
-    """Return the settings of the suite as versions before 9 read them: what is relative is so to the file."""
+    """Return the settings of the suite in the form of versions before 9. Relative paths become absolute."""
     ours = _project()["tool"]["pytest"]
     values = {
         "addopts": " ".join(f'"{option}"' for option in ours["addopts"]),

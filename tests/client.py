@@ -1,7 +1,7 @@
 """The client of the tests: sends a request exactly as it is written, over WSGI, a socket or TLS.
 
-It is no client library: a target, a field or a body arrives as the test writes it. Each response is held against the
-schemas (``tests/observer.py``), unless the test asks for the bare one because a fault has spoilt it.
+Target, fields and body arrive exactly as the test writes them. ``send()`` checks each response against the schemas
+(``tests/observer.py``). ``bare()`` does not, for a response that a fault has spoilt.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Response:
     body: bytes
 
     def all(self, name: str) -> list[str]:
-        """Return the values of a field, one for each time that it came."""
+        """Return the values of a field, one for each field line."""
         return [value for field, value in self.fields if field.lower() == name.lower()]
 
     def header(self, name: str) -> str | None:
-        """Return the value of a field that may come once."""
+        """Return the value of a field that must not be repeated, or None."""
         found = self.all(name)
-        assert len(found) <= 1, f"{name} came {len(found)} times"
+        assert len(found) <= 1, f"expected {name} at most once; it arrived {len(found)} times"
         return found[0] if found else None
 
     def json(self) -> Any:
@@ -69,9 +69,9 @@ class Client:
     """A client of one world.
 
     Attributes:
-        petstore: the world, at home or in another process.
-        over: ``wsgi`` or ``socket``; the latter speaks TLS where the address says so. By default a socket where
-            the fake listens.
+        petstore: the world, in this process or another.
+        over: ``wsgi``, or ``socket``, which speaks TLS for an https address. The default is ``socket`` if the fake
+            listens, else ``wsgi``.
     """
 
     def __init__(self, petstore: Any, over: str | None = None) -> None:  # PetStoreMock or RemotePetStore
@@ -92,13 +92,13 @@ class Client:
     # Requests
 
     def send(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
-        """Send exactly this, and hold the response against the rules for every response."""
+        """Send exactly this, and check the response against the rules for every response."""
         response = self.bare(method, target, fields, body)
         hold(response, method, self.petstore.behaviour, self.petstore.clock.now())
         return response
 
     def bare(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
-        """Send exactly this, for a response that a fault may have spoilt."""
+        """Send exactly this. Check nothing, because a fault may have spoilt the response."""
         return self._carrier.send(method, self._mount + target, fields, body)
 
     def authed(self, method: str, target: str, body: bytes | None = None, *fields: Field) -> Response:
@@ -135,7 +135,7 @@ class Client:
         key: str | None = None,
         fields: Sequence[Field] = (),
     ) -> int | None:
-        """Call an operation where a fault may meet it: return the status, or None for a lost response."""
+        """Call an operation that may meet a fault. Return the status, or None for a lost response."""
         path = f"/v1/pets/{pet_id}" if operation == "getPet" else f"/v1/pets{query}"
         head = [("Authorization", f"Bearer {key or self.petstore.api_key}"), *fields]
         try:
@@ -146,7 +146,7 @@ class Client:
         except (ConnectionError, http.client.HTTPException):
             return None
 
-    # What the fake knows of the latest request
+    # The latest request in the journal of the fake
 
     @property
     def last(self) -> Any:
@@ -155,7 +155,7 @@ class Client:
 
     @property
     def refusal(self) -> str | None:
-        """Why the latest request was refused, by the name that the journal has for it."""
+        """Why the fake refused the latest request: the name of the condition in the journal, or None."""
         condition = self.last.condition
         return None if condition is None else condition.name
 
@@ -182,7 +182,7 @@ class _Wsgi:
     def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
         path = target.partition("?")[0]
         environ = _environ(method, target, fields, body)
-        # WSGI allows no target without a leading slash; a sloppy server passes one on all the same.
+        # WSGI requires a leading slash, but some servers pass on other targets. The lint would refuse them.
         app: Callable[..., Any] = self._linted if path.startswith("/") else self._bare
         started: list[tuple[str, list[Field]]] = []
 
@@ -191,8 +191,8 @@ class _Wsgi:
             return lambda _data: None
 
         with warnings.catch_warnings():
-            # Three rules of the lint are no rules of HTTP: a 204 carries no Content-Length (RFC 9110 §8.6), a response
-            # to HEAD says how long that to GET would be (§9.3.2), and Location may be relative (§10.2.2).
+            # Three rules of the lint differ from HTTP. A 204 has no Content-Length (RFC 9110 §8.6). A response to HEAD
+            # has the Content-Length of the response to GET (§9.3.2). Location may be relative (§10.2.2).
             warnings.filterwarnings("ignore", "Absolute URLs required for location header", HTTPWarning)
             warnings.filterwarnings("ignore", "204 responses must have an empty content length", HTTPWarning)
             if method == "HEAD":
@@ -207,7 +207,7 @@ class _Wsgi:
         return Response(int(status.split()[0]), tuple(head), content)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because no connection is open."""
 
 
 def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | None) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | No
     for name, value in fields:
         key = name.upper().replace("-", "_")
         key = key if key == "CONTENT_TYPE" else f"HTTP_{key}"
-        # As CGI gateways fold them; a test's own Host takes the place of the default.
+        # CGI gateways join repeated fields with commas. A Host of the test replaces the default.
         environ[key] = f"{environ[key]},{value}" if key in environ and key != "HTTP_HOST" else value
     return environ
 
@@ -259,7 +259,7 @@ class _Socket:
     def _exchange(self, data: bytes, method: str) -> Response:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=30)
-            # Else the first request waits 40 ms for an acknowledgement of the handshake that the other side delays.
+            # Otherwise, the first request waits 40 ms: the other side delays its acknowledgement of the handshake.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])

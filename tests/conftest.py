@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
 
-# No deadline: an example shares two cores with another worker, and a slow one is no bug.
+# No deadline: several workers share the cores, so a slow example is no bug.
 settings.register_profile("dev", max_examples=50, deadline=None)
-# Derandomised: a find belongs to the change that made it. No database: a clean clone has none.
+# Derandomised, so that only the tested change can cause a new failure. No database, because a clean clone has none.
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None, print_blob=True)
-# By hand, for minutes (make fuzz): new examples each time, and a find is not kept but becomes an @example.
+# For `make fuzz`, which runs new examples for minutes. No database: a finding becomes an @example instead.
 settings.register_profile(
     "fuzz",
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "5000")),

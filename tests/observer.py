@@ -1,4 +1,4 @@
-"""Holds a response of the fake against the JSON schemas in ``schemas/``, and against what HTTP demands of each."""
+"""Checks each response of the fake against the JSON schemas in ``schemas/`` and the rules of HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.client import Response
 
 SCHEMAS: Final = Path(__file__).parents[1] / "schemas"
-# The members that a response may have: those of the schema, which lets further ones pass.
+# The members that a response has by default. The schemas alone would accept further members.
 MEMBERS: Final = {
     name: {*json.loads((SCHEMAS / f"{name}.json").read_bytes())["properties"]} for name in ("Pet", "Error")
 }
@@ -27,12 +27,12 @@ _CHALLENGE: Final = re.compile(r'Bearer realm="[^"\\]+"(, |$)')  # RFC 6750 §3
 
 
 def hold(response: Response, method: str, behaviour: Behaviour, now: float) -> None:
-    """Assert the rules for every response that no fault has met.
+    """Assert the rules for every response that no fault has changed.
 
     Args:
         response: the response.
         method: the method of its request.
-        behaviour: what the fake does where the interface shows nothing.
+        behaviour: the chosen alternative of each gap.
         now: the fake's time in seconds since 1970.
     """
     assert response.status < 500 or response.status in {501, 505}, response

@@ -30,7 +30,7 @@ def run(
         command: the program and its arguments.
         cwd: its folder.
         environment: variables beside those of this process.
-        without: prefixes of variables of this process that it does not get.
+        without: the program gets no variables of this process with these prefixes.
         code: the expected exit code. Another code fails the test, with the output.
         timeout: in seconds.
     """

@@ -1,8 +1,8 @@
-"""Every sentence of the interface, and where it is held: by clauses, by gaps, or by nothing that a request can show.
+"""Every sentence of the interface, with its clauses, its gaps, or the reason why no response shows it.
 
-The sentences stand in ``docs/reference/interface.md``: a sentence, a row of a table, or a line of a list. A row below
-names its sentence by the first words. Tests hold that each row has one sentence, and that the clauses and the gap
-register are complete. The documents say how many sentences there are of each kind.
+The sentences are those of ``docs/reference/interface.md``. A row of a table and a line of a list count as sentences.
+A row below names its sentence by the first words. Tests check that each row names one sentence, and that the clauses
+and the gap register are complete. The documents count the sentences of each kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOT_SEEN: Final = "not shown, and a request can't show it either"
 _NAME: Final = "the name is part of the document only; no request or response contains it"
 _NO_BODY: Final = "verify sends a GET without a body; the interface does not say how a service treats a body"
 
-# The clauses that hold a sentence, and the gaps that it leaves open.
+# The clauses that check a sentence, and the gaps that it leaves open.
 HELD: Final[dict[str, dict[str, str]]] = {
     "1": {
         "The service is": "1-http answer_framing header_names connection",
@@ -161,7 +161,7 @@ class Passage(NamedTuple):
     Attributes:
         section: its section.
         text: its words; the cells of a row are joined by ``; ``.
-        clauses: the ids of the clauses that hold it.
+        clauses: the ids of the clauses that check it.
         gaps: the names of the gaps that it leaves open.
         why: why no response shows it.
     """
@@ -174,7 +174,7 @@ class Passage(NamedTuple):
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Yield the section and the text of each sentence of the page; headings and the heads of tables are none."""
+    """Yield the section and the text of each sentence of the page, without headings and heads of tables."""
     page = PAGE.read_text(encoding="utf-8")
     lines = page[page.index("This document covers") :].splitlines()
     section = ""

@@ -33,14 +33,14 @@ SPOILS: dict[str, Callable[[Response], Response]] = {
     "a wrong member": lambda response: with_body(response, response.body.replace(b'"id":1', b'"id":"1"')),
     "a missing member": lambda response: with_body(response, response.body.replace(b'"id":1,', b"")),
     "a further member": lambda response: with_body(response, response.body.replace(b'"id":1', b'"id":1,"x":1')),
-    "an error under a success": lambda response: replace(response, status=404),
-    "an unauthorized without a challenge": lambda response: replace(
+    "a success with the status of an error": lambda response: replace(response, status=404),
+    "a 401 without a challenge": lambda response: replace(
         with_body(response, b'{"code":"x","message":"x","status":401}'), status=401
     ),
-    "a status of its own": lambda response: replace(
+    "another status in the body": lambda response: replace(
         with_body(response, b'{"code":"x","message":"x","status":400}'), status=404
     ),
-    "a method that is not allowed, without Allow": lambda response: replace(
+    "a 405 without Allow": lambda response: replace(
         with_body(response, b'{"code":"x","message":"x","status":405}'), status=405
     ),
 }

@@ -1,6 +1,6 @@
 """The tests outside ``tests/unit`` use public names only, so that they hold for any implementation.
 
-Ruff refuses private attributes of others (SLF001). This test finds imports, and names in text, as in patches.
+Ruff refuses private attributes of others (SLF001). This test finds imports, and names in strings such as patches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 import petstore_mock
 
 TESTS: Final = Path(__file__).parent
-# Units, the edited copy of the package, and this file, which quotes refused names.
+# The unit tests, the tests of the edited copy, and this file, which quotes refused names.
 OTHERS: Final = (TESTS / "unit", TESTS / "evolution", Path(__file__))
 MODULES: Final = {"checks", "faults", "stateful", "strategies", "verify"}
 NAMES: Final[dict[str | None, set[str]]] = {
@@ -73,7 +73,7 @@ def test_a_name_that_is_not_public_is_refused(source: str, is_public: bool) -> N
     assert (breaches(source) == []) is is_public
 
 
-def test_child_elsewhere_imports_the_package_of_this_checkout(tmp_path: Path) -> None:
+def test_a_process_in_another_folder_imports_the_package_of_this_checkout(tmp_path: Path) -> None:
     program = "import petstore_mock; print(petstore_mock.__file__)"
     shown = subprocess.check_output([sys.executable, "-c", program], cwd=tmp_path, text=True)
     assert [Path(shown.strip())] == [Path(petstore_mock.__file__)] == [TESTS.parent / "petstore_mock" / "__init__.py"]

@@ -1,4 +1,4 @@
-"""Stories, which are the calls that a test makes on a client, and further buggy clients."""
+"""Functions that prepare the fake and call a client (stories), and further buggy clients."""
 
 from __future__ import annotations
 

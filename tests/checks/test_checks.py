@@ -98,7 +98,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
     ],
     "program_unchanged": [(stories.ChangesTheEnvironment, lists), (stories.SetsTheRootLogger, lists)],
 }
-# These checks need facts that no watched client of this file meets. Each has its own test below.
+# These checks need another service or a flawed certificate. Each has its own test below.
 TESTED_BELOW = {"key_only_to_its_service", "certificate_is_verified"}
 
 
@@ -119,7 +119,7 @@ def test_every_check_has_a_test() -> None:
 @pytest.mark.filterwarnings(
     "always::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-def test_a_check_finds_a_client(check: str, client: type, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_finds_a_buggy_client(check: str, client: type, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETS", "before")
     with PetStoreMock() as petstore:
         with (
@@ -201,7 +201,7 @@ def test_you_can_add_a_check() -> None:
         checks.check(section="1", words="", needs=["outcomes"])  # type: ignore[list-item]
 
 
-# Facts that only the machine knows
+# Facts that only check_client() collects
 
 
 def test_a_key_sent_to_another_service_is_found() -> None:
@@ -242,7 +242,7 @@ def test_a_request_after_a_failed_certificate_check_is_found() -> None:
         (checks.Outcome(value={}, ended="stood still"), "while list_pets.* was under way in another thread"),
     ],
 )
-def test_sentences_name_the_call_at_the_same_time(outcome: checks.Outcome, words: str) -> None:
+def test_a_sentence_describes_two_concurrent_calls(outcome: checks.Outcome, words: str) -> None:
     call, other = checks.Call("getPet", {"petId": 7}), checks.Call("listPets")
     seen = checks.Observation([], call, outcome, meanwhile=other)
     found = [str(finding) for check in checks.CHECKS.values() if (finding := check.find(seen))]

@@ -1,4 +1,4 @@
-"""Results and exceptions of clients are read, and unusable clients are refused."""
+"""The checks read results and exceptions of clients of any shape, and refuse unusable clients."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ ERRORS: list[tuple[BaseException, Any]] = [
 
 
 @pytest.mark.parametrize(("error", "kind"), ERRORS, ids=[f"{number}" for number in range(len(ERRORS))])
-def test_an_exception_has_a_meaning(error: BaseException, kind: checks.Kind) -> None:
+def test_each_exception_is_classified(error: BaseException, kind: checks.Kind) -> None:
     assert checks.classify_exception(error) == kind
 
 
@@ -141,7 +141,7 @@ def test_a_method_without_a_required_argument_is_refused() -> None:
     assert "whose create_pet takes name and categoryId" in refused(lambda _: client)
 
 
-def test_a_wrong_methods_argument_is_refused() -> None:
+def test_a_wrong_value_of_methods_is_refused() -> None:
     make_client = maker_of(HttpClientPets)
     assert "did you mean" in refused(make_client, methods={"list_pet": "all"})
     assert "target=7" in refused(make_client, methods={"list_pets": 7})

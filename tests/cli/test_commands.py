@@ -20,7 +20,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Return a function that runs the console script in this process: exit code, stdout and stderr."""
+    """Return a function that runs the console script in this process, and returns exit code, stdout and stderr."""
     (script,) = entry_points(group="console_scripts", name="petstore-mock")
     main = script.load()
 
@@ -32,7 +32,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 def test_version_is_printed(command: Command) -> None:
-    """Golden files hold the help and the gaps."""
+    """Tests in tests/golden compare the help and the gaps."""
     assert command("--version")[:2] == (0, "petstore-mock 0.1.0\n")
 
 

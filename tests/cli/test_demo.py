@@ -1,4 +1,4 @@
-"""``petstore-mock demo``, where Hypothesis is not installed, and the test that it suggests."""
+"""``petstore-mock demo`` without Hypothesis, and the test that the demo suggests."""
 
 from __future__ import annotations
 

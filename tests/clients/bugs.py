@@ -17,7 +17,7 @@ FOR_EVER: Final = 10**6
 
 
 class Altered(HttpClientPets):
-    """Has changed methods, and the originals as ``plain``."""
+    """A client with changed methods. ``plain`` has the original methods."""
 
     @property
     def plain(self) -> HttpClientPets:
@@ -78,7 +78,7 @@ def waits(
     statuses: Collection[int] = (429, 503),
     methods: Collection[str] = ("GET",),
 ) -> type[HttpClientPets]:
-    """Make a client that waits and retries after some statuses; None for no retry."""
+    """Make a client that waits and retries after some statuses, unless ``seconds`` returns None."""
 
     def ask(self: Altered, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.plain.ask(method, path, body)
@@ -141,7 +141,7 @@ def swallows(
 
 
 def before(method: str, action: Callable[..., object]) -> type[HttpClientPets]:
-    """Make a client with an action before a method; it raises an exception that the action returns."""
+    """Make a client that runs an action before a method. If the action returns an exception, the client raises it."""
 
     def call(self: Altered, *args: Json, **given: Json) -> Json:
         done = action(self, *args, **given)

@@ -114,7 +114,7 @@ class HttpClientPets:
         return http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout)
 
     def is_stale(self, connection: http.client.HTTPConnection) -> bool:
-        """Whether the service has closed the connection: then the socket is readable."""
+        """Return whether the service has closed the connection, which makes the socket readable."""
         return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
@@ -135,7 +135,7 @@ class HttpClientPets:
 
 
 class LibraryPets:
-    """A client whose library sends each request as a whole: one method adapts the library."""
+    """A client on a library that sends whole requests. Each subclass adapts one library in ``ask``."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url

@@ -367,7 +367,7 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
 
 
 def maker_of(client: Any) -> Json:
-    """Return a maker for a class, which takes the mock itself, or its address and key."""
+    """Return a maker for a class whose constructor takes the mock, or its address and key."""
 
     def make_client(petstore: PetStoreMock) -> Json:
         takes_mock = issubclass(client, (AsyncPets, AiohttpBlock))

@@ -290,7 +290,7 @@ class LoopOfYesterday(LibraryPets):
         asyncio.run(self.http.aclose())
 
 
-# Treats a wait above its own limit as no wait (kieranklaassen/compound-cli#19).
+# Retries at once if Retry-After is longer than its own limit (kieranklaassen/compound-cli#19).
 LongWaitsForgotten = waits(
     lambda answer: float(after(answer)) if after(answer).isdecimal() and float(after(answer)) < 0.5 else 0.01,
     times=5,

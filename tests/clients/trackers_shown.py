@@ -1,4 +1,4 @@
-"""The half of the second corpus that was used while these checks were written."""
+"""The half of the second corpus that was used while the checks were written."""
 
 from __future__ import annotations
 

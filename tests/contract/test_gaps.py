@@ -334,7 +334,7 @@ for _name, _codes in {
     alternative("error_codes", _name)(has_codes(_codes))
 
 
-def test_a_terse_code_of_a_rate_limit(client: Client) -> None:
+def test_a_rate_limit_has_a_terse_code_of_its_own(client: Client) -> None:
     client.petstore.configure(error_codes="terse", rate_limit="retry_after_seconds")
     assert [client.list() for _ in range(5)][4].json()["code"] == "SLOW"
 

@@ -92,7 +92,7 @@ def test_error_masks_a_key_anywhere_in_the_request(serve: Serve) -> None:
             assert f"***{key[-4:]}" in response.message
 
 
-def test_wrong_key_is_refused_after_a_wrong_route_and_before_other_errors(client: Client) -> None:
+def test_a_wrong_key_is_reported_before_other_errors_but_after_a_wrong_route(client: Client) -> None:
     for method, target, fields, body in (
         *(("GET", f"/v1/pets{rest}", [], None) for rest in ("/1", "/absent", "?limit=0", "?x=%")),
         ("HEAD", "/v1/pets?limit=0", [], None),

@@ -157,7 +157,7 @@ def assert_exist(options: list[str], *command: str) -> None:
 
 @each(blocks("dockerfile"))
 def test_every_dockerfile_starts_the_stub_by_options_that_exist(block: Block) -> None:
-    """No test can build the image. Its instructions must be known to Docker, and its options to the stub."""
+    """No test can build the image. This test checks that Docker has the instructions, and the stub has the options."""
     for line in block.text.splitlines():
         assert re.match(r"(FROM|RUN|USER|EXPOSE|ENTRYPOINT|CMD|WORKDIR|ENV|COPY|HEALTHCHECK) \S", line), line
     _, command, *options = json.loads(re.findall(r"^ENTRYPOINT (.*)$", block.text, re.MULTILINE)[0])
@@ -206,7 +206,7 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
                 root = petstore.url.removesuffix("/v1")
                 curl([word.replace("http://127.0.0.1:8080", root) for word in options])
                 assert not petstore.journal.violations
-            finally:  # without a verification, because a fault of one line meets a request of another
+            finally:  # no verification: the request that a fault of this line would meet is on another line
                 petstore.stop()
         case ["pytest", *options]:
             assert_exist(options, sys.executable, "-m", "pytest", NO_HYPOTHESIS)
@@ -239,7 +239,7 @@ def with_command(folder: Path) -> str:
 
 
 @POSIX_SHELL
-def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_command: str) -> None:
+def test_shell_script_serves_a_program_and_exits_with_its_code(folder: Path, with_command: str) -> None:
     result = run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
     assert (result.returncode, result.stdout, result.stderr) == (20, "", "")
     (log,) = folder.glob("stub.log.*")
@@ -273,7 +273,7 @@ UNFIRED = "the tests passed, but: "
         pytest.param("import sys; sys.exit(21)", 21, "", id="failed at once"),
     ],
 )
-def test_script_with_faults_exits_as_the_program_and_the_fake_say(
+def test_script_with_faults_exits_with_the_code_of_the_program_or_1_for_an_unfired_fault(
     folder: Path, program: str, code: int, begins: str
 ) -> None:
     result = run(folder, sys.executable, "with_faults.py", sys.executable, "-c", program)
@@ -305,7 +305,7 @@ def test_a_signal_ends_the_script_with_faults_and_its_tests(folder: Path, number
 
 
 def test_the_page_of_the_door_names_everything_internal() -> None:
-    """The door's own description marks it. Everything else is promised."""
+    """The OpenAPI document of the door marks internal parts with ``x-internal``. All other parts are promised."""
     marked: set[str] = set()
 
     def look(part: object, name: str = "") -> None:
@@ -332,7 +332,7 @@ def test_each_json_form_on_the_page_of_faults_is_a_fault() -> None:
 
 
 def test_the_page_of_the_interface_has_the_words_of_the_specification() -> None:
-    """The page changes with the specification alone. Then give the new digest here."""
+    """Change the page only if the specification changes. Then put the new digest here."""
     words = "\n".join(f"{section} {text}" for section, text in sentences())
     assert sha256(words.encode()).hexdigest()[:16] == "76c8f0f6be630f95"
 
@@ -370,6 +370,6 @@ def test_every_link_of_the_readme_leads_to_a_file_or_an_issue() -> None:
 
 @pytest.mark.parametrize("page", corpus.PAGES)
 def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
-    """A program that takes tens of minutes measures the reports of the machine."""
+    """No test compares the third column: measuring the reports of the machine takes tens of minutes."""
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ..", generated(corpus.page_of(page), "corpus"), re.MULTILINE)
     assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]

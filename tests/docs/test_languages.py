@@ -64,7 +64,7 @@ def log_of(folder: Path) -> str:
 @pytest.mark.parametrize("shell", ["dash", "bash"])
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_recipes_run_twice_at_once(folder: Path, shell: str) -> None:
-    """Two runs share the folder, and two of the shell's tests share a stub."""
+    """Two runs share the folder. In each run, two shell tests share a stub."""
     both = f"{shell} test_pets.sh & first=$!; {shell} test_pets.sh; wait $first"
     command = [shutil.which(shell) or pytest.skip(f"{shell} is not installed"), "with_stub.sh", shell, "-c", both]
     options: dict[str, Any] = {"cwd": folder, "env": variables(folder), "stdout": subprocess.PIPE, "text": True}
@@ -79,7 +79,7 @@ def test_recipes_run_twice_at_once(folder: Path, shell: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", SERVING)
 def test_the_second_stub_of_a_recipe_leaves_the_first_alone(tmp_path: Path, line: str) -> None:
-    """Two runs in one folder take the same port, and those that speak TLS the same file."""
+    """Two runs in one folder use the same port. With TLS, they also use the same certificate file."""
     ca = str(tmp_path / "ca.pem")
     options = re.sub(r" --(control-)?port \d+", "", line).replace("ca.pem", ca).split()[2:]
     with stub(*options) as first:
@@ -92,9 +92,9 @@ def test_the_second_stub_of_a_recipe_leaves_the_first_alone(tmp_path: Path, line
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("shell", ["dash", "bash"])
-def test_a_signal_ends_script_tests_and_stub(folder: Path, shell: str, number: signal.Signals) -> None:
+def test_a_signal_ends_the_script_its_tests_and_the_stub(folder: Path, shell: str, number: signal.Signals) -> None:
     def hear() -> None:
-        signal.signal(number, signal.SIG_DFL)  # a shell can't trap what its parent ignored
+        signal.signal(number, signal.SIG_DFL)  # a shell can't trap a signal that its parent ignores
 
     (folder / "slow.sh").write_text("echo $$ $PETSTORE_URL > started.tmp; mv started.tmp started; exec sleep 60\n")
     command = [shutil.which(shell) or pytest.skip(f"{shell} is not installed"), "with_stub.sh", "sh", "slow.sh"]
@@ -121,7 +121,7 @@ def test_shell_fails_for_a_wrong_number_of_requests(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed")
-def test_java(folder: Path) -> None:
+def test_java_example_passes_twice_at_once_and_fails_for_a_wrong_expectation(folder: Path) -> None:
     both = "java PetStoreTest.java & first=$!; java PetStoreTest.java && wait $first"
     assert with_stub(folder, "sh", "-c", both).splitlines()[-2:] == ["passed", "passed"]
     source = folder / "PetStoreTest.java"
@@ -132,8 +132,8 @@ def test_java(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
-def test_go(folder: Path) -> None:
-    """Its tests run at once, each in its own world. A wrong expectation fails."""
+def test_go_example_passes_and_fails_for_a_wrong_expectation(folder: Path) -> None:
+    """The tests of the example run in parallel, each in its own world."""
     command = ("go", "test", "-v", "-count=1", "petstore_test.go")
     printed = with_stub(folder, *command)
     assert printed.count("--- PASS: ") == 2
@@ -174,8 +174,8 @@ def test_typescript_compiles_against_the_description_of_the_door(folder: Path) -
 
 
 @pytest.mark.peers
-def test_typescript_in_several_processes(folder: Path) -> None:
-    """Node runs each file in a process of its own, some at once; the same tests four times share one stub."""
+def test_typescript_example_runs_in_several_processes(folder: Path) -> None:
+    """Node runs each file in its own process, two at once. Four copies of the tests share one stub."""
     compiler = node_tool("tsc")
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     (folder / "node_modules").symlink_to(NODE_MODULES)

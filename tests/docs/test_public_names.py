@@ -28,7 +28,7 @@ ENTRIES = dict(
 ROWS = {f"checks.{name}" for name in re.findall(r"^\| `(\w+)` \|", PAGES.get("checks", ""), re.MULTILINE)}
 # Names for other rooms of the package.
 INTERNAL = {"faults.coerce"}
-# An amount needs its unit, or the whole of which it is a share.
+# An entry must say the unit of an amount, or that the amount is a share of something.
 UNITS = re.compile(r"seconds?|bytes|chance|fraction|share|moment|amounts?|patience|waits", re.IGNORECASE)
 ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # another entry says it
 # Types that users only pass on, or that only rooms of the package use.
@@ -141,7 +141,7 @@ def test_the_results_of_public_names_have_entries() -> None:
 
 @pytest.mark.parametrize("name", ROUTINES)
 def test_entry_describes_each_argument(name: str) -> None:
-    """The first sentence may describe one argument. Each of several has its own line."""
+    """The first sentence may describe a single argument. Several arguments have a line each."""
     text = inspect.getdoc(ROUTINES[name]) or ""
     assert text, "has no docstring"
     parameters = [
@@ -160,7 +160,7 @@ def test_entry_describes_each_argument(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
 def test_each_attribute_of_an_entry_has_a_type(name: str) -> None:
-    """The class has its annotation, or the argument of the same name."""
+    """The type is an annotation in the class, or that of the argument of the same name."""
     found = NAMES[name]
     lines = re.findall(r"^    (\w+): (.*)$", section(inspect.getdoc(found) or "", "Attributes"), re.MULTILINE)
     known = {one for kind in found.__mro__ for one in vars(kind).get("__annotations__", {})}
@@ -179,6 +179,6 @@ def test_entry_names_the_errors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["faults", "checks", "stateful", "strategies", "verify"])
-def test_a_submodule_completes_only_its_public_names(name: str) -> None:
+def test_dir_of_a_submodule_has_only_its_public_names(name: str) -> None:
     module = importlib.import_module(f"petstore_mock.{name}")
     assert set(dir(module)) == set(module.__all__)

@@ -1,4 +1,4 @@
-"""What follows from the grown interface: ``test_grown_interface.py`` runs these tests on a copy of the package."""
+"""Each room has the additions: ``test_grown_interface.py`` runs these tests on a copy whose interface has grown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import petstore_mock
 from petstore_mock import PetStoreMock, PetStoreMockError, faults, strategies
 from petstore_mock.stateful import check_client
 
-World = Any  # a PetStoreMock: its static types are those of the interface before it grew
+World = Any  # a PetStoreMock, but the static types of this checkout lack the additions
 PACKAGE = Path(petstore_mock.__file__).parent
 PET = "/v1/pets/{}"
 TAGGED = {"name": "Rex", "categoryId": 1, "tags": ["small", "old"]}
@@ -67,7 +67,7 @@ def test_operation_is_routed(petstore: World) -> None:
         assert ask(petstore, method, PET.format(1))[2] == "DELETE, GET, HEAD, OPTIONS"
 
 
-def test_parameter_filters_and_is_offered(petstore: World) -> None:
+def test_parameter_filters_and_is_suggested(petstore: World) -> None:
     petstore.seed_many([{"id": 1, "tags": ["small"]}, {"id": 2, "tags": ["old", "small"]}, {"id": 3}])
     for tag, found in {"small": [1, 2], "old": [2], "no": []}.items():
         assert ids(ask(petstore, "GET", f"/v1/pets?tag={tag}")[1]) == found
@@ -81,7 +81,7 @@ def test_field_is_accepted_and_judged(petstore: World) -> None:
     assert petstore.journal.last.violations[0].path == "body.tags.1"
 
 
-def test_openapi_describes_it(petstore: World) -> None:
+def test_openapi_describes_operation_parameter_and_field(petstore: World) -> None:
     document = petstore.openapi()
     removes = document["paths"]["/pets/{petId}"]["delete"]
     assert removes["operationId"] == "deletePet"
@@ -132,7 +132,7 @@ def test_it(petstore):
 """
 
 
-def test_coverage_has_its_outcomes(tmp_path: Path) -> None:
+def test_coverage_has_outcomes_of_operation_and_field(tmp_path: Path) -> None:
     (tmp_path / "test_covered.py").write_text(COVERED, encoding="utf-8")
     record = tmp_path / "covered.json"
     # Rewritten assertions need syntax trees, and two threads that make one at a time can fail (python/cpython#106905).
@@ -145,7 +145,7 @@ def test_coverage_has_its_outcomes(tmp_path: Path) -> None:
     assert (shown["createPet 201 tags present"], shown["createPet 201 tags absent"]) == (True, False)
 
 
-def test_door_accepts_and_describes_it(petstore: World) -> None:
+def test_door_describes_the_additions_and_accepts_the_field(petstore: World) -> None:
     document = ask(petstore, "GET", "/__petstore/openapi.json")[1]
     for name, property_ in (("Animal", "tags"), ("NewAnimal", "tags"), ("AnimalChanges", "tags"), ("Criteria", "tag")):
         assert property_ in document["components"]["schemas"][name]["properties"]
@@ -161,7 +161,7 @@ def test_console_names_no_field_by_hand() -> None:
     assert [file.name for file in page.iterdir() if "categoryId" in file.read_text(encoding="utf-8")] == []
 
 
-def test_mutants_break_it() -> None:
+def test_mutants_break_operation_field_and_parameter() -> None:
     mutant: World
     with PetStoreMock(mutant="delete-without-key", strict=False) as mutant:
         assert ask(mutant, "DELETE", PET.format(mutant.seed()["id"]), with_key=False)[0] == 204
@@ -172,13 +172,13 @@ def test_mutants_break_it() -> None:
         assert len(ask(mutant, "GET", "/v1/pets?tag=small")[1]) == 1
 
 
-def test_static_types_name_it() -> None:
+def test_static_types_name_operation_and_field() -> None:
     source = (PACKAGE / "interface" / "static.py").read_text(encoding="utf-8")
     assert '"deletePet"]' in source
-    assert source.count("    tags: list[str]") == 2  # of the fields, and of the changes
+    assert source.count("    tags: list[str]") == 2  # in the fields of a new animal, and in the changes of an animal
 
 
-def test_strategies_draw_it() -> None:
+def test_strategies_draw_field_and_parameter() -> None:
     quick = settings(database=None, max_examples=2000)
     new: Any = find(strategies.new_pets(), lambda pet: bool(pet.get("tags")), settings=quick)
     assert new["tags"] == ["Rex"]
@@ -186,7 +186,7 @@ def test_strategies_draw_it() -> None:
     assert find(strategies.invalid_new_pets(), lambda one: "tags" in str(one.body), settings=quick).rule
 
 
-def test_verify_has_clauses_for_it(petstore: World, tmp_path: Path) -> None:
+def test_verify_has_clauses_for_operation_and_field(petstore: World, tmp_path: Path) -> None:
     record = tmp_path / "verdict.json"
     command = [sys.executable, "-m", "petstore_mock", "verify", petstore.url, "--allow-create", "20"]
     options = ["--api-key-env", "KEY", "--rate", "1000", "--json", str(record)]
@@ -199,7 +199,7 @@ def test_verify_has_clauses_for_it(petstore: World, tmp_path: Path) -> None:
 class Client:
     """Counts how often the machine uses the new names."""
 
-    counts: dict[str, int] = {}  # noqa: RUF012  # of all of them
+    counts: dict[str, int] = {}  # noqa: RUF012  # all instances share it
 
     def __init__(self, petstore: World) -> None:
         self.petstore = petstore
@@ -229,7 +229,7 @@ class Client:
         return body
 
 
-def test_machine_calls_it() -> None:
+def test_machine_uses_operation_parameter_and_field() -> None:
     with contextlib.suppress(AssertionError):  # its bugs do not matter here
         check_client(Client, faults=(), environment=(), max_examples=60)
     assert all(Client.counts[name] for name in ("delete", "tag", "tags"))

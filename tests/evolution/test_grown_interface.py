@@ -1,7 +1,7 @@
 """Rows, schemas and one executor are enough for a new operation, field and parameter: every room follows from them.
 
-``looks.py`` holds what follows. It runs on a copy of the package whose interface has grown: deletePet, an optional
-field ``tags``, a parameter ``tag``.
+``looks.py`` has the tests of the rooms. It runs on a copy of the package whose interface has three additions: the
+operation deletePet, the optional field ``tags`` and the parameter ``tag``.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def grow(folder: Path) -> None:
 
 
 def insert(file: Path, before: str, text: str) -> None:
-    """Put a text before the only place where ``before`` stands."""
+    """Insert ``text`` in front of ``before``, which must occur once."""
     source = file.read_text(encoding="utf-8")
     assert source.count(before) == 1, f"{file.name}: {before!r}"
     file.write_text(source.replace(before, text + before), encoding="utf-8")

@@ -116,7 +116,7 @@ def test_a_closed_door_and_a_missing_stub_have_different_errors() -> None:
 @pytest.mark.parametrize(
     ("kind", "body"), [("json", b"{"), ("problem+json", b"{"), ("problem+json", b"[]"), ("problem+json", b"{}")]
 )
-def test_another_service_at_the_address_is_told_as_such(kind: str, body: bytes) -> None:
+def test_another_service_at_the_address_is_reported_as_such(kind: str, body: bytes) -> None:
     with PetStoreMock() as other:
         expectation = other.httpserver.expect_request(re.compile("/w/.*"))
         expectation.respond_with_data(body, status=404, content_type=f"application/{kind}")
@@ -124,7 +124,7 @@ def test_another_service_at_the_address_is_told_as_such(kind: str, body: bytes) 
             connect(other.url)
 
 
-def test_a_taken_id_is_no_question_about_dropped_requests(stub: PetStoreMock) -> None:
+def test_a_taken_id_is_not_reported_as_a_query_about_dropped_requests(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
         rex = petstore.seed()
         with pytest.raises(PetStoreMockError, match="taken") as refused:
@@ -185,7 +185,7 @@ def test_dropped_requests_are_counted_and_queries_about_them_raise_an_error() ->
             world.verify()
 
 
-def test_requests_that_the_stub_dropped_between_two_queries_leave_no_gap() -> None:
+def test_the_journal_stays_exact_if_the_stub_drops_requests_between_two_queries() -> None:
     with (
         process("--keep-requests", "3", lines=1) as running,
         connect(running.url) as petstore,

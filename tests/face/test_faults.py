@@ -252,7 +252,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
 
 def test_a_behaviour_that_is_chosen_during_a_delay_applies_to_the_response(petstore: Face, client: Client) -> None:
     petstore.seed_many(2)
-    petstore.clock.freeze()  # the fake may send a response again within a second
+    petstore.clock.freeze()  # within a second of the clock, the fake may send a cached response
     client.list()
     petstore.inject(faults.delay(0.5), times=1)
     with ThreadPoolExecutor(1) as pool:

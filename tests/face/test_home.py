@@ -53,7 +53,7 @@ def test_a_wrong_option_is_refused(wrong: dict[str, Any], named: str) -> None:
     assert named in str(refused.value)
 
 
-def test_it_listens_only_within_its_block(petstore: PetStoreMock) -> None:
+def test_a_mock_listens_only_within_its_block_or_after_a_start(petstore: PetStoreMock) -> None:
     with petstore:
         assert petstore.url.startswith("http://127.0.0.1:")
         assert petstore.url.endswith("/v1")
@@ -188,7 +188,7 @@ def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(petstore:
 def test_a_stop_or_a_reset_releases_a_held_response(
     petstore: PetStoreMock, client: Client, end: str, at: Any, kept: int
 ) -> None:
-    """tests/wire shows it for a socket."""
+    """Tests in tests/wire cover sockets."""
     petstore.inject(faults.delay(600), on="createPet", at=at)
     statuses: list[int | None] = []
     thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
@@ -239,7 +239,7 @@ def test_an_exception_that_takes_no_note_stays_unchanged(ending: BaseException) 
 
 
 def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> None:
-    """It holds over each carrier, and for a fault that was read from JSON."""
+    """Both carriers do so, also for a fault that was read from JSON."""
     fault = faults.respond(200, json=[], headers={"Set-Cookie": ["a=1", "b=2"], "Vary": "Accept"})
     assert faults.coerce(json.loads(json.dumps(fault.to_data()))) == fault
     assert "a=1" not in str(fault)
@@ -259,7 +259,7 @@ def test_a_field_in_a_list_follows_the_same_rules(headers: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("through", [copy.copy, copy.deepcopy, pickle.dumps])
 @pytest.mark.parametrize("name", ["self", "journal", "clock", "app", "httpserver", "handle", "snapshot", "block"])
-def test_an_object_that_can_t_be_copied_names_the_text_to_pass(
+def test_the_error_of_a_copy_advises_to_pass_the_address_and_the_key(
     petstore: PetStoreMock, name: str, through: Callable[[object], object]
 ) -> None:
     """A spawned process or Django's setUpTestData would copy the object."""

@@ -1,4 +1,4 @@
-"""What the journal writes: archives, near misses, and why a test is not verified."""
+"""The output of the journal: archives, near misses, and the reasons of a failed verification."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PROBLEMS: dict[str, Callable[[Client], object]] = {
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_why_a_test_is_not_verified() -> None:
+def test_reasons_of_a_failed_verification() -> None:
     parts = []
     for name, do in PROBLEMS.items():
         petstore = PetStoreMock(strict=True)

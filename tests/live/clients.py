@@ -138,7 +138,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 @contextmanager
 def lines_of(*command: str) -> Iterator[Callable[[str], str]]:
-    """Run a program that responds to each line with a line. Give a function that sends a line."""
+    """Run a program that responds to each line with a line. Yield a function that sends a line."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         requests_in, responses_out = process.stdin, process.stdout
         assert requests_in is not None

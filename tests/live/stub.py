@@ -51,7 +51,7 @@ class Stub:
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """Give a port that the system does not assign to others. A listener can still ask for its number (Linux only)."""
+    """Yield a port that the system does not assign to others. A listener can still bind its number (Linux only)."""
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allows a listener beside this socket
         held.bind(("127.0.0.1", 0))

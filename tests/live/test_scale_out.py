@@ -42,7 +42,7 @@ def recipe(name: str) -> str:
 
 @contextmanager
 def calling(port: int) -> Iterator[Call]:
-    """Give a function that sends to a proxy or a stub, and returns status and JSON."""
+    """Yield a function that sends to a proxy or a stub, and returns status and JSON."""
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
 
         def call(method: str, path: str, body: object = None, key: str = "") -> tuple[int, Any]:
@@ -56,7 +56,7 @@ def calling(port: int) -> Iterator[Call]:
 
 @contextmanager
 def farm(folder: Path, proxy: str) -> Iterator[tuple[int, list[Stub]]]:
-    """Run the stubs and a proxy for the length of a block. Give the port of the proxy, and the stubs."""
+    """Run the stubs and a proxy for the length of a block. Yield the port of the proxy, and the stubs."""
     with ExitStack() as stack:
         port = stack.enter_context(reserved_port())
         options = ("--quiet", "--allowed-host", f"127.0.0.1:{port}")

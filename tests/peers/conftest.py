@@ -31,12 +31,12 @@ WIDE: Final = {"width": 1280, "height": 800}
 
 @pytest.fixture(scope="session")
 def base_url() -> None:
-    """Return none, because each page has its own address. pytest 9.1 warns of the fixture of the plugin."""
+    """Return None, because each page has its own address. The fixture of the plugin causes a warning in pytest 9.1."""
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Let pytest-playwright start the installed Chromium, because it has none."""
+    """Make pytest-playwright start the installed Chromium, because it brings no browser."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip("no Chromium is installed: Debian's package 'chromium' is enough")
@@ -99,7 +99,7 @@ class Console:
 
 @pytest.fixture
 def visit(new_context: Callable[..., BrowserContext]) -> Iterator[Callable[..., Console]]:
-    """Yield a function that opens a console in its own browser context. Its options are those of the context.
+    """Yield a function that opens a console in its own browser context. It takes the options of the context.
 
     After each test, no page may have an error, or a request to another address.
     """

@@ -1,5 +1,5 @@
-// Drives openapi-fetch by the types that openapi-typescript generated into schema.d.ts, beside which this file is put.
-// Reads requests and writes answers as lines of JSON, as tests.live.clients.talk speaks them.
+// Drives openapi-fetch with the types that openapi-typescript generated. The test puts this file beside schema.d.ts.
+// Reads requests and writes responses as lines of JSON, the protocol of tests.live.clients.talk.
 
 import { createInterface } from "node:readline";
 import createClient from "openapi-fetch";
@@ -36,6 +36,6 @@ async function call({ method, url, headers, value }: Request): Promise<[number, 
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const answer = await call(JSON.parse(line)).catch(String); // what the client throws is an answer, too
+  const answer = await call(JSON.parse(line)).catch(String); // an error of the client is a result too
   console.log(JSON.stringify(answer));
 }

@@ -46,7 +46,7 @@ def wiremock(folder: Path) -> list[object]:
     """Stubs of WireMock, like those of a test."""
     jars = list((NODE_MODULES / "wiremock").rglob("wiremock-standalone-*.jar"))
     if not jars or shutil.which("java") is None:
-        pytest.skip("WireMock or Java is not installed: 'make peers' does the first")
+        pytest.skip("WireMock or Java is not installed: 'make peers' installs WireMock")
     shutil.copytree(FOREIGN / "wiremock", folder / "stubs")
     return ["java", "-jar", jars[0], "--root-dir", folder / "stubs", "--disable-banner"]
 

@@ -1,4 +1,4 @@
-"""Pages in a real Chromium: one of the fake's own origin, and one of another origin."""
+"""Pages in a real Chromium: one from the origin of the fake, and one from another origin."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-Error = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").Error
+Error = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright: run 'make peers'").Error
 
 pytestmark = [pytest.mark.peers]
 
 
 def serve_page(petstore: PetStoreMock) -> str:
-    """Serve the page from a fake; gives its origin."""
+    """Serve the page from a fake, and return the origin of the page."""
     text = (HERE / "browser_page.html").read_text(encoding="utf-8")
     petstore.httpserver.expect_request("/page").respond_with_data(text, content_type="text/html; charset=utf-8")
     return petstore.url.removesuffix("/v1")
@@ -30,7 +30,7 @@ def serve_page(petstore: PetStoreMock) -> str:
 
 @dataclass
 class Told:
-    """What a page got, what it shows, and what the browser had to say of it."""
+    """The responses that a page received, the names that it shows, and the messages of the browser."""
 
     outcomes: dict[str, Any]
     shown: list[str]
@@ -38,7 +38,7 @@ class Told:
 
 
 def visit(page: Page, petstore: PetStoreMock, origin: str) -> Told:
-    """Open the page in the browser, and wait until it has asked for everything."""
+    """Open the page in the browser, and wait until it has sent all its requests."""
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
     page.goto(f"{origin}/page#{quote(f'{petstore.url} {petstore.api_key}')}")
@@ -64,23 +64,23 @@ def test_a_page_of_the_same_origin_lists_creates_and_reads_errors(page: Page) ->
         assert told.shown == ["Rex"]
         assert got["limited"]["fields"]["retry-after"] == "7"
         assert "invalid_token" in got["wrong key"]["fields"]["www-authenticate"]
-        assert petstore.journal.wait_for("createPet"), "a plain test may wait though pytest-playwright has a loop"
+        assert petstore.journal.wait_for("createPet"), "wait_for() must work although pytest-playwright runs a loop"
         assert {"deprecation", "sunset"} <= got["get"]["fields"].keys()
 
 
-def test_a_page_of_another_origin_gets_nothing_and_changes_nothing(page: Page) -> None:
+def test_a_page_of_another_origin_reads_no_response_and_changes_nothing(page: Page) -> None:
     with PetStoreMock() as other, PetStoreMock() as petstore:
         told = visit(page, petstore, serve_page(other))
         assert {one.get("error") for one in told.outcomes.values()} == {"TypeError: Failed to fetch"}
         assert any("blocked by CORS policy" in line for line in told.messages)
         assert petstore.pets == []
-        assert {entry.method for entry in petstore.journal} == {"OPTIONS"}, "the browser asked, and left it at that"
+        assert {entry.method for entry in petstore.journal} == {"OPTIONS"}, "only preflight requests"
 
 
-# TLS: how the browser is told of a certificate, as docs/how-to/tls.md says
+# TLS: the option of docs/how-to/tls.md makes the browser trust the certificate
 
 
-def test_a_browser_is_told_of_the_certificate_by_its_key_and_refuses_those_of_faults(
+def test_a_browser_with_the_hash_of_the_key_trusts_the_fake_and_refuses_flawed_certificates(
     launch_browser: Callable[..., Browser], browser_type_launch_args: dict[str, Any]
 ) -> None:
     with PetStoreMock(tls=True) as petstore:
@@ -96,7 +96,7 @@ def test_a_browser_is_told_of_the_certificate_by_its_key_and_refuses_those_of_fa
         browser.close()
 
 
-def test_a_browser_that_was_told_nothing_trusts_nobody(page: Page) -> None:
+def test_a_browser_without_the_hash_of_the_key_refuses_the_certificate(page: Page) -> None:
     with PetStoreMock(tls=True) as petstore:
         assert_untrusted(page, petstore)
 

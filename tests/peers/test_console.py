@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.peers.conftest import Console
 
-expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
+expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright: run 'make peers'").expect
 
 pytestmark = [pytest.mark.peers]
 
@@ -57,7 +57,7 @@ def ask(url: str | None, method: str, path: str, body: object = None) -> None:
 
 @contextmanager
 def day_of_work() -> Iterator[PetStoreMock]:
-    """Give a mock with ten typical requests in its journal. The fifth request broke the contract."""
+    """Yield a mock with ten typical requests in its journal. The fifth request broke the contract."""
     with PetStoreMock(control=True) as petstore:
         call(petstore, "GET", "/pets?limit=2")
         call(petstore, "POST", "/pets", {"name": "Rex", "categoryId": 1})
@@ -411,7 +411,7 @@ def test_the_exchange_is_shown(visit: Callable[..., Console]) -> None:
 def test_axe_finds_no_violation(visit: Callable[..., Console], scheme: str, size: dict[str, int]) -> None:
     source = NODE_MODULES / "axe-core" / "axe.min.js"
     if not source.exists():
-        pytest.skip("axe-core is not installed: 'make peers' does it")
+        pytest.skip("axe-core is not installed: run 'make peers'")
     found: list[str] = []
     with day_of_work() as petstore:
         petstore.inject(503, on="getPet").cancel()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.peers.conftest import Console
 
-pytest.importorskip("pytest_playwright", reason="no pytest-playwright here: 'make peers' has it")
+pytest.importorskip("pytest_playwright", reason="no pytest-playwright: run 'make peers'")
 
 pytestmark = [pytest.mark.peers]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
     from tests.peers.conftest import Console
 
-expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
+expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright: run 'make peers'").expect
 
 from tests.peers.test_console import PHONE, day_of_work  # noqa: E402  # needs Playwright too
 

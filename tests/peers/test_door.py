@@ -1,8 +1,8 @@
-"""The control door by its own description: Schemathesis finds nothing in it, and clients generated from it work.
+"""The OpenAPI document of the control door: Schemathesis finds no bug with it, and clients generated from it work.
 
-Two settings are not the defaults. The door refuses with 422 what JSON Schema can't describe: a date that HTTP can't
-write, criteria by the interface's names, an animal as ``Pet.json`` has it. So 422 is expected there. And
-``door_hooks.py`` lowers large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
+Two settings are not the defaults. Schemathesis expects 422, because the door has rules that JSON Schema can't describe:
+dates that HTTP can write, criteria with the interface's names, animals as in ``Pet.json``. ``door_hooks.py`` lowers
+large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
 """
 
 from __future__ import annotations

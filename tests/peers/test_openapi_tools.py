@@ -58,13 +58,13 @@ def filled(folder: Path, version: str) -> Path:
 
 
 @pytest.mark.parametrize("tool", VALIDATORS)
-def test_validator_accepts_it(folder: Path, tool: str) -> None:
+def test_validator_accepts_the_document(folder: Path, tool: str) -> None:
     program, *arguments = VALIDATORS[tool]
     path = python_tool(program) if program == tool else node_tool(program)
     run(path, *arguments, cwd=folder, environment=QUIET)
 
 
-def test_generators_read_it_and_the_result_compiles(folder: Path) -> None:
+def test_generators_read_the_document_and_the_result_compiles(folder: Path) -> None:
     generate_python("openapi.json", folder, "client")
     run(python_tool("python"), "-m", "compileall", "-q", "client", cwd=folder)
     compile_typescript("openapi.json", folder, 'import type { paths } from "./schema.js"; void ({} as paths);')

@@ -33,7 +33,7 @@ def node_tool(name: str) -> str:
 
 def _existing(path: Path) -> str:
     if not path.exists():
-        pytest.skip(f"{path.name} is not installed: 'make peers' does it")
+        pytest.skip(f"{path.name} is not installed: run 'make peers'")
     return str(path)
 
 

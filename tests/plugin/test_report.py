@@ -132,7 +132,7 @@ _WORKERS = """
 
     class TestOther:
         @pytest.mark.petstore_assumes(list_order="by_name")
-        def test_leans(self, petstore):
+        def test_relies(self, petstore):
             petstore.inject(503, on="listPets", times=1)
             assert call(petstore)[0] == 503
             assert "status" not in call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[1]
@@ -167,8 +167,8 @@ def test_reports_and_summaries_are_complete_with_xdist(inner: Inner, pytester: p
             r"listPets fault server_error: 1 test",
             r"3 tests ran as is and under up to 26 behaviours each .*",
             r"The client, or one of its tests, relies on status_when_omitted \(§3\): .*",
-            r"  status_when_omitted=(available|pending|sold): test_inner\.py::TestOther::test_leans",
-            r"  list_order=by_name: test_inner\.py::TestOther::test_leans",
+            r"  status_when_omitted=(available|pending|sold): test_inner\.py::TestOther::test_relies",
+            r"  list_order=by_name: test_inner\.py::TestOther::test_relies",
             r"  test_inner\.py::test_by_name",
             r"=+ petstore: tests that call a removed operation =+",
             r"test_inner\.py::test_leaks",

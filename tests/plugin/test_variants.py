@@ -14,7 +14,7 @@ AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest bef
 
 
 def is_of_status(outcome: str) -> bool:
-    """Whether an outcome is not that of another field that an animal may have."""
+    """Return whether an outcome concerns no optional field except ``status``."""
     return " status " in outcome or not outcome.endswith((" present", " absent"))
 
 
@@ -73,7 +73,7 @@ _RELYING = """
         ("", "40", pytest.ExitCode.NO_TESTS_COLLECTED),
     ],
 )
-def test_the_exit_code_says_whether_something_is_leaned_on(inner: Inner, source: str, option: str, code: int) -> None:
+def test_the_exit_code_shows_the_result_of_the_exploration(inner: Inner, source: str, option: str, code: int) -> None:
     assert inner(source, "--petstore-explore", option).ret == code
 
 

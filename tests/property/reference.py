@@ -37,7 +37,7 @@ class Verdict:
 
 
 def verdicts(data: bytes) -> Iterator[Verdict]:
-    """Yield h11's verdict about each request in ``data``, up to the first that is not whole.
+    """Yield h11's verdict about each request in ``data``, up to the first incomplete one.
 
     Each request has its own connection of h11, so h11 also reads requests after ``Connection: close``.
     """

@@ -23,7 +23,7 @@ from tests.clients.trackers_shown import SHOWN
 EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
 # Most errors of clients can't be pickled, and the interface does not forbid it.
 NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
-# Options that show a bug which the interface leaves open.
+# The interface does not limit how long a client waits. Only these options make long waits a bug.
 NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
     "WaitsByItsOwnClock": {"longest_wait": 2},

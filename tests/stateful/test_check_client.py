@@ -66,7 +66,7 @@ def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["environment", "checks", "steps"])
-def test_none_is_no_list(name: str) -> None:
+def test_none_in_place_of_a_list_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match="NoneType"):
         check_client(make_client, **{**FEW, name: None})
 
@@ -315,7 +315,7 @@ def test_an_error_of_make_client_is_raised() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_ends_the_slow_phase() -> None:
-    """Many clients at once mean that the slow scenarios run. Their calls do not end by themselves."""
+    """More than five open clients show that the slow scenarios run. Their calls then wait for longer than the test."""
     open_clients: set[int] = set()
     released, pressed = threading.Event(), threading.Event()
     times: list[float] = []
@@ -399,7 +399,7 @@ def test_a_client_that_does_not_trust_the_mock_is_a_mistake_of_the_test() -> Non
 
 
 @pytest.mark.slow
-def test_tls_is_checked() -> None:
+def test_a_client_that_does_not_verify_certificates_has_a_bug() -> None:
     class Verifies(HttpClientPets):
         context: ssl.SSLContext
 

@@ -73,7 +73,7 @@ def test_a_bug_is_found_and_its_pasted_test_is_true(name: str) -> None:
         assert raised_by(bug, case.correct) is None, bug.test
 
 
-def test_a_first_run_finds_filters_that_are_set_while_modules_are_imported() -> None:
+def test_a_first_run_finds_a_client_that_sets_warning_filters_during_imports() -> None:
     code = (
         "from tests.stateful.corpora import CASES, bug_of\n"
         "print(bug_of(CASES['SilencesWarnings'].make, max_examples=5, environment=(), faults=(), vary=()))"

@@ -1,4 +1,4 @@
-"""What a type checker must accept. Only checked, never run."""
+"""Code that a type checker must accept. No test runs this file."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PYRIGHT = {"reportCallIssue": "call-arg", "reportArgumentType": "arg-type"}
 
 
 def check(found: list[tuple[str, int, str]], printed: object) -> None:
-    """Hold each error, as file, line and code of mypy, against the comments of wrong.py."""
+    """Compare each error, as file, line and code of mypy, with the comments of wrong.py."""
     assert [one for one in found if one[0] != WRONG.stem] == [], printed
     assert {line for _, line, _ in found} == EXPECTED.keys(), printed
     assert [one for one in found if one[2] not in EXPECTED[one[1]]] == [], printed
@@ -37,7 +37,7 @@ def check(found: list[tuple[str, int, str]], printed: object) -> None:
 @pytest.mark.slow
 def test_mypy_refuses_misspelt_names_and_accepts_correct_ones(tmp_path: Path) -> None:
     if find_spec("mypy") is None:
-        pytest.skip("mypy is not installed: 'make lint' does it")
+        pytest.skip("mypy is not installed: run 'make lint'")
     settings = tmp_path / "mypy.ini"
     settings.write_text("[mypy]\nstrict = true\n", encoding="utf-8")
     command: list[str | Path] = [sys.executable, "-m", "mypy", f"--config-file={settings}", f"--cache-dir={tmp_path}"]
@@ -49,7 +49,7 @@ def test_mypy_refuses_misspelt_names_and_accepts_correct_ones(tmp_path: Path) ->
 @pytest.mark.slow
 def test_pyright_refuses_misspelt_names_and_accepts_correct_ones() -> None:
     if find_spec("pyright") is None:
-        pytest.skip("pyright is not installed: 'make lint' does it")
+        pytest.skip("pyright is not installed: run 'make lint'")
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run([*command, str(RIGHT), str(WRONG)], capture_output=True, text=True, check=False)
     printed = json.loads(done.stdout)["generalDiagnostics"]

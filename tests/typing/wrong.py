@@ -1,4 +1,4 @@
-"""What a type checker must refuse, each line for what its comment says. Only checked, never run."""
+"""Lines that a type checker must refuse, each for the reason in its comment. No test runs this file."""
 
 from __future__ import annotations
 

@@ -101,15 +101,15 @@ def dripping(connection: socket.socket) -> None:
 
 
 LIES: dict[str, tuple[str, Callable[[socket.socket], None]]] = {
-    "cut": ("4.1-list", always(HEAD + b"Content-Length: 100\r\n\r\n[]")),
+    "truncated": ("4.1-list", always(HEAD + b"Content-Length: 100\r\n\r\n[]")),
     "chunks without an end": ("4.1-list", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n")),
     "hangs in the body": ("4.1-list", hanging_in_the_body),
     "drips": ("4.1-list", dripping),
     "more than the length": ("1-http", always(OK + b"more")),
-    "a second response behind it": ("1-http", always(OK + OK)),
-    "an empty one behind it": ("1-http", always(OK + b"HTTP/1.1 204 No Content\r\n\r\n")),
+    "a second response behind the first": ("1-http", always(OK + OK)),
+    "an empty response behind the first": ("1-http", always(OK + b"HTTP/1.1 204 No Content\r\n\r\n")),
     "bad chunks": ("1-http", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n")),
-    "gzip that is none": ("1-http", always(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]")),
+    "gzip without gzip data": ("1-http", always(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]")),
     "switches protocols": ("1-http", always(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")),
     "endless body": ("1-http", endless),
 }

@@ -1,4 +1,4 @@
-"""Faults delay or spoil responses: the socket shows what the name of each fault says."""
+"""Faults delay or spoil responses on the socket as the names of the faults say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from petstore_mock import PetStoreMock, faults
 from tests.wire.raw import KEY, OTHER, Raw, eventually, get, post
 
-TICK: Final = 0.002  # seconds; uvloop counts whole milliseconds from the beginning of a turn
+TICK: Final = 0.002  # seconds; uvloop counts whole milliseconds from the start of a loop iteration
 WIRE: Final = {
     "hang": faults.hang(),
     "reset": faults.reset(),

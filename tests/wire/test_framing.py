@@ -140,7 +140,7 @@ def test_connection_is_kept_as_the_client_asks(
 def test_bytes_after_the_last_request_are_ignored(
     dial: Callable[[], Raw], settle: Callable[[], None], petstore: PetStoreMock
 ) -> None:
-    """Also if the service has cached the request."""
+    """The service ignores them too if it has cached the request."""
     last = get("/v1/pets", "Connection: close")
     dial().call(LIST)
     for behind in (LIST + b"\0garbage", LIST, b""):

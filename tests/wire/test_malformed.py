@@ -17,7 +17,7 @@ CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 END = b"\r\n\r\n"
 HOST = b"\r\nHost: x\r\n\r\n"
 
-# Each is 400 malformed_request, and the end of the connection.
+# The fake refuses each of these with 400 malformed_request, and closes the connection.
 MALFORMED = (
     *(b"\xff\xfe\xfd", b" / HTTP/1.1" + HOST, b"GET" + END, b"\rGET / HTTP/1.1" + HOST),
     # HTTP/0.9, and invalid versions
@@ -67,7 +67,7 @@ VERSIONS = (
 )
 # The framing of these requests is valid.
 ODD_TARGETS = (b"GET /#fragment", b"GET *", b"GET a", b"GET ftp://x/", b"CONNECT /", b"CONNECT x")
-# Each ends the connection.
+# Each of these refusals ends the connection.
 FORBIDDEN = [
     *((one, 400, "malformed_request", "malformed_request") for one in MALFORMED),
     *((one + b" HTTP/1.1" + HOST, 400, "malformed_request", "malformed_target") for one in BROKEN_TARGETS),

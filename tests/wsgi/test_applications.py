@@ -38,7 +38,7 @@ def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[An
     return asyncio.run(run())
 
 
-def test_httpx_calls_both(petstore: PetStoreMock) -> None:
+def test_httpx_calls_the_wsgi_application_and_the_asgi_adapter(petstore: PetStoreMock) -> None:
     with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
         assert client.post("http://petstore.test/v1/pets", json=REX).status_code == 201
         chunks = iter([b'{"name":', b'"Tom","categoryId":1}'])

@@ -1,4 +1,4 @@
-"""Refusals, dates, and the real functions."""
+"""Refusals, dates, and the original functions, which tests may replace."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def send(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
     return response.status
 
 
-def test_world_exists_when_a_watcher_hears_of_it() -> None:
+def test_world_exists_before_watchers_receive_its_event() -> None:
     worlds = worlds_of()
     heard: list[tuple[str, bool]] = []
     worlds.host.watchers.append(lambda world, event, _: heard.append((event, world.name in worlds.named)))

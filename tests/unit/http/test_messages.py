@@ -47,7 +47,7 @@ def test_unknown_key_is_explained(key: str) -> None:
     assert key_fault("unknown_key", [f"Bearer {key}"], (KEY,)) == UNKNOWN[key]
 
 
-def test_missing_and_repeated_credentials() -> None:
+def test_missing_and_repeated_credentials_are_explained() -> None:
     assert bearer_key([]) == (None, "missing_key")
     assert bearer_key([b"Bearer a", b"Bearer a"]) == (None, "malformed_credentials")
     assert key_fault("malformed_credentials", ["a", "b"], ()) == "2 Authorization fields arrived"
@@ -79,7 +79,7 @@ def test_head_replaces_and_removes_fields() -> None:
         Head(200, [("A", "1\r\nB: 2")])
 
 
-def test_pending_releases_once_and_later_ones_immediately() -> None:
+def test_a_deferred_response_is_released_once_and_at_once_after_a_reset() -> None:
     released: list[str] = []
     pending = Pending()
     first, second = (lambda name=name: released.append(name) for name in ("first", "second"))

@@ -59,7 +59,7 @@ def test_behaviour_is_compared_copied_and_pickled_by_value(choices: dict[str, st
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_toml_is_read_back(tmp_path: Path, name: str) -> None:
+def test_a_behaviour_survives_a_round_trip_through_toml(tmp_path: Path, name: str) -> None:
     file = tmp_path / "service.toml"
     behaviour = Behaviour.preset(name).replace({"page_fill": "full"}, key_rotation="mid_session")
     file.write_text(behaviour.to_toml(), encoding="utf-8-sig")

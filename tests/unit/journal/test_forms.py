@@ -43,7 +43,7 @@ ODD_FIELDS = [(b"X-Empty", b""), (b"Accept", b"*/*"), (b"Cookie", b"a=secret")]
         ),
     ],
 )
-def test_curl(made: Exchange, words: str) -> None:
+def test_curl_command_repeats_the_request(made: Exchange, words: str) -> None:
     assert curl_line(made) == f"curl -i {words}"
     assert curl_line(exchange(target="-")) == ""
 
@@ -91,7 +91,7 @@ def test_har_has_the_version_of_the_client_and_that_of_the_server(version: str) 
     assert (entry["request"]["httpVersion"], entry["response"]["httpVersion"]) == (version, "HTTP/1.1")
 
 
-def test_table_escapes(exchanges: list[Exchange]) -> None:
+def test_table_escapes_hostile_text(exchanges: list[Exchange]) -> None:
     quiet = [exchange(number=number) for number in range(1, 5)]
     made = exchange(target=f"/{HOSTILE}", body=HOSTILE.encode(), number=5, fields=[(b"X-Key", HOSTILE.encode("utf-8"))])
     text = page("<title>", [exchange_table([*quiet, made]), exchange_table([*exchanges])])
@@ -106,7 +106,7 @@ def test_table_escapes(exchanges: list[Exchange]) -> None:
     assert exchange_table([]) == "<p>No request arrived.</p>"
 
 
-def test_rows_of_the_table_have_the_class_of_their_trouble(exchanges: list[Exchange]) -> None:
+def test_rows_of_the_table_have_a_css_class_for_the_outcome(exchanges: list[Exchange]) -> None:
     classes = re.findall(r'<tr class="(\w+)"', exchange_table([*exchanges]))
     assert classes == ["fault", "lost", "refused", "quiet", "quiet"], "the newest first"
 

@@ -89,7 +89,7 @@ def test_listeners_are_called_at_the_beginning_and_the_end() -> None:
 
 
 def of_status(outcomes: Iterable[str]) -> list[str]:
-    """Leave out the outcomes of further fields that an animal may have."""
+    """Leave out the outcomes of optional fields, except those of ``status``."""
     return [one for one in outcomes if " status " in one or not one.endswith((" present", " absent"))]
 
 
