@@ -39,7 +39,8 @@ class Behaviour(Mapping[str, str]):
             if name not in GAPS:
                 known = "a gap of the interface (see 'petstore-mock gaps')"
                 refuse(f"expected {known}; got {name!r}{did_you_mean(name, GAPS)}")
-            choices[name] = value if value == choices[name] else one_of(value, GAPS[name].alternatives, name)
+            if value != choices[name]:
+                choices[name] = one_of(value, GAPS[name].alternatives, name)
         self.__dict__.update(choices)
 
     def __getitem__(self, name: str) -> str:

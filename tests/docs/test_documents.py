@@ -24,7 +24,7 @@ from petstore_mock import PetStoreMock, faults
 from tests.live.stub import stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
 from tests.programs import PETSTORE_MOCK
-from tests.sentences import sentences
+from tests.sentences import DIGEST, sentences
 from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
@@ -332,9 +332,9 @@ def test_each_json_form_on_the_page_of_faults_is_a_fault() -> None:
 
 
 def test_the_page_of_the_interface_has_the_words_of_the_specification() -> None:
-    """Change the page only if the specification changes. Then put the new digest here."""
+    """Change the page only if the specification changes. Then put the new digest in ``tests/sentences.py``."""
     words = "\n".join(f"{section} {text}" for section, text in sentences())
-    assert sha256(words.encode()).hexdigest()[:16] == "76c8f0f6be630f95"
+    assert sha256(words.encode()).hexdigest()[:16] == DIGEST
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Rows, schemas and one executor are enough for a new operation, field and parameter: every room follows from them.
 
 ``looks.py`` has the tests of the rooms. It runs on a copy of the package whose interface has three additions: the
-operation deletePet, the optional field ``tags`` and the parameter ``tag``.
+operation retirePet, the optional field ``colours`` and the parameter ``colour``. The real interface is unlikely to take
+these names.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ PYTHON: Final = (sys.executable, "-m")
 # Coverage would count the lines of the copy too, and the outer pytest has options of its own.
 OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
 
-TAGS: Final = {"description": "Labels", "type": "array", "items": {"type": "string"}, "maxItems": 10}
-TAG: Final = {"description": "Returns only animals with this tag", "type": "string"}
+COLOURS: Final = {"description": "Colours", "type": "array", "items": {"type": "string"}, "maxItems": 10}
+COLOUR: Final = {"description": "Returns only animals with this colour", "type": "string"}
 
 FIELD: Final = """\
     Field(
-        name="tags",
-        samples=(["small"], ["old", "calm"]),
-        sentence=Sentence("2", "NewPet: tags, array of strings: the animal's labels"),
+        name="colours",
+        samples=(["brown"], ["grey", "white"]),
+        sentence=Sentence("2", "NewPet: colours, array of strings: the animal's colours"),
     ),
 """
 PARAMETER: Final = """\
-            Parameter(name="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
+            Parameter(name="colour", filters="colours", sentence=Sentence("4.1", "colour: string")),
 """
 OPERATION: Final = """\
     Operation(
-        name="deletePet",
-        method="DELETE",
+        name="retirePet",
+        method="PUT",
         path="/pets/{petId}",
-        section="4.5",
+        section="4.9",
         summary="Remove an animal",
         effect="removes",
         success=204,
@@ -49,16 +50,16 @@ OPERATION: Final = """\
                 name="petId",
                 where="path",
                 gap="malformed_pet_id",
-                sentence=Sentence("4.5", "petId: required, integer, int64"),
+                sentence=Sentence("4.9", "petId: required, integer, int64"),
             ),
         ),
     ),
 """
 EXECUTOR: Final = '''\
-def delete_pet(call: Call) -> Response | Refusal:
+def retire_pet(call: Call) -> Response | Refusal:
     """Remove the animal."""
     store, pet_id = call.world.store, call.route.pet_id
-    if store.get(pet_id) is None:
+    if store.get(pet_id) is None or store.hides(pet_id):
         return Refusal("absent_pet", detail=f"petId {pet_id}")
     if call.commit:
         store.remove(pet_id)
@@ -88,13 +89,13 @@ def grow(folder: Path) -> None:
     insert(table, ")\n\nFIELDS: Final", OPERATION)
     pipeline = folder / "petstore_mock" / "core" / "pipeline.py"
     insert(pipeline, "EXECUTORS: Final", EXECUTOR)
-    insert(pipeline, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
+    insert(pipeline, '    "getPet": get_pet,', '    "retirePet": retire_pet,\n')
 
-    add_property(folder, "NewPet", "tags", TAGS)
-    add_property(folder, "Pet", "tags", TAGS)
-    add_property(folder, "listPets.parameters", "tag", TAG)
+    add_property(folder, "NewPet", "colours", COLOURS)
+    add_property(folder, "Pet", "colours", COLOURS)
+    add_property(folder, "listPets.parameters", "colour", COLOUR)
     schemas = folder / "schemas"
-    shutil.copy(schemas / "getPet.parameters.json", schemas / "deletePet.parameters.json")
+    shutil.copy(schemas / "getPet.parameters.json", schemas / "retirePet.parameters.json")
     run(*PYTHON, "tools.static_types", cwd=folder, without=OF_THIS_RUN)
 
 

@@ -10,6 +10,7 @@ from openapi_spec_validator import validate
 
 from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
+from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import is_valid, properties
@@ -45,8 +46,12 @@ def test_rows_match_the_properties_of_the_schemas() -> None:
     for operation in OPERATIONS.values():
         assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
         assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
+        assert {parameter.gap for parameter in operation.query_parameters} <= {None, *GAPS}
+        assert operation.path_parameter is None or operation.path_parameter.gap in GAPS  # no default decides about it
         assert [one.name for one in operation.query_parameters if not one.filters] in ([], ["limit"])
         assert operation.effect in EFFECTS[operation.method]
+        assert {parameter.sentence.section for parameter in operation.parameters} <= {operation.section}
+        assert (operation.response is None) is (operation.success == 204)  # RFC 9110 §15.3.5
     for name, field in FIELDS.items():
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.mutants import MUTANTS
-from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.interface.schemas import schema
+from petstore_mock.interface.table import FIELDS, OPERATIONS
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.probes import PROBES, READ_BACK
@@ -33,6 +36,24 @@ def test_each_clause_has_a_unique_id_and_a_probe() -> None:
 def test_each_operation_has_the_section_of_its_sentence() -> None:
     named = {one.text.removeprefix("Operation name: "): one.section for one in PASSAGES if "Operation name" in one.text}
     assert named == {name: row.section for name, row in OPERATIONS.items()}
+
+
+def test_operations_on_the_page_have_the_path_parameters_and_statuses_of_their_rows() -> None:
+    for row in OPERATIONS.values():
+        texts = [text for section, text in sentences() if section == row.section]
+        assert f"Method and path: {row.method} {row.path}" in texts
+        assert {int(text[:3]) for text in texts if re.match(r"\d{3}: ", text)} == row.statuses
+        parameters = [cells for text in texts if len(cells := text.split("; ")) > 2]
+        assert [cells[0] for cells in parameters] == [parameter.name for parameter in row.query_parameters]
+    rows = [text.split("; ") for section, text in sentences() if section == "7" and re.match(r"\d{3}; ", text)]
+    named = {int(status): names.split(", ") for status, names, _ in rows}
+    assert named == {status: [row.name for row in OPERATIONS.values() if status in row.errors] for status in named}
+
+
+def test_fields_on_the_page_are_required_as_in_the_schemas() -> None:
+    rows = [text.split("; ") for section, text in sentences() if section == "2"]
+    on_the_page = {cells[0]: cells[3] == "yes" for cells in rows if len(cells) == 5}
+    assert on_the_page == {name: name in schema("Pet")["required"] for name in FIELDS}
 
 
 def test_sentences_of_the_interface_cover_all_clauses_and_gaps() -> None:
