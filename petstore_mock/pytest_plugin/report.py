@@ -25,16 +25,13 @@ TITLE: Final = "petstore journal"
 _LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes
 _SHOWN: Final = 10  # leaks
 
-# For each fixture of wider scope: the state that it set up in the fake, and the first test that used it.
-WiderFixtures = dict[str, tuple[list[str], str]]
 
-
-def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wider: WiderFixtures) -> None:
+def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config) -> None:
     """Add the journal to the report of a failure."""
     if run.home is None:
         return
     try:
-        text = "\n".join(_lines(run, run.home, wider))
+        text = "\n".join(_lines(run, run.home))
         secrets = run.home.world.secrets()
         crash = getattr(report.longrepr, "reprcrash", None)  # only for an exception with a traceback
         message = mask_text(crash.message if crash else report.longreprtext, secrets).strip()
@@ -51,16 +48,14 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wide
         report.longrepr = f"{report.longreprtext}\n{f' {TITLE} ':-^80}\n{text}"
 
 
-def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
+def _lines(run: Run, home: Home) -> Iterator[str]:
     from petstore_mock.core.registry import whose  # noqa: PLC0415  # only a failure needs it
     from petstore_mock.journal.text import journal_text  # noqa: PLC0415  # only a failure needs it
 
     yield from (f"also: {problem}" for problem in run.problems)
-    for name in getattr(run.item, "fixturenames", ()):
-        changed, first = wider.get(name, ([], ""))
-        if changed and (first != run.item.nodeid or run.by_example):
-            yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first}"
-            yield "  that state is gone, because each test starts anew: return it from petstore_options, such as seed=3"
+    for name, (changed, first) in run.lost.items():
+        yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first}"
+        yield "  that state is gone, because each test starts anew: return it from petstore_options, such as seed=3"
     if home.died:
         yield f"the listener died: {home.died}"
     journal = home.world.journal

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
 
+# For each fixture of wider scope: the state that it set up in the fake, and the first test that used it.
+WiderFixtures = dict[str, tuple[list[str], str]]
+
 _DECORATOR_LINES: Final = 50
 _MOST_WARNINGS: Final = 20  # per test; a property test can break one rule in a hundred ways
 _MOST_WORLDS: Final = 10  # worlds of fresh() per test; some tests begin thousands
@@ -30,8 +33,9 @@ _MOST_WORLDS: Final = 10  # worlds of fresh() per test; some tests begin thousan
 class Run:
     """One test, from its setup to its teardown."""
 
-    def __init__(self, item: pytest.Item) -> None:
+    def __init__(self, item: pytest.Item, wider: WiderFixtures) -> None:
         self.item = item
+        self._wider = wider
         self.mutant = mutant_of(item)
         self.uses = FIXTURE in getattr(item, "fixturenames", ())  # note() sets it as well
         self.home: Home | None = None  # set once the test has a world
@@ -69,6 +73,13 @@ class Run:
     def require_start(self) -> None:
         if self.start_error:
             pytest.fail(self.start_error, pytrace=False)
+
+    @property
+    def lost(self) -> WiderFixtures:
+        """The fixtures of wider scope whose state this test lacks, because each test starts anew."""
+        used = {name: self._wider[name] for name in getattr(self.item, "fixturenames", ()) if name in self._wider}
+        is_example, own = self.by_example, self.item.nodeid
+        return {name: found for name, found in used.items() if found[0] and (is_example or found[1] != own)}
 
     # Requests and warnings
 
@@ -133,11 +144,12 @@ class Run:
         """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # The variant is not the cause if a client of wider scope sends an old key, or if the machine is slow.
+        # Other causes than the variant: a client of wider scope sends an old key, the state of a fixture of wider scope
+        # is gone, or the machine is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
         # Hypothesis raises DeadlineExceeded.
-        has_other_cause = has_old_key or type(error).__name__ == "DeadlineExceeded"
-        return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and has_other_cause)
+        has_other_cause = has_old_key or self.lost or type(error).__name__ == "DeadlineExceeded"
+        return isinstance(error, pytest.xfail.Exception) or bool(variant_of(self.item) and has_other_cause)
 
 
 def _line_of(item: pytest.Item) -> tuple[str, int]:

@@ -14,8 +14,8 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
 from petstore_mock.pytest_plugin.home import state_of
 from petstore_mock.pytest_plugin.ledger import Summaries
-from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
-from petstore_mock.pytest_plugin.run import Run, end_at_author, raise_at
+from petstore_mock.pytest_plugin.report import add_journal
+from petstore_mock.pytest_plugin.run import Run, WiderFixtures, end_at_author, raise_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -183,7 +183,7 @@ class Session:
     @pytest.hookimpl(wrapper=True, tryfirst=True)  # before any fixture of the test is set up
     def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
         __tracebackhide__ = True
-        self._run = run = Run(item)
+        self._run = run = Run(item, self._wider)
         self.begin()
         if run.start_error:  # fixtures would use the world of another test; `skip` still works
             item.setup = run.require_start  # type: ignore[method-assign]
@@ -256,7 +256,7 @@ class Session:
             report.__dict__.pop("wasxfail", None)
             call.excinfo = None  # no debugger should stop there
         elif report.failed:
-            add_journal(report, run, self.config, self._wider)
+            add_journal(report, run, self.config)
         return report
 
     @pytest.hookimpl(tryfirst=True)

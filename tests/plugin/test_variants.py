@@ -121,6 +121,20 @@ def test_an_expected_failure_that_passes_shows_nothing_about_the_client(inner: I
     assert "test_always_passes" not in summary, "only its mark makes this test fail"
 
 
+def test_lost_state_of_a_fixture_of_wider_scope_accuses_nobody(inner: Inner) -> None:
+    """Each variant starts anew, so only the test as it is has the animal."""
+    source = """
+        @pytest.fixture(scope="module")
+        def rex(petstore):
+            return petstore.seed(name="Rex")
+
+        def test_shows_rex(petstore, rex):
+            assert call(petstore) == (200, [rex])
+    """
+    assert "No test shows that the client relies on a gap" in str(inner(source, "--petstore-explore=3").stdout)
+    assert "The tests noticed 0 of 3 mutants" in str(inner(source, "--petstore-mutants=3").stdout)
+
+
 def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> None:
     source = """
         def test_broken(petstore):
