@@ -37,7 +37,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "at least 3, 3 and 2; with fast 4, 4 and 2.5",
     ),
     "processor_floor": Goal(
-        "our processor time, divided by that of a bare asyncio server, which sends the same bytes to every request",
+        "our processor time, divided by that of a bare asyncio server, which reads no request and sends the same bytes",
         "at most 2.3, 2.3 and 3.3; with fast 1.8, 1.8 and 2.5",
     ),
     "log_line": Goal("processor time of a request with a log line, divided by that without", "at most 1.5"),

@@ -157,7 +157,8 @@ def _link_sections(app: Sphinx, doctree: nodes.document, page: str) -> None:
         if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
             continue
         around = [one for one in _parents(text) if isinstance(one, (nodes.row, nodes.list_item, nodes.paragraph))]
-        context = around[-1].astext() if around else text
+        has_own_words = text.startswith("§") and " " in text  # one of several lines in a row
+        context = around[-1].astext() if around and not has_own_words else text
         parts: list[nodes.Node] = []
         end = 0
         for found in _SECTION.finditer(text):

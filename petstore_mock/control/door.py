@@ -159,7 +159,7 @@ class Door(Handler):
             raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
         verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
-            raise ProblemError(f"expected {DOOR_PATH}{path}, which concerns all worlds; got one world's address", 404)
+            raise ProblemError(f"root only: expected {DOOR_PATH}{path}, which concerns all worlds; got a world's", 404)
         return self._run(request, verb, name, given.groupdict())
 
     # Running a verb

@@ -1,7 +1,8 @@
 """Faults of the TLS handshake, modelled on https://badssl.com. Connections meet them, not requests.
 
-They need ``PetStoreMock(tls=True)``. When you plan one, the fake closes open connections. It also sends no session
-tickets, so every client meets the fault. A client that checks the certificate sends no request over such a connection.
+They need ``PetStoreMock(tls=True)``. When you plan one, the fake closes open connections, busy ones after their
+response. It also sends no session tickets, so every client meets the fault. A client that checks the certificate sends
+no request over such a connection.
 """
 
 # mypy: disable-error-code="empty-body"

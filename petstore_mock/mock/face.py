@@ -184,7 +184,7 @@ class PetStore(Stays):
         """Add several animals, all or none, and return them.
 
         Args:
-            pets_or_count: the animals as mappings, or the number of animals to generate. Their statuses vary.
+            pets_or_count: the animals as mappings, or their number. Four or more have every status among them.
 
         Raises:
             PetStoreMockError: an animal is invalid. The message says which one.
@@ -256,9 +256,9 @@ class PetStore(Stays):
         """Plan a fault for valid requests.
 
         If several faults match a request, the fake tries them in the order of planning until one fires.
-        Faults of ``faults.tls`` break connections instead of requests. The fake closes open connections, so that
-        clients connect again. ``times``, ``after`` and ``probability`` apply to these new connections. The fake refuses
-        ``on``, ``when``, ``where`` and ``at`` for such a fault.
+        Faults of ``faults.tls`` break connections instead of requests. The fake closes open connections, busy ones
+        after their response, so that clients connect again. ``times``, ``after`` and ``probability`` apply to these new
+        connections. The fake refuses ``on``, ``when``, ``where`` and ``at`` for such a fault.
 
         Args:
             fault: an HTTP status, or a fault of ``petstore_mock.faults``.

@@ -49,7 +49,7 @@ _COMMAND_LINE: Final = {
     "coverage-json": ("FILE", str, "Write a JSON file of the outcomes and faults, with the tests that showed them."),
 }
 _MARKERS: Final = (
-    "petstore(behaviour=None, seed=None, at=None, strict=None): the test's starting state; overrides petstore_options.",
+    "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options for a test; adds the seed.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake follows them. Exploration does not vary them.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest

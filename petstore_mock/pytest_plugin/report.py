@@ -54,7 +54,7 @@ def _lines(run: Run, home: Home) -> Iterator[str]:
 
     yield from (f"also: {problem}" for problem in run.problems)
     for name, (changed, first) in run.lost.items():
-        yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first}"
+        yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first.nodeid}"
         yield "  that state is gone, because each test starts anew: return it from petstore_options, such as seed=3"
     if home.died:
         yield f"the listener died: {home.died}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.pytest_plugin.home import Home
 
 # For each fixture of wider scope: the state that it set up in the fake, and the first test that used it.
-WiderFixtures = dict[str, tuple[list[str], str]]
+WiderFixtures = dict[str, tuple[list[str], pytest.Item]]
 
 _DECORATOR_LINES: Final = 50
 _MOST_WARNINGS: Final = 20  # per test; a property test can break one rule in a hundred ways
@@ -78,8 +78,7 @@ class Run:
     def lost(self) -> WiderFixtures:
         """The fixtures of wider scope whose state this test lacks, because each test starts anew."""
         used = {name: self._wider[name] for name in getattr(self.item, "fixturenames", ()) if name in self._wider}
-        is_example, own = self.by_example, self.item.nodeid
-        return {name: found for name, found in used.items() if found[0] and (is_example or found[1] != own)}
+        return {name: one for name, one in used.items() if one[0] and (self.by_example or one[1] is not self.item)}
 
     # Requests and warnings
 
@@ -144,11 +143,12 @@ class Run:
         """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # Other causes than the variant: a client of wider scope sends an old key, the state of a fixture of wider scope
-        # is gone, or the machine is slow.
+        # Other causes than the variant: a client of wider scope sends an old key, a fixture of wider scope set up state
+        # for the test as it is only, or the machine is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
+        is_gone = any(name_without_variant(first) == name_without_variant(self.item) for _, first in self.lost.values())
         # Hypothesis raises DeadlineExceeded.
-        has_other_cause = has_old_key or self.lost or type(error).__name__ == "DeadlineExceeded"
+        has_other_cause = has_old_key or is_gone or type(error).__name__ == "DeadlineExceeded"
         return isinstance(error, pytest.xfail.Exception) or bool(variant_of(self.item) and has_other_cause)
 
 

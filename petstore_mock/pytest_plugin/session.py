@@ -232,7 +232,7 @@ class Session:
         before = state_of(self.home.petstore)
         result = yield
         changed = [name for name, value in state_of(self.home.petstore).items() if value != before[name]]
-        self._wider[fixturedef.argname] = changed, self._run.item.nodeid
+        self._wider[fixturedef.argname] = changed, self._run.item
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

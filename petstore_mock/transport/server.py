@@ -196,10 +196,10 @@ class Server:
         finally:
             for sock in sockets:
                 sock.close()
-            for connection in list(self._shared.connections):  # the loop died: its clients must not wait for it
-                connection.transport.abort()
-            self._loop.run_until_complete(_sleep(0))
-            self._loop.close()
+            try:
+                self._loop.run_until_complete(self._end_connections())  # if the loop died, they are still open
+            finally:
+                self._loop.close()
 
     async def _serve(self, sockets: list[_socket.socket]) -> None:
         for sock in sockets:
@@ -208,6 +208,9 @@ class Server:
         await self._stopping.wait()
         for sock in sockets:
             self._loop.remove_reader(sock)
+        await self._end_connections()
+
+    async def _end_connections(self) -> None:
         while self._shared.connections or self._tasks:
             # Without TLS, each task ends in one loop turn.
             for task in self._tasks if self._tls is not None else ():

@@ -121,18 +121,30 @@ def test_an_expected_failure_that_passes_shows_nothing_about_the_client(inner: I
     assert "test_always_passes" not in summary, "only its mark makes this test fail"
 
 
+_SEEDED = """
+    @pytest.fixture(scope="module")
+    def rex(petstore):
+        return petstore.seed(name="Rex")
+
+    def test_shows_rex(petstore, rex):
+        assert call(petstore) == (200, [rex])
+"""
+
+
 def test_lost_state_of_a_fixture_of_wider_scope_accuses_nobody(inner: Inner) -> None:
     """Each variant starts anew, so only the test as it is has the animal."""
-    source = """
-        @pytest.fixture(scope="module")
-        def rex(petstore):
-            return petstore.seed(name="Rex")
+    assert "No test shows that the client relies on a gap" in str(inner(_SEEDED, "--petstore-explore=3").stdout)
+    assert "The tests noticed 0 of 3 mutants" in str(inner(_SEEDED, "--petstore-mutants=3").stdout)
 
-        def test_shows_rex(petstore, rex):
-            assert call(petstore) == (200, [rex])
+
+def test_a_variant_that_lacks_no_more_than_its_test_counts(inner: Inner) -> None:
+    source = f"""{_SEEDED}
+    def test_order(petstore, rex):
+        first, second = petstore.seed(name="Rex"), petstore.seed(name="Ada")
+        assert call(petstore) == (200, [first, second])
     """
-    assert "No test shows that the client relies on a gap" in str(inner(source, "--petstore-explore=3").stdout)
-    assert "The tests noticed 0 of 3 mutants" in str(inner(source, "--petstore-mutants=3").stdout)
+    text = str(inner(source, "--petstore-explore=60", "--tb=no").stdout)
+    assert "list_order=by_name: test_inner.py::test_order" in text
 
 
 def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> None:
