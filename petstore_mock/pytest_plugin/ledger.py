@@ -170,7 +170,8 @@ def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
     if len(ledger.leaks) > _SHOWN:
         lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
     lines.append("The key of a finished test gets 401. No journal shows these requests.")
-    return [*lines, "FAILED: leaks fail the session unless petstore_leaks is warn or ignore."] if fails else lines
+    others = " or ".join(settings.LEAK_MODES[1:])
+    return [*lines, f"FAILED: leaks fail the session unless petstore_leaks is {others}."] if fails else lines
 
 
 def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> list[str]:
