@@ -17,7 +17,7 @@ _REACH: Final = 0.2  # seconds
 
 
 def measure(plan: Plan) -> Result:
-    """Start every server several times, in turns, and send requests until the first 200."""
+    """Start every server several times, alternately, and send requests until the first 200."""
     rounds = plan.pick(9, 1)
     result = Result()
     taken: dict[Server, list[float]] = {}

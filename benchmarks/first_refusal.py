@@ -46,7 +46,7 @@ def _refused(connection: http.client.HTTPConnection) -> float:
 
 
 def measure(plan: Plan) -> Result:
-    """Measure new processes: one of the fixture, at its first request, and a stub, right after its first 200."""
+    """Measure new processes: the fixture refuses its first request, and a stub refuses right after its first 200."""
     taken: dict[str, list[tuple[float, float]]] = {"the fixture": [], "petstore-mock serve": []}
     for _ in range(plan.pick(9, 1)):
         taken["the fixture"].append(isolated("first_refusal:of_the_fixture"))

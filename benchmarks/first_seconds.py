@@ -21,7 +21,7 @@ class _Starts(Rates):
     """The rates of servers right after their start."""
 
     def run(self, contestants: Iterable[Server], *, starts: int, seconds: int) -> None:
-        """Start each server ``starts`` times, in turns, and load each operation right after the start."""
+        """Start each server ``starts`` times, alternately, and load each operation right after the start."""
         there = []
         for server in contestants:
             if problem := server.missing():

@@ -20,7 +20,7 @@ _REACH: Final = 150.0  # µs
 _PATIENCE: Final = 120.0
 _US: Final = 1e6
 
-# The first test includes the session's setup, the last its teardown. The clock runs between them.
+# Counts neither the first test, which includes the session's setup, nor the last, which includes its teardown.
 _CONFTEST: Final = """
 from statistics import median
 from time import perf_counter
@@ -133,7 +133,7 @@ def seconds_a_test(folder: Path, suite: Suite, tree: Path | None = None) -> Cost
 
 
 def measure(plan: Plan) -> Result:
-    """Run each suite several times, in turns."""
+    """Run each suite once in each of several rounds."""
     tests, rounds = plan.pick(500, 100), plan.pick(15, 2)
     result = Result()
     taken: dict[str, list[float]] = {}
@@ -163,7 +163,7 @@ def measure(plan: Plan) -> Result:
         Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "added", "min"], rows)
     )
     result.notes.append(
-        f"{rounds} rounds in turns, each run with no other plugin; the cost is the median "
+        f"{rounds} rounds with one run of each suite, with no other plugin; the cost is the median "
         "difference from the empty tests of the same round. The set-up of the session and the imports are left out."
     )
     return result

@@ -51,7 +51,7 @@ def _calls(animals: int) -> dict[str, Callable[[], object]]:
 
 
 def timings(*, large: int, rounds: int) -> dict[str, float]:
-    """Return the seconds of a call in both stores, in turns. Call this in a new process."""
+    """Return the seconds of a call in both stores, measured alternately. Call this in a new process."""
     small_calls, large_calls = _calls(SMALL), _calls(large)
     turns: dict[str, Callable[[], object]] = {}
     for operation in OPERATIONS:

@@ -44,7 +44,7 @@ _OURS: Final = "petstore_mock, http.client"
 
 
 def measure(plan: Plan) -> Result:
-    """Measure the latency of a list of 20, all contestants in turns."""
+    """Measure the latency of a list of 20. The contestants take turns."""
     rounds = plan.pick(40, 4)
     result = Result()
     with ExitStack() as stack:

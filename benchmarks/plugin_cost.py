@@ -103,7 +103,7 @@ def _forked_run(arguments: list[str]) -> list[float]:
 
 
 def measure(plan: Plan) -> Result:
-    """Run pytest with and without the entry point, in turns, and compare each pair."""
+    """Run pytest with and without the entry point, alternately, and compare each pair."""
     rounds = plan.pick(300, 10)
     contestants = [_NONE, _OURS, _THEIRS]
     result = Result()
@@ -147,8 +147,8 @@ def measure(plan: Plan) -> Result:
     head = ["entry point", "run, median ms", "added ms", "added processor ms", "one run in a new process, ms"]
     result.tables.append(Table("One empty test, with one entry point each", head, rows))
     result.notes.append(
-        f"{rounds} rounds in turns, each run in a fork of a process that has loaded pytest; the cost is the median "
-        f"difference between neighbouring runs. Ours imports, beyond pytest's own: {', '.join(sorted(imported))}. "
+        f"{rounds} rounds with a run of each entry point, in forks of a process with pytest loaded; the cost is the "
+        f"median difference of neighbouring runs. Ours imports, beyond pytest's own: {', '.join(sorted(imported))}. "
         "Our dependency pytest-httpserver has its own entry point. -p no:pytest_httpserver switches it off."
     )
     return result

@@ -1,4 +1,4 @@
-"""Requests per second: eight kept connections for each operation, all contestants in turns."""
+"""Requests per second: eight kept connections for each operation, and the contestants take turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["measure"]
 
-# Of list, get and create, without an extra and with the extra `fast`.
+# The goals without an extra and with the extra `fast`. Three numbers are those of list, get and create.
 _AGAINST_LIMIT: Final = {FAKE: 0.7, FAKE_FAST: 0.9}
 _AGAINST_FLOOR: Final = {FAKE: (2.3, 2.3, 3.3), FAKE_FAST: (1.8, 1.8, 2.5)}  # at most so many times its CPU time
 _AGAINST_MOCKS: Final = {FAKE: (3.0, 3.0, 2.0), FAKE_FAST: (4.0, 4.0, 2.5)}  # at least so many times less CPU time
@@ -40,7 +40,7 @@ class _Contest(Rates):
         self._servers = list(servers)
 
     def run(self) -> None:
-        """Run all contestants in turns. Each round starts those that keep animals again."""
+        """Run all contestants in each round. Each round starts those that keep animals again."""
         with ExitStack() as lasting:
             processes = {}
             for server in self._servers:
@@ -112,9 +112,9 @@ def measure(plan: Plan) -> Result:
     contest.run()
     result.notes += contest.notes
     result.notes.append(
-        f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds in turns, "
-        f"or of {contest.rounds_of_judged} for servers in the goals. Connections are kept. wrk also uses a core. "
-        "Refused: responses that were no success, and socket errors."
+        f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds "
+        f"({contest.rounds_of_judged} for servers in the goals). The servers take turns in each round. Connections "
+        "are kept. wrk also uses a core. Refused: responses that were no success, and socket errors."
     )
     _judge_limit(contest, result)
     _judge_processor(contest, result)

@@ -1,4 +1,4 @@
-"""Repeats, medians and percentiles. Contestants run in turns, so that a busy moment affects all of them."""
+"""Repeats, medians and percentiles. Contestants take turns, so that a busy moment affects all of them."""
 
 from __future__ import annotations
 

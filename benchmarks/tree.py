@@ -63,7 +63,7 @@ def resets(*, animals: int, times: int) -> float:
     taken = []
     for _ in range(times):
         began = perf_counter()
-        petstore.update(1, status="sold")  # timed as well: a store may copy only when it changes
+        petstore.update(1, status="sold")  # timed as well, because a store may postpone its copy to the next change
         petstore.reset()
         taken.append(perf_counter() - began)
     assert len(petstore.pets) == animals

@@ -59,7 +59,7 @@ class _Rows:
             ratio = f"{new / old:.2f}" if old else "-"  # a quick run may be shorter than a tick of the CPU clock
             spread = f"{max(values['old']) / min(values['old']):.2f}" if len(values["old"]) > 1 else "-"
             rows.append([what, f"{old * unit:.1f}", f"{new * unit:.1f}", ratio, spread])
-        return Table("Medians of rounds in turns", ["what", "old", "new", "new/old", "max/min of old"], rows)
+        return Table("Medians of alternate runs", ["what", "old", "new", "new/old", "max/min of old"], rows)
 
 
 def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
@@ -198,7 +198,7 @@ MEASUREMENTS: Final = {
 
 
 def compare(plan: Plan, old: Path, new: Path, only: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """Measure both trees in turns.
+    """Measure both trees alternately.
 
     Args:
         plan: the thoroughness of the run.

@@ -82,7 +82,7 @@ def _processor_seconds() -> float:
 
 
 def measure(plan: Plan) -> Result:
-    """Run a suite without variants, with variants and with mutants, in turns."""
+    """Run a suite without variants, with variants and with mutants, alternately."""
     result = Result()
     whole: dict[str, list[tuple[float, float]]] = {}
     over: dict[str, list[float]] = {}
@@ -124,7 +124,7 @@ def measure(plan: Plan) -> Result:
 
 
 def _on_several_cores(plan: Plan) -> Table:
-    """Run a suite of longer tests in one process and in a worker of pytest-xdist for each core, in turns."""
+    """Run a suite of longer tests in one process and in a worker of pytest-xdist for each core, alternately."""
     workers = os.cpu_count() or 1
     seconds: dict[tuple[str, int], list[float]] = {}
     each: list[float] = []

@@ -210,7 +210,7 @@ def _ask_once(port: int, path: str) -> None:
 
 
 def _load(stub: _Stub, paths: str, seconds: int, *, method: str = "GET", body: bytes = b"") -> tuple[float, float]:
-    """Return the requests per second, and the CPU time of one in µs, which other programs do not change."""
+    """Return the requests per second, and the CPU time per request in µs, which other programs do not affect."""
     headers = {**HEADERS, "Content-Type": "application/json"} if body else HEADERS
     before = processor_seconds_of(stub.pid)
     load = wrk.load(stub.port, paths, headers, seconds=seconds, method=method, body=body)

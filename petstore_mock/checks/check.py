@@ -192,7 +192,7 @@ class Check:
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
     def find(self, seen: Observation) -> str | None:
-        """Return the client's mistake as a sentence; None if there is none or the observation lacks a need."""
+        """Return the client's mistake as a sentence. None means no mistake, or that the check lacks facts."""
         found = self.look(seen) if self.needs <= seen.offers else None
         if found is None:
             return None

@@ -54,7 +54,7 @@ def key_not_in_output(seen: Observation) -> str | None:
     for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
         form = key_in(text, seen.keys)
         if form is not None:
-            return f"shows {shortened(without_keys(text, seen.keys))}, which contains the API key{form}"
+            return f"shows the API key{form} in its output, logs or repr: {shortened(without_keys(text, seen.keys))}"
     return None
 
 

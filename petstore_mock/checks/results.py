@@ -113,7 +113,7 @@ def outcome_fits_response(seen: Observation) -> Broken | None:
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
     kinds, why, section, words = allowed[0]
-    says = f", which means {_UNKNOWN if kind is None else repr(kind)}, although {why}{READ_IT * _is_unread(outcome)}"
+    says = f", classified as {_UNKNOWN if kind is None else repr(kind)}, although {why}{READ_IT * _is_unread(outcome)}"
     return Broken(f"{outcome}{f' although {why}' if _RESULT in (kind, *kinds) else says}", section, words)
 
 
@@ -278,9 +278,9 @@ def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:
         pet_id = pet.get("id")
         right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
         if right is None:
-            return (
-                f"returned an animal with id {shortened(pet_id)}, which the service did not send, or returned it twice"
-            )
+            is_twice = is_integer(pet_id) and pet_id in [animal["id"] for animal in sent]
+            why = "more than once" if is_twice else "which the service did not send"
+            return f"returned an animal with id {shortened(pet_id)}, {why}"
         for name in FIELDS:
             if not same(pet.get(name), right.get(name)):
                 return _difference(name, pet.get(name), right.get(name))

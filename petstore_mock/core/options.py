@@ -186,14 +186,14 @@ def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
 
 
 def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
-    """Return the starting state of a world with the given options. ``keys`` are its keys if no option sets one."""
+    """Return the starting state of a world with the given options. ``keys`` are its keys if ``api_key`` is None."""
     values = checked(given, "world")
     api_key = values.pop("api_key")
     return Start(keys=keys if api_key is None else (api_key,), **values)
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return ``base`` with one test's options; None is ignored. ``gaps`` change the behaviour, ``seed`` is added."""
+    """Return ``base`` with one test's options, except None. ``gaps`` override its behaviour, ``seed`` adds animals."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

@@ -88,7 +88,7 @@ class Worlds:
         world.close()
 
     def bring_forward(self, world: World) -> None:
-        """Make a renewed world the current one, unless its own test has inner worlds: these stay in front.
+        """Make a renewed world the current one. If its test has opened inner worlds, the last of them stays current.
 
         A fixture of wider scope may hold a world for an earlier owner. That world gets only requests with its keys.
         """

@@ -41,7 +41,7 @@ CLOSED: Final = (
 )
 _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
-_KEPT_SIZE: Final = 512  # cached: characters of method and target, or bytes of body
+_KEPT_SIZE: Final = 512  # characters of method and target, or bytes of a body; the caches keep nothing longer
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 

@@ -43,8 +43,8 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
         if scheme.lower() in SCHEMES:  # safe to show; any other word may be a key
             return f"the scheme is {scheme!r}, not 'Bearer'"
         return f"the scheme 'Bearer' is missing{f', and {_UNSET}' if value.lower() in NO_KEYS else ''}"
-    valid = "".join(f"; a valid key has {counted(len(known), 'character')}" for known in tuple(keys)[:1])
-    unknown = f"the fake does not know this key of {counted(len(''.join(words)), 'character')}{valid}"
+    valid = "".join(f"; a valid key has {len(known)}" for known in tuple(keys)[:1])
+    unknown = f"the fake does not know this key ({counted(len(''.join(words)), 'character')}{valid})"
     return _mistake(value, words) or unknown
 
 

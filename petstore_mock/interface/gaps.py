@@ -376,7 +376,7 @@ _EVENTS: Final[_Rows] = {
     ),
     "visibility": (
         "§4: The interface does not say whether lists and getPet return a created animal at once.",
-        "that a client can read a created animal at once",
+        "that lists and getPet return a created animal at once",
         {"immediate": 0, "delayed": 1},
     ),
 }

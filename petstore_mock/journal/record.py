@@ -35,7 +35,7 @@ _OF_VIOLATION: Final[Members] = {
     "sentence": (str, "sentence.text"),  # the sentence of the interface
     "rule": (str | None, "rule"),  # a JSON Schema keyword, or a rule beyond JSON Schema; None for a refused key
     "expected": (str, "expected"),
-    "value": (str | None, lambda one: one.received if one.has_value else None),  # described; None if it was not sent
+    "value": (str | None, lambda one: one.received if one.has_value else None),  # a description; None without a value
     "subject": (str, "subject"),
 }
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ def test_each_exception_is_classified(error: BaseException, kind: checks.Kind) -
 
 
 @pytest.mark.parametrize("error", [ApiError(), RuntimeError("no"), caused(KeyError("status"), ApiError(status=404))])
-def test_an_unknown_exception_is_refused_with_advice(error: Exception) -> None:
+def test_the_error_for_an_unknown_exception_gives_advice(error: Exception) -> None:
     with pytest.raises(checks.UnknownErrorError, match="or pass classify="):
         checks.classify_exception(error)
 

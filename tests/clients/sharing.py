@@ -265,9 +265,9 @@ class ResultKept(AsyncPets):
     """Keeps the latest animal in an attribute across an ``await``."""
 
     async def get_pet(self, pet_id: int) -> Json:
-        self.pet = await self.ask("GET", f"/pets/{pet_id}", 200)
+        self.latest = await self.ask("GET", f"/pets/{pet_id}", 200)
         await asyncio.sleep(0)
-        return DataclassPet.of(self.pet)
+        return DataclassPet.of(self.latest)
 
 
 BUGGY = clients_of(globals(), *CORRECT.values())

@@ -81,13 +81,13 @@ def test_brackets_in_strings_do_not_count_as_depth_and_a_hundred_levels_are_acce
     assert client.post(animal(b'1,"x":' + b"[" * 99 + b"]" * 99)).status == 201
 
 
-def test_lone_surrogate_is_refused_with_its_path_and_a_pair_is_one_character(client: Client) -> None:
+def test_violation_of_a_lone_surrogate_shows_its_path_and_a_pair_is_one_character(client: Client) -> None:
     refused(client, rb'{"name":"a","categoryId":1,"x":["\uD83D"]}', ("body.x.0", "unicode"))
     assert client.post(rb'{"x":{"\ud800":1,"\ud800":2},"x":1,"name":"a","categoryId":1}').status == 400
     assert client.post(rb'{"name":"\ud83d\udc15","categoryId":1}').json()["name"] == "\N{DOG}"
 
 
-def test_repeated_members_are_refused_with_their_last_values(client: Client) -> None:
+def test_violations_of_repeated_members_show_the_last_values(client: Client) -> None:
     body = rb'{"n\u0061me":"a","name":7,"categoryId":"x","status":{"x":[0,{"name":1,"name":1,"name":2}]}}'
     assert client.post(body).status == 400
     found = {(one.path, one.rule): one.value for one in client.last.violations}

@@ -490,7 +490,7 @@ def _(client: Client) -> None:
         assert len(client.petstore.pets) == 3, "the test sees the new animal at once"
 
 
-def test_page_without_hidden_animals_is_full_and_a_restore_hides_them_again(client: Client) -> None:
+def test_list_fills_its_page_although_it_hides_new_animals_and_a_restore_hides_them_again(client: Client) -> None:
     client.petstore.configure(visibility="delayed", list_order="id_descending")
     client.petstore.seed_many(5)
     client.created(name="a", categoryId=1)

@@ -29,7 +29,7 @@ def test_valid_new_pet_is_returned_unchanged(client: Client, case: data_cases.Ca
 
 
 @pytest.mark.parametrize("case", data_cases.invalid("NewPet"), ids=str)
-def test_invalid_new_pet_is_refused_with_every_rule_it_breaks(client: Client, case: data_cases.Case) -> None:
+def test_refusal_of_an_invalid_new_pet_shows_every_rule_that_it_breaks(client: Client, case: data_cases.Case) -> None:
     response = client.post(json.dumps(case.value).encode())
     assert (response.status, client.refusal) == (400, "invalid_body")
     assert set(client.broken) == case.broken_at("body")

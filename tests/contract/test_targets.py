@@ -49,7 +49,7 @@ def test_invalid_query_is_refused_only_for_its_broken_rule(client: Client, path:
     assert client.list().status == 200
 
 
-def test_repeated_parameter_is_refused_with_its_values(client: Client) -> None:
+def test_violation_of_a_repeated_parameter_shows_its_values(client: Client) -> None:
     for query, path, values in (
         ("limit=5&limit=5", "query.limit", ["5", "5"]),
         ("limit=&%6cimit=6", "query.limit", ["", "6"]),

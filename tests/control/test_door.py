@@ -312,7 +312,7 @@ def test_a_refused_request_that_waits_for_100_has_a_curl_command(door: Door) -> 
         assert door("GET", f"requests/{number}/curl").body.startswith(b"curl -i -X POST")
 
 
-def test_a_list_as_a_field_in_a_criterion_is_refused_without_its_key(door: Door) -> None:
+def test_the_refusal_of_a_list_as_the_value_of_a_header_criterion_shows_no_key(door: Door) -> None:
     refused = door("POST", "requests/assert", {"where": {"headers": {"X-Api-Key": ["hunter2hunter2"]}}})
     assert refused.status == 422
     assert b"hunter2" not in refused.body

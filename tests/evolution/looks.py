@@ -55,7 +55,7 @@ def test_process_runs_on_the_copy() -> None:
     assert PACKAGE.parent == Path(__file__).parent
 
 
-def test_operation_is_routed(petstore: World) -> None:
+def test_new_operation_is_routed(petstore: World) -> None:
     pet_id = petstore.seed(colours=["brown"])["id"]
     assert ask(petstore, "PUT", PET.format(pet_id))[:2] == (204, None)
     assert petstore.pets == []
@@ -69,21 +69,21 @@ def test_operation_is_routed(petstore: World) -> None:
         assert {"PUT", "GET", "HEAD", "OPTIONS"} <= {*allowed.split(", ")}
 
 
-def test_parameter_filters_and_is_suggested(petstore: World) -> None:
+def test_new_parameter_filters_and_is_suggested(petstore: World) -> None:
     petstore.seed_many([{"id": 1, "colours": ["brown"]}, {"id": 2, "colours": ["grey", "brown"]}, {"id": 3}])
     for colour, found in {"brown": [1, 2], "grey": [2], "no": []}.items():
         assert ids(ask(petstore, "GET", f"/v1/pets?colour={colour}")[1]) == found
     assert "did you mean colour?" in ask(petstore, "GET", "/v1/pets?colours=brown")[1]["message"]
 
 
-def test_field_is_accepted_and_judged(petstore: World) -> None:
+def test_new_field_is_accepted_and_judged(petstore: World) -> None:
     status, created, _ = ask(petstore, "POST", "/v1/pets", COLOURED)
     assert (status, created["colours"]) == (201, ["brown", "grey"])
     assert ask(petstore, "POST", "/v1/pets", {**COLOURED, "colours": ["brown", 5]})[0] == 400
     assert petstore.journal.last.violations[0].path == "body.colours.1"
 
 
-def test_openapi_describes_operation_parameter_and_field(petstore: World) -> None:
+def test_openapi_describes_the_new_operation_parameter_and_field(petstore: World) -> None:
     document = petstore.openapi()
     removes = document["paths"]["/pets/{petId}"]["put"]
     assert removes["operationId"] == "retirePet"
@@ -96,7 +96,7 @@ def test_openapi_describes_operation_parameter_and_field(petstore: World) -> Non
     assert sent["value"]["colours"] == ["brown"]
 
 
-def test_tests_seed_and_update_the_field(petstore: World) -> None:
+def test_tests_seed_and_update_the_new_field(petstore: World) -> None:
     assert [pet["colours"] for pet in petstore.seed_many(2)] == [["brown"], ["grey", "white"]]
     pet = petstore.seed(colours=["new"])
     assert pet["colours"] == ["new"]
@@ -106,7 +106,7 @@ def test_tests_seed_and_update_the_field(petstore: World) -> None:
         petstore.seed(colours="brown")
 
 
-def test_journal_knows_operation_and_criteria(petstore: World) -> None:
+def test_journal_knows_the_new_operation_and_its_criteria(petstore: World) -> None:
     pet = petstore.seed()
     ask(petstore, "PUT", PET.format(pet["id"]))
     ask(petstore, "GET", "/v1/pets?colour=brown")
@@ -134,7 +134,7 @@ def test_it(petstore):
 """
 
 
-def test_coverage_has_outcomes_of_operation_and_field(tmp_path: Path) -> None:
+def test_coverage_has_outcomes_of_the_new_operation_and_field(tmp_path: Path) -> None:
     (tmp_path / "test_covered.py").write_text(COVERED, encoding="utf-8")
     record = tmp_path / "covered.json"
     # Rewritten assertions need syntax trees, and two threads that make one at a time can fail (python/cpython#106905).
@@ -147,7 +147,7 @@ def test_coverage_has_outcomes_of_operation_and_field(tmp_path: Path) -> None:
     assert (shown["createPet 201 colours present"], shown["createPet 201 colours absent"]) == (True, False)
 
 
-def test_door_describes_the_additions_and_accepts_the_field(petstore: World) -> None:
+def test_door_describes_the_additions_and_accepts_the_new_field(petstore: World) -> None:
     document = ask(petstore, "GET", "/__petstore/openapi.json")[1]
     for name in ("Animal", "NewAnimal", "AnimalChanges", "Criteria"):
         assert "colours" in document["components"]["schemas"][name]["properties"]
@@ -163,7 +163,7 @@ def test_console_names_no_field_by_hand() -> None:
     assert [file.name for file in page.iterdir() if "categoryId" in file.read_text(encoding="utf-8")] == []
 
 
-def test_mutants_break_operation_field_and_parameter() -> None:
+def test_mutants_break_the_new_operation_field_and_parameter() -> None:
     mutant: World
     with PetStoreMock(mutant="retire-without-key", strict=False) as mutant:
         assert ask(mutant, "PUT", PET.format(mutant.seed()["id"]), with_key=False)[0] == 204
@@ -174,13 +174,13 @@ def test_mutants_break_operation_field_and_parameter() -> None:
         assert len(ask(mutant, "GET", "/v1/pets?colour=brown")[1]) == 1
 
 
-def test_static_types_name_operation_and_field() -> None:
+def test_static_types_name_the_new_operation_and_field() -> None:
     source = (PACKAGE / "interface" / "static.py").read_text(encoding="utf-8")
     assert '"retirePet"]' in source
     assert source.count("    colours: list[str]") == 2  # in the fields of a new animal, and in the changes of an animal
 
 
-def test_strategies_draw_field_and_parameter() -> None:
+def test_strategies_draw_the_new_field_and_parameter() -> None:
     quick = settings(database=None, max_examples=2000)
     new: Any = find(strategies.new_pets(), lambda pet: bool(pet.get("colours")), settings=quick)
     assert new["colours"] == ["Rex"]
@@ -188,7 +188,7 @@ def test_strategies_draw_field_and_parameter() -> None:
     assert find(strategies.invalid_new_pets(), lambda one: "colours" in str(one.body), settings=quick).rule
 
 
-def test_verify_has_clauses_for_operation_and_field(petstore: World, tmp_path: Path) -> None:
+def test_verify_has_clauses_for_the_new_operation_and_field(petstore: World, tmp_path: Path) -> None:
     record = tmp_path / "verdict.json"
     command = [sys.executable, "-m", "petstore_mock", "verify", petstore.url, "--allow-create", "20"]
     options = ["--api-key-env", "KEY", "--rate", "1000", "--json", str(record)]
@@ -231,7 +231,7 @@ class Client:
         return body
 
 
-def test_machine_uses_operation_parameter_and_field() -> None:
+def test_machine_uses_the_new_operation_parameter_and_field() -> None:
     with contextlib.suppress(AssertionError):  # its bugs do not matter here
         check_client(Client, faults=(), environment=(), max_examples=60)
     assert all(Client.counts[name] for name in ("retire", "colour", "colours"))

@@ -83,7 +83,7 @@ WHERE: list[tuple[str | None, dict[str, Any], str]] = [
 ]
 
 
-def test_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: Client) -> None:
+def test_the_argument_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: Client) -> None:
     for on, where, expected in WHERE:
         handle = petstore.inject(503, on=on, where=where)
         found = [
@@ -101,7 +101,7 @@ def test_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: 
         petstore.cancel_faults()
 
 
-def test_a_request_that_where_excludes_uses_up_nothing(petstore: Face, client: Client) -> None:
+def test_a_request_that_the_argument_where_excludes_uses_up_nothing(petstore: Face, client: Client) -> None:
     petstore.inject(503, on="createPet", where={"name": "Rex"}, after=1, times=1)
     assert client.status("createPet", body={"name": "Tom", "categoryId": 1}) == 201
     assert statuses(client, 3, "createPet") == [201, 503, 201]

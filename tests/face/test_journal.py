@@ -359,7 +359,7 @@ def test_an_impossible_assertion_or_wait_is_refused(
 
 
 @pytest.mark.parametrize("value", [b"Bearer hunter2-hunter2", ["hunter2-hunter2"], {"a": "hunter2-hunter2"}])
-def test_a_criterion_of_another_type_is_refused_without_its_key(petstore: Face, value: object) -> None:
+def test_the_refusal_of_a_criterion_of_another_type_shows_no_key(petstore: Face, value: object) -> None:
     with pytest.raises(PetStoreMockError) as refused:
         petstore.journal.assert_called(headers={"Authorization": value})
     assert "hunter2" not in str(refused.value)

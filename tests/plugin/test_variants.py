@@ -393,7 +393,7 @@ def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, tmp_path: Pa
     assert "FAILED: no JSON: " in str(result.stdout)
 
 
-def test_petstore_at_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
+def test_the_option_petstore_at_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
     source = """
         def test_needs_it(petstore):
             assert call(petstore, path="/pets/1")[0] == 410

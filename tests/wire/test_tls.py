@@ -286,7 +286,7 @@ def test_hanging_handshake_ends_with_the_test(petstore: PetStoreMock, fault: fau
     assert left == [None]
 
 
-def test_kept_connections_are_closed_and_meet_the_fault(petstore: PetStoreMock) -> None:
+def test_planned_tls_fault_closes_open_connections_and_meets_the_next(petstore: PetStoreMock) -> None:
     """A busy connection closes after its response."""
     petstore.inject(faults.delay(0.1), times=1)
     with shake(petstore) as idle, shake(petstore) as busy:

@@ -57,7 +57,7 @@ def bug_in_words(name: str) -> str:
 def said_of(name: str) -> str:
     """Return the machine's sentence about a client, or an empty text without a bug."""
     case = CASES[name]
-    for _ in range(2):  # the first run excuses a change of filters, because libraries are imported meanwhile
+    for _ in range(2):  # the first run imports libraries, and then the check ignores changes of warning filters
         with warnings.catch_warnings():
             warnings.simplefilter("always")  # some clients warn, with their key
             warnings.showwarning = lambda *_, **__: None

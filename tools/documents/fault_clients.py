@@ -121,7 +121,7 @@ def _body(connection: socket.socket, call: Call) -> bytes:
         if not data:
             size = body.partition(b"\r\n")[0].decode()
             raise EndedError(
-                f"end in a chunk of size `{size}`" if chunked else f"end after {len(body)} of {length} bytes"
+                f"end in a chunk whose size line is `{size}`" if chunked else f"end after {len(body)} of {length} bytes"
             )
         body += data
     return body

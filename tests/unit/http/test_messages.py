@@ -26,12 +26,12 @@ MALFORMED = {
     "Bearer Bearer abc": "the word 'Bearer' appears twice",
     **dict.fromkeys(("Bearer 'abc'", "Bearer b'abc'", "'Bearer abc'"), "the key is in quotes, such as '...' or b'...'"),
     **dict.fromkeys((" Bearer a", "Bearer a ", "Bearer\ta", "Bearer\xa0a", "Bearer a b"), SPACE),
-    "Bearer a,b": "the fake does not know this key of 3 characters; a valid key has 24 characters",
+    "Bearer a,b": "the fake does not know this key (3 characters; a valid key has 24)",
 }
 UNKNOWN = {
     "None": UNSET,
     "Bearer": "the word 'Bearer' appears twice",
-    "bearers": "the fake does not know this key of 7 characters; a valid key has 24 characters",
+    "bearers": "the fake does not know this key (7 characters; a valid key has 24)",
 }
 
 

@@ -81,7 +81,7 @@ def test_a_behaviour_survives_a_round_trip_through_toml(tmp_path: Path, name: st
     ],
     ids=range(6),
 )
-def test_wrong_toml_is_refused_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
+def test_refusal_of_wrong_toml_names_the_file_and_the_key(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "b.toml").write_text(text, encoding="utf-8")
     with pytest.raises(PetStoreMockError, match=f"b.toml.*{words}"):
         Behaviour.from_toml(tmp_path / "b.toml")
@@ -101,7 +101,7 @@ ORDERS = "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary"
     ],
     ids=str,
 )
-def test_wrong_choices_are_refused_with_the_nearest_name(wrong: Any, words: str) -> None:
+def test_refusal_of_wrong_choices_suggests_the_nearest_name(wrong: Any, words: str) -> None:
     with pytest.raises(PetStoreMockError, match=words):
         as_behaviour(wrong)
 

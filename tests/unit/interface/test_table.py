@@ -56,7 +56,7 @@ def test_rows_match_the_properties_of_the_schemas() -> None:
         assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
 
 
-def test_unknown_operation_is_refused_with_the_nearest_name() -> None:
+def test_refusal_of_an_unknown_operation_suggests_the_nearest_name() -> None:
     assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
     with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
