@@ -20,7 +20,7 @@ TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
 DOCS := $(VENV)/.has-docs
 BENCH := $(VENV)/.has-bench
-# Programs of others, from PyPI and npm, in their own environments. Their tests run in the environment of PyPI.
+# Programs of others, in two environments: one for PyPI, one for npm. The tests run in the environment for PyPI.
 PEERS := .cache/.has-peers
 # If the Python of .venv is gone (upgraded, moved), make creates .venv again. The new one has no dependencies yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)

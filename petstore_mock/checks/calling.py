@@ -1,7 +1,7 @@
 """Makes calls in threads of their own: one call, which may never end, or two calls at once.
 
-Two threads that run freely show a bug once in a thousand runs. So the first call stops before a chosen line of the
-client's code, and both calls meet in the same way each time.
+Two threads that run freely may show a bug only once in a thousand runs. So the first call stops before a chosen line
+of the client's code, and both calls meet in the same way each time.
 """
 
 from __future__ import annotations

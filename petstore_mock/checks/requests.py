@@ -42,7 +42,7 @@ def key_only_in_authorization(seen: Observation) -> str | None:
     return None
 
 
-@check(section="RFC 9110 §15.4", words="a client sends a key to its own service only, even after a redirection")
+@check(section="RFC 9110 §15.4", words="a client sends its own key to its own service only, even after a redirection")
 def key_only_to_its_service(seen: Observation) -> str | None:
     redirected = any(one.status in REDIRECTS for one in seen.exchanges)
     for one in seen.foreign:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
-_LATE: Final = 0.2  # seconds between a client's look at its clock and ours
+_LATE: Final = 0.2  # seconds that may pass after a client reads its clock, until this check reads its own
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
 _ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
 _UNKNOWN: Final = "neither a status nor a lost response"
@@ -51,7 +51,7 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
         return None if _is_told_to_wait(outcome.kind, seen.earlier) else sentence
     words = "the interface allows this call"
     if outcome.kind in _LOST:
-        words += "; perhaps the connection of the client still waits for an earlier response"
+        words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
     return None if _is_own_rule(call, outcome) else Broken(sentence, call.row.section, words)
 
 
@@ -144,7 +144,7 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
-    # A failed read may end with a list that shows the animal.
+    # Otherwise the last request decides about a read and about a failed list: it may be a list with the animal.
     is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
 

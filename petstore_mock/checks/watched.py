@@ -134,8 +134,8 @@ class WatchedClient:
         """Make two calls at once, in two threads or as two tasks of an ``async`` client, and check both.
 
         The method counts the executed lines of the client's own code, without those of the standard library and of
-        HTTP libraries. It does not raise errors of the calls that the checks allow. If the second call waits for the
-        first, for example for its lock, the first call goes on.
+        HTTP libraries. If the checks allow the error of a call, the method does not raise it. If the second call waits
+        for the first, for example for its lock, the first call goes on.
 
         Args:
             first: the call that stops until the second call ends or stops.

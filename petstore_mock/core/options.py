@@ -22,7 +22,7 @@ Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # wh
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 MAX_WORLDS: Final = 10_000
-KEPT_REQUESTS: Final = 1_000  # of each world by address: a test needs only its own few requests
+KEPT_REQUESTS: Final = 1_000  # in each world at /w/NAME: a test needs only its own few requests
 MOST_PETS: Final = 1_000_000  # in one seed
 
 _COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)

@@ -77,7 +77,7 @@ class Worlds:
 
     @property
     def current(self) -> World:
-        """The world of requests with no address and no other world's key."""
+        """The world of each request that names no other world by its address or key."""
         return self.at_root[-1]
 
     def push(self, world: World) -> None:
@@ -98,10 +98,10 @@ class Worlds:
         for world in {*self.at_root, *self}:
             world.release()
 
-    # Worlds by address
+    # Worlds at /w/NAME
 
     def __iter__(self) -> Iterator[World]:
-        """Iterate over a copy: the default world and the worlds by address."""
+        """Iterate over a copy: the default world and the worlds at /w/NAME."""
         with self.lock:
             return iter([self.default, *self.named.values()])
 
@@ -114,7 +114,7 @@ class Worlds:
         return world
 
     def add(self, name: str, options: Mapping[str, Any]) -> None:
-        """Make a world by address. The caller holds the lock."""
+        """Make a world at /w/NAME. The caller holds the lock."""
         check_name(name)
         most = self.host.max_worlds
         if len(self.named) >= most:
@@ -125,9 +125,9 @@ class Worlds:
         self.host.retired.pop(f"/w/{name}", None)
 
     def end(self, world: World) -> None:
-        """End a world by address. A second call does nothing."""
+        """End a world at /w/NAME. A second call does nothing."""
         if world is self.default:
-            words = "expected a world by address, /w/NAME; got the default world, which lasts as long as the stub"
+            words = "expected a world at /w/NAME; got the default world, which lasts as long as the stub"
             raise ProblemError(words, 409)
         with self.lock:
             if self.named.get(world.name or "") is world:

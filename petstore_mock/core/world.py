@@ -53,8 +53,8 @@ class Host:
     own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
     public_url: str = ""  # the address of the service behind a proxy; empty: use the request's address
     has_door: bool = False  # whether a control door makes worlds
-    max_worlds: int = MAX_WORLDS  # by address
-    ttl: float | None = None  # seconds without a request after which a world by address ends
+    max_worlds: int = MAX_WORLDS  # at /w/NAME
+    ttl: float | None = None  # seconds without a request after which a world at /w/NAME ends
     keep: int | None = None  # requests that each journal keeps; None for the default
     # Closes idle connections, by their numbers or all. With ``busy=True``, also busy ones, after their response.
     close_connections: Callable[..., object] = lambda *_, **__: None

@@ -276,7 +276,7 @@ class _Parser:
 
     def take(self, buffer: bytearray) -> bool:
         """Remove the chunks from ``buffer`` and decode them; return whether the body is complete."""
-        # llhttp does not report where a message ended. A chunked message ends with a line.
+        # llhttp does not report where a message ended. The end of a chunked message is the end of a line.
         # So llhttp gets one line at a time, and never the bytes of the next request.
         if not self.has_head:
             self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")

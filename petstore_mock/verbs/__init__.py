@@ -1,6 +1,6 @@
 """The verbs: one function for each command and query of a world. Arguments and results are JSON values.
 
-``PetStoreMock`` and the control door call these functions. A remote world sends them to a control door.
+``PetStoreMock`` and the control door call these functions. ``RemotePetStore`` sends each call to a control door.
 """
 
 from __future__ import annotations

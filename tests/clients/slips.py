@@ -91,7 +91,7 @@ class ShowsItsHeaders(HttpClientPets):
 
 
 class RequestError(ApiError):
-    """Shows the status alone, and keeps other arguments."""
+    """Its ``str()`` has only the status; its ``args`` may have more."""
 
     def __str__(self) -> str:
         return f"{self.status}"

@@ -59,7 +59,7 @@ class Round:
 
     Attributes:
         rate: responses that the client received, per second.
-        reactions: how long the page took for each click, in milliseconds, without the wait of its thread for a core.
+        reactions: how long the page took for each click, in milliseconds; time without a core does not count.
         busy: the share of a core that the page's thread used.
         drawings: how often the page drew the list, per second.
         heap: the memory of the page's scripts at the start and at the end, in kilobytes.

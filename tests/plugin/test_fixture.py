@@ -260,7 +260,7 @@ def test_a_parameter_of_the_options_sets_the_fixture_up_again_on_its_port(inner:
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
-def test_no_proxy_is_set_for_the_next_test_if_the_fixture_started_in_a_patched_environment(
+def test_the_next_test_has_the_variable_no_proxy_if_the_fixture_started_in_a_patched_environment(
     inner: Inner, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     source = """

@@ -131,7 +131,7 @@ _SEEDED = """
 """
 
 
-def test_lost_state_of_a_fixture_of_wider_scope_accuses_nobody(inner: Inner) -> None:
+def test_a_variant_without_the_state_of_a_fixture_of_wider_scope_shows_nothing(inner: Inner) -> None:
     """Each variant starts anew, so only the test as it is has the animal."""
     assert "No test shows that the client relies on a gap" in str(inner(_SEEDED, "--petstore-explore=3").stdout)
     assert "The tests noticed 0 of 3 mutants" in str(inner(_SEEDED, "--petstore-mutants=3").stdout)
