@@ -80,6 +80,6 @@ class Rates:
 
 
 def figure_of(words: list[str], reached: dict[str, bool]) -> Figure:
-    """Return the figure of the default variant. If it misses the goal, the figure names a variant that meets it."""
+    """Return the figure of all variants. If one misses its goal, the figure names a variant that meets its own."""
     enough = [name for name, is_enough in reached.items() if is_enough]
-    return Figure("; ".join(words), reached.get(OURS[FAKE], False), enough[0] if enough else "")
+    return Figure("; ".join(words), 0 < len(enough) == len(reached), enough[0] if enough else "")

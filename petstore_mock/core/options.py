@@ -198,4 +198,4 @@ def own_start(base: Start, own: Mapping[str, Any]) -> Start:
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}
     behaviour: Behaviour = values.pop("behaviour", base.behaviour)
-    return base._replace(added=added, behaviour=behaviour.replace(gaps), **values)
+    return base._replace(added=added, behaviour=behaviour.replace(gaps) if gaps else behaviour, **values)

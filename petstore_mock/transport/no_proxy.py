@@ -18,8 +18,10 @@ _written: Final[dict[str, tuple[str | None, str]]] = {}
 def exempt(listener: object, host: str) -> None:
     """Add the host of a listener; a repeated call restores a host that ``patch.dict`` removed."""
     with _lock:
-        _hosts[listener] = host
-        _write()
+        is_known = _hosts.get(listener) == host
+        if not is_known or any(environ.get(name) != _written[name][1] for name in _NAMES):
+            _hosts[listener] = host
+            _write()
 
 
 def unexempt(listener: object) -> None:
