@@ -189,6 +189,6 @@ def test_a_search_finds_one_of_ten_thousand_requests(visit: Callable[..., Consol
         page.get_by_role("searchbox").fill("three")
         console.rows.filter(has_text="body.categoryId must be an integer").wait_for(timeout=30_000)
         sys.stdout.write(f"found in {time.perf_counter() - began:.1f} s\n")
-        page.get_by_text("1 of 10,000 match.").wait_for()
+        page.get_by_text("1 of 10,000 requests match.").wait_for()
         console.rows.first.click()
         assert console.entry.get_by_role("heading", level=2).inner_text() == "20 POST /v1/pets"
