@@ -102,7 +102,8 @@ _SITE: Final = "https://petstore-mock.readthedocs.io/en/stable/"
 _INTERFACE: Final = "reference/interface"
 # A section of an RFC stays text.
 _SECTION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(\d(?:\.\d)?)(?![\d.]*\d)")
-_ALIKE: Final = 2  # words of no other sentence of the section, or as many shared ones as weigh the same
+# The least weight of a link. A word weighs 1, divided by the number of sentences of the section that have it.
+_ALIKE: Final = 2
 _NO_LINKS: Final = (nodes.literal_block, nodes.reference, nodes.title, nodes.image, nodes.literal, nodes.raw)
 
 

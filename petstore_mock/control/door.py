@@ -159,7 +159,8 @@ class Door(Handler):
             raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
         verb, given = found[method]
         if shape_of(verb).root_only and name is not None:
-            raise ProblemError(f"root only: expected {DOOR_PATH}{path}, which concerns all worlds; got a world's", 404)
+            expected = f"{DOOR_PATH}{path}, which concerns all worlds"
+            raise ProblemError(f"root only: expected {expected}; got the path of one world", 404)
         return self._run(request, verb, name, given.groupdict())
 
     # Running a verb

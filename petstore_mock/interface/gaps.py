@@ -1,8 +1,8 @@
 """The gap register. A gap is something that the interface does not show; it has a name and several alternatives.
 
-An alternative is a value, or a small pure function if it depends on the request. The pipeline uses the
-chosen value or function, so the core never compares names of alternatives. The first alternative is the default. It
-is strict, so that a client can assume as little as possible.
+An alternative is a value, or a small pure function if it depends on the request. The pipeline uses the chosen
+value or function, so the core never compares names of alternatives. The first alternative is the default. It is strict,
+so that a client can assume as little as possible.
 """
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false

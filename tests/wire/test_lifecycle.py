@@ -54,17 +54,25 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_death_of_the_listener_closes_its_connections() -> None:
     """A client that waits for a dead listener would wait until its timeout."""
+    others = _running_loops()
     petstore = PetStoreMock(api_key=KEY).start()
-    petstore.inject(faults.hang())
-    with Raw(petstore) as client:
-        client.send(get())
-        petstore.journal.wait_for("listPets", timeout=10)
-        for loop in [one for one in gc.get_objects() if isinstance(one, asyncio.AbstractEventLoop)]:
-            if loop.is_running():
-                loop.call_soon_threadsafe(loop.stop)
-        assert client.is_closed()
-    petstore.start()
-    petstore.stop()
+    try:
+        petstore.inject(faults.hang())
+        with Raw(petstore) as client:
+            client.send(get())
+            petstore.journal.wait_for("listPets", timeout=10)
+            for loop in _running_loops():
+                if loop not in others:
+                    loop.call_soon_threadsafe(loop.stop)
+            assert client.is_closed()
+        petstore.start()
+    finally:
+        petstore.stop()
+
+
+def _running_loops() -> list[asyncio.AbstractEventLoop]:
+    found = [one for one in gc.get_objects() if isinstance(one, asyncio.AbstractEventLoop)]
+    return [loop for loop in found if loop.is_running()]
 
 
 def test_start_and_stop_are_quick() -> None:
