@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +12,8 @@ from sphinx.ext.napoleon import GoogleDocstring
 from sphinx.util import logging
 
 from petstore_mock import __version__
+from tests.sentences import PASSAGES
+from tools.documents.citations import anchor, citations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,79 +101,61 @@ def _show_signature(
 _LOG: Final = logging.getLogger(__name__)
 _SITE: Final = "https://petstore-mock.readthedocs.io/en/stable/"
 _INTERFACE: Final = "reference/interface"
-# A section of an RFC stays text.
-_SECTION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(\d(?:\.\d)?)(?![\d.]*\d)")
-# The least weight of a link. A word weighs 1, divided by the number of sentences of the section that have it.
-_ALIKE: Final = 2
 _NO_LINKS: Final = (nodes.literal_block, nodes.reference, nodes.title, nodes.image, nodes.literal, nodes.raw)
 
 
-def _sentences(tree: nodes.document) -> Iterator[tuple[str, str, set[str], nodes.Element]]:
-    """Yield each sentence of the interface: the number of its section, its anchor, its words and its element."""
-    title = number = ""
-    counts: Counter[str] = Counter()
-    for node in tree.findall(nodes.Element):
-        if isinstance(node, nodes.title):
-            title = node.astext()
-            number = next(iter(re.findall(r"^\d(?:\.\d)?", title)), number)
-        in_section = isinstance(node, nodes.paragraph) and isinstance(node.parent, nodes.section)
-        is_item = isinstance(node, nodes.list_item) and not any(node.findall(nodes.bullet_list))
-        if number and (in_section or is_item or (isinstance(node, nodes.row) and isinstance(node.parent, nodes.tbody))):
-            counts[number] += 1
-            anchor = f"sentence-{number}-{counts[number]}".replace(".", "-")
-            yield number, anchor, _words(f"{title} {node.astext()}"), node
+def _mark_sentences(page: nodes.document) -> None:
+    """Give each sentence of the interface the anchor that citations of it link to."""
+    marked: list[str] = []
+    for node in list(page.findall(lambda node: isinstance(node, (nodes.row, nodes.paragraph)))):
+        parts: list[nodes.Element] = []
+        if isinstance(node.parent, nodes.tbody):
+            parts = [node]
+        elif isinstance(node.parent, (nodes.section, nodes.list_item)) and node.astext() != "Responses:":
+            parts = _parted(node)
+            node.extend(parts)
+        for part in parts:
+            part["ids"] += [anchor(passage) for passage in PASSAGES[len(marked) : len(marked) + 1]]
+            marked.append(part.astext().replace("\n\n", "; ").rstrip())
+    if marked != [passage.text for passage in PASSAGES]:
+        _LOG.warning("the page has other sentences than tests/sentences.py", location=_INTERFACE)
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z0-9]{3,}", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()))
+def _parted(paragraph: nodes.Element) -> list[nodes.inline]:
+    """Take the sentences out of a paragraph. They are those of ``tests/sentences.py``."""
+    parts = [nodes.inline()]
+    for child in list(paragraph.children):
+        paragraph.remove(child)
+        for piece in re.split(r"(?<=\. )(?=[A-Z])", child) if isinstance(child, nodes.Text) else [child]:
+            if parts[-1].astext().endswith(". "):
+                parts.append(nodes.inline())
+            parts[-1] += nodes.Text(piece) if isinstance(piece, str) else piece
+    return parts
 
 
-def _sections(app: Sphinx) -> dict[str, list[tuple[str, set[str]]]]:
-    """Return, by the number of a section, its anchor and then the anchors of its sentences, with their words."""
-    tree = app.env.get_doctree(_INTERFACE)
-    numbers = {one: re.match(r"\d(\.\d)?", one.next_node(nodes.title).astext()) for one in tree.findall(nodes.section)}
-    found = {number[0]: [(one["ids"][0], set[str]())] for one, number in numbers.items() if number}
-    for number, anchor, words, _ in _sentences(tree):
-        found[number].append((anchor, words))
-    return found
-
-
-def _nearest(sentences: list[tuple[str, set[str]]], words: set[str]) -> str:
-    """Return the anchor of the sentence that shares the rarest words with a text, or that of the section."""
-    counts = Counter(word for _, known in sentences for word in known)
-
-    def likeness(sentence: tuple[str, set[str]]) -> float:
-        return sum(1 / counts[word] for word in sentence[1] & words)
-
-    best = max(sentences, key=likeness)
-    return best[0] if likeness(best) >= _ALIKE else sentences[0][0]
-
-
-def _link_sections(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Link each § to its sentence of the interface, in pages and docstrings. An inference leads to the section."""
-    sections, builder = _sections(app), app.builder
+def _link_citations(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link each § to a sentence of the interface, in pages and docstrings."""
     if page == _INTERFACE:
-        for _, anchor, _, node in _sentences(doctree):
-            node["ids"].append(anchor)
+        _mark_sentences(doctree)
     for text in list(doctree.findall(nodes.Text)):
         if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
             continue
         around = [one for one in _parents(text) if isinstance(one, (nodes.row, nodes.list_item, nodes.paragraph))]
         has_own_words = text.startswith("§") and " " in text  # one of several lines in a row
         context = around[-1].astext() if around and not has_own_words else text
+        begin = context.index(text)
         parts: list[nodes.Node] = []
         end = 0
-        for found in _SECTION.finditer(text):
-            if found[1] and found[1] not in sections:
-                _LOG.warning("the interface has no section %s", found[0], location=page)
-            elif found[1]:
-                is_inference = text[: found.start()].endswith("by the meaning of ")
-                quoted = re.match(r": ([^)]+)", text[found.end() :])
-                words = "" if is_inference else quoted[1] if quoted else context
-                anchor = _nearest(sections[found[1]], _words(words))
-                address = f"{builder.get_relative_uri(page, _INTERFACE)}#{anchor}"
-                parts += [nodes.Text(text[end : found.start()]), nodes.reference("", found[0], refuri=address)]
-                end = found.end()
+        for first, last, passage in citations(context):
+            if not begin <= first < begin + len(text):
+                continue
+            citation = context[first:last]
+            if passage is None:
+                _LOG.warning("the interface has no section %s", citation, location=page)
+                continue
+            address = f"{app.builder.get_relative_uri(page, _INTERFACE)}#{anchor(passage)}"
+            parts += [nodes.Text(text[end : first - begin]), nodes.reference("", citation, refuri=address)]
+            end = last - begin
         text.parent.replace(text, [*parts, nodes.Text(text[end:])])
 
 
@@ -229,7 +212,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
     app.connect("autodoc-process-signature", _show_signature)
-    app.connect("doctree-resolved", _link_sections)
+    app.connect("doctree-resolved", _link_citations)
     app.connect("doctree-resolved", _stay_on_the_site)
     app.connect("build-finished", _write_llms)
     return {"parallel_read_safe": True}
