@@ -15,6 +15,7 @@ _MEANT = {
     "sent a body with GET /v1/pets (§4.1: Request body: none)": ["Request body: none"],
     "§9 Which operations carry one: not shown.": ["Which operations"],
     "sent no key (§5: The API key is sent in the form Authorization: Bearer <API_KEY>)": ["The API key is sent"],
+    "returned None (§4.3: 200: The animal)": ["200: body is"],
     # the words beside it
     "The removal of getPet (§4.3) at midnight of 5 December 2030. It has no key.": ["Its scheduled removal"],
     "It respects rate limits. The replacement that §4.3 names, GET /pets with the status filter": ["The replacement"],
@@ -22,6 +23,9 @@ _MEANT = {
     "policy for new versions (§9)\n\nIt has one version, 1.0.0": ["Policy for"],
     "§1 names production and staging, not their addresses.": ["Two environments"],
     "a request body where the interface has none (§4.1, §4.3)": ["Request body: none", "Request body: none"],
+    "stability markers (§9)\n\nIt marks no operation": ["Some operations"],
+    "Return the fields of an animal by the interface's names (§2).": ["Pet has all fields"],
+    "Pet.json does not allow a field (§2)": ["Pet has all fields"],
     # the clause or the gap of a row
     "page_fill\n\n§4.1\n\nfull, short": ["limit; integer"],
     "4.1-status-finds\n\nA list shows existing animals (by the meaning of §4.1)": ["status; PetStatus"],
@@ -30,7 +34,8 @@ _MEANT = {
     "by the meaning of\n§4.2, a second createPet may add a second animal": ["201: body is"],
     "exceptions end up in logs (by the meaning of §5: a reader of a log could use the key)": ["The API key is sent"],
     "such as those of §4.4.": ["A store-orders"],
-    "was not JSON (§1) (by the meaning of §4.1: the interface allows this call)": [
+    "The address of §1, or how keys are issued, their lifetime and rotation (§5)": ["Request and", "How keys"],
+    "was no JSON (§1) (by the meaning of §4.1: a client can list animals)": [
         "Request and response",
         "200: body is",
     ],

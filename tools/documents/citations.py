@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import zip_longest
 from typing import Final
 
 from tests.sentences import PASSAGES, Passage
@@ -33,12 +32,11 @@ def citations(text: str) -> Iterator[tuple[int, int, Passage | None]]:
 
     The sentence is None if the interface has no such section.
     """
-    found = [one for one in _CITATION.finditer(text) if one["section"]]
-    for citation, following in zip_longest(found, found[1:]):
-        begin, end = citation.span()
-        before = _BORDER.split(text[:begin])[-1]
-        after = _BORDER.split(text[end : following.start() if following else None])[0]
-        yield begin, end, _cited(citation["section"], text.split(maxsplit=1)[0], before, after)
+    for citation in _CITATION.finditer(text):
+        if citation["section"]:
+            begin, end = citation.span()
+            before, after = _BORDER.split(text[:begin])[-1], _BORDER.split(text[end:].partition("(by the")[0])[0]
+            yield begin, end, _cited(citation["section"], text.split(maxsplit=1)[0], before, after)
 
 
 def anchor(passage: Passage) -> str:
