@@ -21,7 +21,7 @@ RUN --mount=type=bind,from=wheel,target=/wheel \
     pip install --no-cache-dir --no-compile "$(echo /wheel/*.whl)[fast,tls]" \
     && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore \
     && install --directory --owner=10001 --group=10001 /certs
-# Variables, not options of CMD: users override them by a variable or a command, and the health check reads them too.
+# Variables, not options of CMD: users can override them with -e or with an option, and the health check reads them too.
 ENV PYTHONDONTWRITEBYTECODE=1 PETSTORE_MOCK_HOST=0.0.0.0
 USER 10001:10001
 WORKDIR /data

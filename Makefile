@@ -5,7 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 4
 # The slow tests wait even longer.
 WORKERS_THAT_WAIT ?= 5
-# Fewer workers, because browsers and programs of others need the cores too.
+# Fewer workers, because browsers and third-party programs need the cores too.
 WORKERS_WITH_PROGRAMS ?= 3
 
 # To use another interpreter, name another environment: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
@@ -20,7 +20,7 @@ TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
 DOCS := $(VENV)/.has-docs
 BENCH := $(VENV)/.has-bench
-# Programs of others, in two environments: one for PyPI, one for npm. The tests run in the environment for PyPI.
+# Third-party programs, in two environments: one for PyPI, one for npm. The tests run in the environment for PyPI.
 PEERS := .cache/.has-peers
 # If the Python of .venv is gone (upgraded, moved), make creates .venv again. The new one has no dependencies yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
@@ -72,7 +72,7 @@ slow: $(TEST)  ## run the tests that take seconds, such as the wheel in a clean 
 # This test loads the console with a thousand requests a second, so no other test may run meanwhile.
 QUIET := tests/peers/test_console_load.py
 
-peers: $(PEERS)  ## run the tests with software of others, which it installs into .cache
+peers: $(PEERS)  ## run the tests with third-party software, which it installs into .cache
 	.cache/peers/bin/python -m pytest -n $(WORKERS_WITH_PROGRAMS) --dist worksteal -m "peers and not soak" --durations=5 \
 		--ignore $(QUIET)
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
@@ -104,7 +104,6 @@ clean:  ## remove .venv and all files that the tools made
 		.import_linter_cache
 	find petstore_mock tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
-# Older Pythons bring a pip before 25.1, which has no option --group.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo 'petstore_mock needs Python 3.11 or newer. Run "make PYTHON=/path/to/python3".' >&2; exit 1; }
@@ -114,6 +113,7 @@ $(BIN)/python:
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Older Pythons bring a pip before 25.1, which has no option --group.
 $(VENV)/.has-pip: | $(BIN)/python
 	$(INSTALL) --upgrade 'pip>=25.1'
 	@touch $@

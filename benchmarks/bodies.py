@@ -56,7 +56,7 @@ def environ(method: str, path: str, key: str, body: bytes = b"") -> dict[str, An
 
 
 def call(app: WSGIApplication, asked: dict[str, Any]) -> bytes:
-    """Call a WSGI app and return the body; raises unless it is a success."""
+    """Call a WSGI app and return the body; raise RuntimeError unless the response is a success."""
     statuses: list[str] = []
 
     def start_response(status: str, *_: object) -> Any:  # noqa: ANN401  # PEP 3333's write(), never used

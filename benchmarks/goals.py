@@ -37,7 +37,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "at least 3, 3 and 2; with fast 4, 4 and 2.5",
     ),
     "processor_floor": Goal(
-        "our processor time, divided by that of a bare asyncio server, which reads no request and sends the same bytes",
+        "our processor time, divided by that of a bare asyncio server, which parses nothing and sends the same bytes",
         "at most 2.3, 2.3 and 3.3; with fast 1.8, 1.8 and 2.5",
     ),
     "log_line": Goal("processor time of a request with a log line, divided by that without", "at most 1.5"),
@@ -59,24 +59,24 @@ GOALS: Final[Mapping[str, Goal]] = {
     "first_refusal": Goal("first refusal of a new process, with the import of jsonschema", "at most 150 ms"),
     "large_store": Goal("time of list, get and create with 100,000 animals, divided by that with 100", "at most 1.5"),
     "reset": Goal(
-        "`reset()` after ten changes to a starting state of 20, 300 and 100,000 animals",
+        "`reset()` to a starting state of 20, 300 and 100,000 animals, after ten changes",
         "at most 20 µs, 50 µs and 10 ms",
     ),
     "memory": Goal("growth of resident memory over a million requests", "at most 10 MiB"),
     "door_cost": Goal(
         "processor time of list, get and create with the control door open, divided by that with the door closed",
-        "not measurable: at most 1.03",
+        "at most 1.03, which is noise",
     ),
     "world_memory": Goal("resident memory of each of 10,000 empty worlds at /w/NAME", "at most 20 KiB"),
     "worlds_load": Goal("processor time of a request with 10,000 worlds, divided by that with one", "at most 1.25"),
     "world_made": Goal("time to make a world through the door, one client on http.client", "under 2 ms"),
     "verdict": Goal(
-        "time of the machine for 200 examples on a correct client",
+        "time of `check_client()` for 200 examples on a correct client",
         "at most 5 s with http.client, 7 s with requests and httpx",
     ),
     "tls_start": Goal("start with TLS, keys and certificates included", "at most 50 ms after imports"),
     "lifecycle": Goal(
-        "start and stop of the listener, with hung faults and open connections",
+        "start and stop of the listener; the stop also with hung responses and open connections",
         "start within 10 ms after imports, stop within 50 ms",
     ),
 }

@@ -103,5 +103,6 @@ def measure(plan: Plan) -> Result:
     rows = [[name, f"{value:.1f}"] for name, value in taken.items()]
     result.tables.append(Table("One call in process", ["call", "median µs"], rows))
     peers = [f"{name} {version(name)}" for name in ("httpx", "requests", "responses", "respx") if find_spec(name)]
-    result.notes.append(f"With {', '.join(peers)}; all calls share one client, and each call clears its records.")
+    result.notes.append(f"With {', '.join(peers)}. The calls of a row share one client.")
+    result.notes.append("respx and responses clear their records before each call.")
     return result

@@ -88,8 +88,8 @@ def measure(plan: Plan) -> Result:
         Table("One sequential client, list of 20, kept connection where the server keeps it", head, rows)
     )
     result.notes.append(
-        "The floor is http.client against a socket that sends the same bytes unread. A client on a raw socket "
-        "shows the time of http.client itself."
+        "The floor is http.client against a Python socket that sends the same bytes and does not parse the request. "
+        "The difference between http.client and a raw socket as the client is the time of http.client itself."
     )
     return result
 
@@ -117,7 +117,7 @@ def _http_client(stack: ExitStack, port: int, path: str) -> Callable[[], None]:
         answer = connection.getresponse()
         answer.read()
         if answer.status != http.HTTPStatus.OK:
-            raise RuntimeError(f"expected 200 of port {port}; got {answer.status}")
+            raise RuntimeError(f"expected 200 from port {port}; got {answer.status}")
 
     return call
 

@@ -1,5 +1,5 @@
--- wrk's script: arguments are the method, the paths to ask for in turn, and the body.
--- One path is formatted once, before the load; several once each.
+-- The script for wrk. Its arguments are the method, the paths to request in turn, and the body.
+-- Each path is formatted once, before the load.
 
 function init(args)
   wrk.method = args[1]

@@ -1,4 +1,4 @@
-"""The machine that the figures are from, without its name."""
+"""Describes the computer of the run, without its host name."""
 
 from __future__ import annotations
 

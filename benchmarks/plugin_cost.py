@@ -61,8 +61,8 @@ def _whole_run(folder: Path, allowed: str) -> tuple[float, set[str]]:
 def forked_runs(*, folder: str, contestants: list[str], rounds: int) -> dict[str, list[list[float]]]:
     """Run pytest in forks of a process that has run it before; return wall and processor seconds of each run.
 
-    pytest's own modules are loaded then and cost nothing. A new process would load them for ten times as long as our
-    goal allows, and its noise alone exceeds the goal. Call this in a new process.
+    pytest's own modules are loaded then and cost nothing. A new process would take several times as long as our goal
+    allows to load them, and its noise alone exceeds the goal. Call this in a new process.
     """
     import pytest  # noqa: PLC0415  # other measurements do not need it
 
@@ -122,7 +122,7 @@ def measure(plan: Plan) -> Result:
         contestant: [[value * 1000 for value in values] for values in zip(*runs, strict=True)]
         for contestant, runs in taken.items()
     }
-    # Compare pairs, not medians: the load of the machine is the same for two adjacent runs.
+    # Compare pairs, not medians: the load of the machine is about the same for two runs of one round.
     costs = {
         contestant: [
             median([mine - none for mine, none in zip(values, without, strict=True)])
@@ -145,10 +145,11 @@ def measure(plan: Plan) -> Result:
         for contestant in contestants
     ]
     head = ["entry point", "run, median ms", "added ms", "added processor ms", "one run in a new process, ms"]
-    result.tables.append(Table("One empty test, with one entry point each", head, rows))
+    result.tables.append(Table("A pytest run of one empty test, with at most one entry point", head, rows))
     result.notes.append(
         f"{rounds} rounds with a run of each entry point, in forks of a process with pytest loaded; the cost is the "
-        f"median difference of neighbouring runs. Ours imports, beyond pytest's own: {', '.join(sorted(imported))}. "
-        "Our dependency pytest-httpserver has its own entry point. -p no:pytest_httpserver switches it off."
+        "median difference from the run of the same round without an entry point. Beyond pytest's own modules, our "
+        f"entry point imports {', '.join(sorted(imported))}. Our dependency pytest-httpserver has its own entry point. "
+        "-p no:pytest_httpserver switches it off."
     )
     return result

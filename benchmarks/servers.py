@@ -200,7 +200,7 @@ def _python_version() -> str:
 def _needs(*modules: str) -> Callable[[], str]:
     def missing() -> str:
         lacking = [module for module in modules if find_spec(module) is None]
-        return f"{', '.join(lacking)} not installed (make bench installs the group)" if lacking else ""
+        return f"{', '.join(lacking)} not installed (make bench installs the group bench)" if lacking else ""
 
     return missing
 

@@ -40,7 +40,7 @@ class _Contest(Rates):
         self._servers = list(servers)
 
     def run(self) -> None:
-        """Run all contestants in each round. Each round starts those that keep animals again."""
+        """Run all contestants in each round. Each round restarts those that keep animals."""
         with ExitStack() as lasting:
             processes = {}
             for server in self._servers:
@@ -114,7 +114,7 @@ def measure(plan: Plan) -> Result:
     result.notes.append(
         f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds "
         f"({contest.rounds_of_judged} for servers in the goals). The servers take turns in each round. Connections "
-        "are kept. wrk also uses a core. Refused: responses that were no success, and socket errors."
+        "are kept. wrk also uses a core. Refused: error responses (4xx and 5xx) and socket errors."
     )
     _judge_limit(contest, result)
     _judge_processor(contest, result)
@@ -187,13 +187,12 @@ def _why_short(contest: _Contest) -> str:
     def all_of(server: Server) -> str:
         return ", ".join(f"{contest.microseconds(server, operation):.0f}" for operation in OPERATIONS)
 
-    ours = ", ".join(f"{all_of(server)} {name}" for server, name in contest.ours())
+    ours = " and ".join(f"{all_of(server)} µs of it {name}" for server, name in contest.ours())
     limit = contest.rate(LIMIT, "list")
-    share = f" ({contest.rate(ASYNCIO, 'list') / limit:.2f} of nginx for a list)" if limit else ""
+    share = f" ({contest.rate(ASYNCIO, 'list') / limit:.2f} of the rate of nginx for a list)" if limit else ""
     return (
-        f"Why we miss goals: Python uses one core. A list, get and create take these µs of it: {ours}. "
-        f"asyncio alone takes {all_of(ASYNCIO)}{share} for the same bodies, without a key, a rule, a store or a "
-        "journal."
+        f"Why we miss goals: Python uses one core. A list, a get and a create take {ours}. asyncio alone takes "
+        f"{all_of(ASYNCIO)} µs{share} for the same bodies, without a key, a rule, a store or a journal."
     )
 
 

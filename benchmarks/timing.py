@@ -19,7 +19,7 @@ __all__ = ["ENVIRONMENT", "ROOT", "in_turns", "isolated", "percentile"]
 ROOT: Final = Path(__file__).parents[1]
 
 # The environment of every started process. It leaves out the options of our suite, and the variable that
-# makes Python compile each module again. An installed package never does that.
+# makes Python compile each module again. Python never does so for an installed package.
 ENVIRONMENT: Final = {
     name: value
     for name, value in os.environ.items()

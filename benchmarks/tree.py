@@ -19,7 +19,7 @@ __all__ = ["in_process", "new_pets", "resets"]
 
 
 def new_pets() -> Iterator[bytes]:
-    """Return bodies of createPet that all differ and have one length."""
+    """Return bodies of createPet that all differ but have the same length."""
     return (
         f'{{"name":"Rex {number:09}","categoryId":1,"status":"available"}}'.encode() for number in itertools.count()
     )
@@ -30,7 +30,7 @@ def _start_response(*_: object) -> Any:  # noqa: ANN401  # PEP 3333's write(), n
 
 
 def _create(bodies: Iterator[bytes]) -> Callable[[], object]:
-    """Return a call that creates an animal from the next of ``bodies``, which have one length."""
+    """Return a call that creates an animal from the next of ``bodies``, which have the same length."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     request = environ("POST", "/v1/pets", KEY, next(bodies))
     call(app, request)  # it is a success

@@ -22,7 +22,7 @@ _REACH: Final = 1.0  # ms
 _PATIENCE: Final = 300.0
 _VARIANTS: Final = 20  # of each test
 
-# A test lasts from the end of the previous test to its own end, in CPU time, like the whole run.
+# The time of a test is the CPU time since the end of the previous test. The whole run is measured in CPU time too.
 _CONFTEST: Final = """
 from time import process_time
 
@@ -96,8 +96,8 @@ def measure(plan: Plan) -> Result:
         for _ in range(plan.pick(7, 1)):
             plain, taken, a_test, tests = _run(folder, ())
             each.append(a_test)
-            whole.setdefault("as they are", []).append((plain, taken))
-            counts["as they are"] = tests
+            whole.setdefault("unchanged", []).append((plain, taken))
+            counts["unchanged"] = tests
             for kind, arguments in _RUNS.items():
                 spent, taken, _, counts[kind] = _run(folder, arguments)
                 whole.setdefault(kind, []).append((spent, taken))
@@ -116,7 +116,7 @@ def measure(plan: Plan) -> Result:
         ]
         for kind, values in whole.items()
     ]
-    head = ["a suite", "tests run", "processor s", "elapsed s", "added processor ms, each"]
+    head = ["suite", "tests run", "processor s", "elapsed s", "added processor ms, each"]
     result.tables.append(Table(f"A test of {median(each) * 1000:.2f} ms, which lists once", head, rows))
     if find_spec("xdist") is not None:
         result.tables.append(_on_several_cores(plan))
@@ -145,5 +145,5 @@ def _on_several_cores(plan: Plan) -> Table:
         for kind in _RUNS
         for alone, shared in [(median(seconds[kind, 0]), median(seconds[kind, workers]))]
     ]
-    head = ["a suite", "elapsed s", f"with {workers} workers of xdist", "speed-up"]
+    head = ["suite", "elapsed s", f"with {workers} workers of xdist", "speed-up"]
     return Table(f"A test of {median(each) * 1000:.0f} ms, which lists {_LISTS_OF_A_LONG_TEST} times", head, rows)

@@ -1,4 +1,4 @@
-"""The control door, and ten thousand worlds behind one listener, or behind nginx with one stub and with two."""
+"""The door, ten thousand worlds behind one listener, and a hundred worlds behind nginx with one or two stubs."""
 
 from __future__ import annotations
 

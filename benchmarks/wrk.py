@@ -29,7 +29,7 @@ class Load:
         rate: requests per second.
         median: the median latency, in microseconds.
         p99: the 99th percentile of the latency, in microseconds.
-        refused: the number of responses that are no success, and of socket errors.
+        refused: the number of error responses (4xx and 5xx) and of socket errors.
     """
 
     requests: int

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "interface.md"
-# Of all sentences. The page changes with the specification alone. Then give the new digest here.
+# The digest of all sentences. The page changes only with the specification. Then put the new digest here.
 DIGEST: Final = "76c8f0f6be630f95"
 _MISSING: Final = "5-missing-key 5-missing-key-get 5-missing-key-create"
 _KEY_REFUSED: Final = f"{_MISSING} 5-unknown-key 5-unknown-key-get 5-unknown-key-create 7-401-error"
-_NOT_SEEN: Final = "not shown, and a request can't show it either"
+_NOT_SEEN: Final = "it says only that something is not shown, so a request has nothing to test"
 _NAME: Final = "the name is part of the document only; no request or response contains it"
 _NO_BODY: Final = "verify sends a GET without a body; the interface does not say how a service treats a body"
 

@@ -1,6 +1,6 @@
 """The tests outside ``tests/unit`` use public names only, so that they hold for any implementation.
 
-Ruff refuses private attributes of others (SLF001). This test finds imports, and names in strings such as patches.
+Ruff refuses private attributes (SLF001). This test finds imports, and names in strings, such as patch targets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 import petstore_mock
 
 TESTS: Final = Path(__file__).parent
-# The unit tests, the tests of the edited copy, and this file, which quotes refused names.
+# Not checked: the unit tests, the tests of the edited copy, and this file, which quotes refused names.
 OTHERS: Final = (TESTS / "unit", TESTS / "evolution", Path(__file__))
 MODULES: Final = {"checks", "faults", "stateful", "strategies", "verify"}
 NAMES: Final[dict[str | None, set[str]]] = {

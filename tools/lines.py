@@ -1,4 +1,4 @@
-"""``make lines``: counts the lines that people wrote, beside the budgets."""
+"""``make lines``: counts the hand-written lines, and prints the budgets beside them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _density(modules: Iterable[list[str]]) -> tuple[float, float]:
 
 
 def _show(title: str, counted: Mapping[str, int], budgets: Mapping[str, int], total: int = 0) -> None:
-    """Print one table: first the rows with a budget, in its order."""
+    """Print one table: first the rows with a budget, in the order of ``budgets``."""
     print(f"\n{title:36} {'lines':>8} {'budget':>8}" if budgets else f"\n{title:36} {'lines':>8}")
     for name in [*budgets, *sorted(counted.keys() - budgets.keys())]:
         if counted.get(name) or budgets.get(name):

@@ -1,4 +1,4 @@
-"""Draws mutants of a package: its source with one small fault each."""
+"""Draws mutants of a package. A mutant is the package with one small fault in its source."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 
 def _does_nothing(node: ast.AST) -> bool:
-    """Whether no test can notice a change of ``node``: a docstring, an import, a type, an f-string."""
+    """Whether ``node`` has no mutants: a docstring, an import, a type, ``__all__`` or an f-string."""
     match node:
         case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.JoinedStr():
             return True

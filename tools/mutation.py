@@ -289,7 +289,7 @@ def _results() -> list[Result]:
 
 
 def show(drawn: Sequence[Mutant]) -> None:
-    """Print the share of mutants that the tests kill, and the others."""
+    """Print how many mutants the tests kill, and each mutant that survives."""
     found = {result.mutant: result for result in _results()}
     measured = [found[mutant] for mutant in drawn if mutant in found]
     killed = [result for result in measured if result.killer]

@@ -1,4 +1,4 @@
-"""Writes ``petstore_mock/interface/static.py``: the types of table, schemas and gaps, as text for type checkers.
+"""Writes ``petstore_mock/interface/static.py``: types for type checkers, from the table, the schemas and the gaps.
 
 Run ``python -m tools.static_types`` after a change of these.
 """

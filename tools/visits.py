@@ -37,7 +37,7 @@ class Outcome:
     key: bool = True
 
     def __str__(self) -> str:
-        """Return the line of the tables."""
+        """Return the label of the request in the tables."""
         return f"{self.status} {self.method} {self.path}{'' if self.key else ' without a key'}"
 
 
@@ -177,7 +177,7 @@ def main() -> None:
     )
     print("than the stay before. 'calls up' counts the calls to a higher floor.")
     visited = Counter(module for steps in first.values() for module in set(_stays(steps)))
-    print(f"\n{len(visited)} visited modules, each after the number of first requests (of {len(first)}) that visit it")
+    print(f"\n{len(visited)} visited modules, with the number of first requests (of {len(first)}) that visit each")
     for module, count in sorted(visited.items()):
         print(f"  {count} {module}")
     if arguments.turns:

@@ -89,8 +89,8 @@ class AdaptedClient:
         if not found:
             known = in_words(row.client_method for row in OPERATIONS.values())
             refuse(
-                f"expected make_client to return a client with {known}; got {shown(self.client)} "
-                f"({type(self.client).__name__}): return an instance of a class, or pass methods= with the other names"
+                f"expected make_client to return a client with at least one of {known}; got {shown(self.client)} "
+                f"({type(self.client).__name__}): return an instance of a class, or pass methods= with its own names"
             )
         return found
 
@@ -145,7 +145,7 @@ class AdaptedClient:
                 self._loop = loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
-                # The thread ends when the client is garbage.
+                # The thread ends when the client is garbage-collected.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
         future = asyncio.run_coroutine_threadsafe(self._with_its_tasks(coroutine), self._loop)
         try:

@@ -1,7 +1,7 @@
 """Makes calls in threads of their own: one call, which may never end, or two calls at once.
 
 Two threads that run freely may show a bug only once in a thousand runs. So the first call stops before a chosen line
-of the client's code, and both calls meet in the same way each time.
+of the client's code, and both calls interleave in the same way each time.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _RUNAWAY: Final = 200  # requests of one call, followed redirections included
 _INTERRUPTS: Final = 50
 
 _LOOK: Final = 0.001  # seconds between two looks at the other of two calls
-_STANDS: Final = 3  # after so many looks at one place, the other call counts as waiting, for example for a lock
-_LONGEST: Final = 0.5  # seconds
+_STANDS: Final = 3  # after so many looks without progress, the other call counts as waiting, for example for a lock
+_LONGEST: Final = 0.5  # seconds that a call may be stopped
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules in which a call waits for a response
 
 
@@ -143,8 +143,8 @@ def at_once(
 ) -> list[Outcome]:
     """Make two calls of a client at once, and return their outcomes.
 
-    The first call stops before line ``hold`` of the client's own code until the second call ends, or stops before line
-    ``then`` itself. Tasks of an ``async`` client do not stop.
+    The first call stops before line ``hold`` of the client's own code until the second call ends or has reached line
+    ``then``. Tasks of an ``async`` client do not stop.
     """
     if all(map(client.is_async, calls)):
         return [attempt(task.result, classify) for task in client.gather(calls)]

@@ -142,7 +142,7 @@ class Observation:
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
-    meanwhile: Call | None = None  #: the second of two calls at once, or None
+    meanwhile: Call | None = None  #: the other of two calls at once, or None
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
@@ -160,7 +160,7 @@ class Observation:
 
     @property
     def subject(self) -> str:
-        """The subject of sentences: the call, or ``doing`` without one."""
+        """The subject of sentences: the call, or ``doing`` if there is no call."""
         if self.call is None or self.meanwhile is None:
             return self.doing if self.call is None else str(self.call)
         return f"{self.call}, while {self.meanwhile} was under way in another thread or task,"
@@ -182,7 +182,7 @@ class Check:
     """One rule for clients, as a function over an observation.
 
     Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``. It
-    raises AssertionError if the client broke the rule, and PetStoreMockError if the check needs more than requests.
+    raises AssertionError if the client broke the rule, and PetStoreMockError if the argument lacks facts that it needs.
     """
 
     name: str  #: the name of the function
@@ -207,7 +207,7 @@ class Check:
         missing = self.needs - seen.offers
         if missing:
             refuse(
-                f"expected an observation with {in_words(sorted(missing))} for {self.name}; got requests alone: use "
+                f"expected an observation with {in_words(sorted(missing))} for {self.name}; got fewer facts: use "
                 "checks.watched()"
             )
         found = self.find(seen)

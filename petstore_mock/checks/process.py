@@ -1,4 +1,4 @@
-"""Checks of a client's process, and the observer of it: output, settings of the program, threads."""
+"""Checks of a client's process, and the class that observes its output, settings and threads."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _one_at_a_time: Final = Lock()
 
 
 class _Mark(Warning):
-    """Never issued. A filter that the client sets again moves before the filter of this class, so the list changes."""
+    """Never issued. Its filter comes first, so the list changes even if a client sets the former first filter again."""
 
 
 _MARK: Final = ("ignore", None, _Mark, None, 0)
@@ -117,8 +117,8 @@ _MARK: Final = ("ignore", None, _Mark, None, 0)
 class Watch:
     """Observes output, settings and threads of the process, from its creation until :meth:`end`.
 
-    Meanwhile, the root logger has no handlers. Otherwise ``basicConfig()`` would do nothing, and the deliberate
-    failures of a run would fill reports. A second watch at the same time observes threads only.
+    Meanwhile, the root logger has no handlers. With them, a client's ``basicConfig()`` would have no effect to report,
+    and the deliberate failures of a run would fill reports. A second watch at the same time observes threads only.
     """
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class Watch:
         """Return the threads that a client leaves behind, in words.
 
         If threads of a closed client end only when ``forget`` drops the last references to it, its close left them.
-        Otherwise, and for a client without ``close()``, only the threads that remain count, if a pool has fewer.
+        Otherwise, and for a client without ``close()``, the remaining threads count if there are more than a pool has.
         """
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()

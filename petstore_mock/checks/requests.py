@@ -187,8 +187,8 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
 
 @check(section="4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
 def no_repeated_create(seen: Observation) -> str | None:
-    # A journal does not show which requests belong to one call. So the same body counts as a repetition only if the
-    # first response was lost or was not a success.
+    # A journal does not show which requests belong to one call. So in a journal, the same body counts as a repetition
+    # only if the first response was lost or was not a success.
     creates = [one for one in seen.exchanges if one.operation and OPERATIONS[one.operation].effect == "creates"]
     for first, second in () if seen.shared else pairwise(creates):
         has_failed = first.fault is not None or first.status is None or first.status >= 300

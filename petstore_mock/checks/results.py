@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # the kind of an outcome without an exception
-_LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy machine, a call that took longer may fail with a timeout at any time
+_LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy computer, a call that took longer may fail with a timeout at any time
 _LATE: Final = 0.2  # seconds that may pass after a client reads its clock, until this check reads its own
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
 _ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
@@ -144,7 +144,7 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
-    # Otherwise the last request decides about a read and about a failed list: it may be a list with the animal.
+    # Otherwise, for a read or a failed list, the last request of any operation decides. A read may send a list.
     is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
 
@@ -192,7 +192,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     status, fields = fault.status or 0, dict(fault.fields)
     kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
-        # A client that follows a redirection may get 401 without its key, lose the other service, or run in a circle.
+        # A client that follows a redirection may get 401 without its key, not reach the other service, or loop.
         location = fields.get("Location", "")
         kinds |= {401, "protocol"} if location else {"protocol"}
         kinds |= _LOST if location.startswith("http") else set()
@@ -206,7 +206,7 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     needs=("outcome",),
 )
 def no_result_from_broken_response(seen: Observation) -> str | None:
-    # A client may return other JSON that has the right status: the caller sees that it is no animal.
+    # A client may return other JSON from a response with the right status: the caller sees that it is no animal.
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
         return None

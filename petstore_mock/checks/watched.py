@@ -38,7 +38,7 @@ _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
 
 
-class Found(AssertionError):  # noqa: N818  # a found mistake of the client is no error of ours
+class Found(AssertionError):  # noqa: N818  # it reports a bug of the client, not an error of the package
     """A check failed."""
 
     def __init__(self, sentence: str, outcome: Outcome | None) -> None:
@@ -61,7 +61,7 @@ class WatchedClient:
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
         patience: how long a call may wait for a response that never comes, in seconds.
         longest_wait: the longest ``Retry-After`` that the client waits for, in seconds; None for any.
-        others: mocks of other services. The client sends requests to them only if it is redirected there.
+        others: mocks of other services. The client may send requests there only after a redirection, and never its key.
 
     Raises:
         PetStoreMockError: an argument has a wrong value.

@@ -58,9 +58,9 @@ _SERVE: Final = (
     Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", choices_of, "serve", ()),
     Option("tls_cert", "Listen with TLS and this certificate (PEM, with its chain)", _plain, "serve"),
     Option("tls_key", "The private key of that certificate (PEM), if it is in another file", _plain, "serve"),
-    Option("tls_host", "Another name for the stub's own certificate, such as its container's", _plain, "serve", ()),
+    Option("tls_host", "Another name for the stub's own certificate, such as a container's name", _plain, "serve", ()),
     Option("tls_ca_out", "Write the certificate authority of the stub to this file, for clients", _plain, "serve"),
-    Option("public_url", "The public address of the stub behind a proxy, up to /v1", _address, "serve", ""),
+    Option("public_url", "The public address of the stub behind a proxy, without /v1", _address, "serve", ""),
     Option("quiet", "Do not log requests", _plain, "serve", False, flag_of),  # noqa: FBT003
     Option("log_format", "The format of the output: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003

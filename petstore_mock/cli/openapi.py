@@ -12,7 +12,7 @@ from petstore_mock.journal.exchange import is_base_url
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-DESCRIPTION: Final = "Print the interface as an OpenAPI document, generated from its table and schemas."
+DESCRIPTION: Final = "Print the interface as an OpenAPI document, generated from the fake's operations and schemas."
 
 
 def add_options(parser: ArgumentParser) -> None:

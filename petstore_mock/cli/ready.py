@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION: Final = (
     "Request the health of a stub until it responds. Use this in a container's health check or in a script. Without "
-    "--url, the address follows from PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS, as for serve."
+    "--url, the address follows from PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT, _TLS and _TLS_CERT, as for serve."
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests

@@ -22,7 +22,7 @@ _MOST_LINES: Final = 10_000  # in the queue; a full queue drops the oldest
 _BATCH: Final = 500  # lines in one write
 _REST: Final = 0.03  # seconds between two writes
 _PATIENCE: Final = 2.0  # seconds for the last write
-# A line of JSON has these members of an exchange at the control door.
+# A JSON line has these members. An exchange at the control door has them as well.
 _MEMBERS: Final = (
     *("number", "at", "connection", "method", "target", "operation", "status"),
     *("duration_ms", "outcome", "fault", "condition"),

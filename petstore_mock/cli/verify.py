@@ -50,7 +50,7 @@ def add_shared_options(parser: ArgumentParser) -> None:
         parser.add_argument(flag(name), metavar=metavar, help=words + suffix, **how)
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
-    parser.add_argument("--plan", action="store_true", help="print every request and send none")
+    parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, whatever the exit code")
 
 

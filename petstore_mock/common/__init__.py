@@ -1,1 +1,1 @@
-"""Tools that any room may need. Nothing here knows the interface or HTTP."""
+"""Tools that any room may need. From the rest of the package, they import only ``petstore_mock.errors``."""

@@ -12,7 +12,7 @@ from petstore_mock.common.refusing import refuse, require, shown
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
-# English in every locale. email.utils has them too, but its import takes 10 % of the start time of the stub.
+# English names in every locale. email.utils has them too, but its import takes 10 % of the start time of the stub.
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),

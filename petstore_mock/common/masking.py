@@ -1,7 +1,7 @@
 """Masks API keys in texts that are shown, and escapes control characters.
 
-It masks values in the place of a key: ``Authorization``, and fields and parameters with a name such as ``api_key``.
-In other texts it masks the keys of the request's world, and everything in the form of the keys that the fake issues.
+It masks values where a key belongs: in ``Authorization``, and in fields and parameters with names such as ``api_key``.
+In other texts it masks the keys of the request's world (from 8 characters), and any text in the form of an issued key.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def mask(secret: str) -> str:
 
 
 def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
-    """Return a header field's value with its credentials masked. In other fields, ``keys`` are masked."""
+    """Return a header field's value with masked credentials; if the name suggests none, with masked ``keys``."""
     if _SECRET_FIELD.search(name) is None:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
@@ -72,7 +72,7 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
 
 
 def mask_parameter(name: str, value: str) -> str:
-    """Return the decoded value of a parameter or member, masked if the name suggests a key."""
+    """Return the value of a parameter or member, masked if the name suggests a key."""
     return mask(value) if value and _SECRET_PARAMETER.search(name) else value
 
 
@@ -82,7 +82,7 @@ def mask_target(target: str, keys: Iterable[str] = ()) -> str:
 
 
 def mask_text(text: str, keys: Iterable[str] = ()) -> str:
-    """Return ``text`` with every key masked, plain or percent-encoded: ``keys``, and keys that the fake issued."""
+    """Return ``text`` with masked keys, plain or percent-encoded: ``keys`` from 8 characters, and all issued keys."""
     keys = sorted(keys, key=len, reverse=True)  # longest first, because a key may begin with another key
     text = _mask_plain(text, keys)
     if "%" in text and _mask_plain(decoded := unquote(text), keys) != decoded:  # a client may encode any character

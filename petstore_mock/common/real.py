@@ -1,4 +1,4 @@
-"""The real functions of time and threads, bound at import for the fake's own threads. Tests may patch public names.
+"""The real functions of time and threads for the fake itself, bound at import: a test may patch the standard ones.
 
 freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of one. So this module has partials.
 If the time is frozen during the import of this module, the real functions come from freezegun.

@@ -184,7 +184,7 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
 
-# With `oneOf`, a validator can't tell which kind of fault has the mistake. `if` selects the kind by its name.
+# With `oneOf`, a validator can't tell which kind of fault has the mistake. `discriminator` selects it by name.
 _FOR_VALIDATION: Final[dict[str, Schema]] = {
     "Criteria": {"type": "object", "properties": _CHECKED},
     "Fault": {
@@ -225,7 +225,7 @@ def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str,
         "info": {
             "title": "petstore-mock control door",
             "version": version,
-            "description": "Steers a running fake of the pet store service. Each world has an address, /w/NAME/v1.",
+            "description": "Steers a running fake of the pet store service. A world with a name is at /w/NAME/v1.",
         },
         "servers": [{"url": origin}],
         "security": [{"token": []}, {}],

@@ -1,1 +1,1 @@
-"""The core: worlds, and their responses to requests. It does no I/O."""
+"""The core: worlds, and their responses to requests. It does no network I/O."""

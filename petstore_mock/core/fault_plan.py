@@ -45,9 +45,9 @@ def operations_of(fault: Fault) -> list[str]:
 class FaultHandle(Stays):
     """A planned fault. You can read how often it fired, and cancel it.
 
-    As a context manager it cancels the fault at the end of the block. If the fault has ``times=`` and fired too
-    rarely, the block raises ``VerificationError``. If another exception leaves the block, the next verification
-    reports the fault.
+    As a context manager it cancels the fault at the end of the block. If a fault with ``times=``, a sequence or a TLS
+    fault fired too rarely, the block raises ``VerificationError``. If another exception leaves the block, the next
+    verification reports the fault.
     """
 
     fault: Fault  #: the fault

@@ -193,7 +193,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return ``base`` with one test's options, except None. ``gaps`` override its behaviour, ``seed`` adds animals."""
+    """Return ``base`` with one test's options, if not None. ``gaps`` override its behaviour, ``seed`` adds animals."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

@@ -138,9 +138,9 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
-    The store drops cached responses when an animal changes, and a new behaviour has new routes. A cached response is
-    valid for a second, because ``Date`` and the removal depend on the time. The store caches no response for a mutant,
-    which acts later, and none with paging headers, which hold the client's address.
+    The cache is by route. The store clears it when an animal changes, and a new behaviour has new routes. A response is
+    valid within its second, because ``Date`` and the removal depend on the time. The store caches no response that a
+    mutant may change later, and none with paging headers, which contain the client's address.
     """
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)
@@ -274,7 +274,7 @@ def _meet_fault(call: Call) -> Response | Deferred:
 
 
 def _commit(call: Call) -> Response | Deferred:
-    """Execute the operation, then apply a fault that is planned after the commit."""
+    """Execute the operation, then apply a fault that is planned with ``at="after_commit"``."""
     world, exchange = call.world, call.exchange
     response = _execute(call)
     if not call.operation.commits or not exchange.executed:
@@ -330,7 +330,7 @@ def _fault_response(call: Call, fault: Fault) -> Response:
     """Return the response of a fault, with the fault's own body or the interface's Error (§2)."""
     condition, store = condition_of_status(fault.status or 500), call.world.store
     fields: ResponseFields = (("Allow", call.route.allow),) if condition.status == 405 else ()  # RFC 9110 §15.5.6
-    if condition.status == 404:  # a real 404 has these fields too (§9)
+    if condition.status == 404:  # the operation's own 404 has these fields too
         fields = store.rules.policies.deprecation_headers(call.operation.removed_at)
     if fault.body is not None or condition.status in BODILESS_STATUSES:
         response = _render(store, condition.status, None, (*condition.fields, *fields))

@@ -198,7 +198,7 @@ def _path_hint(path: str) -> str:
 
 
 def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
-    """Validate a body by its head: its coding, its media type, and whether the adapter has read all of it."""
+    """Check the coding, the media type and the size of a body. Return a refusal, or None if they are allowed."""
     if coding := request.fields.coding:
         return Refusal("content_coding", detail=f"got Content-Encoding {coding[:80]!r}")
     condition = rules.policies.media_type
@@ -249,7 +249,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
 
 
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
-    """Remove from ``document`` the members that the behaviour ignores, before the schema applies."""
+    """Before the schema applies, remove members that the behaviour ignores, and convert floats that it accepts."""
     chosen, known = rules.policies, schemas.properties(schema)
     required = schemas.schema(schema).get("required", ())
     for name, value in list(document.items()):

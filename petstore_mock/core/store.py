@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Pet = dict[str, Any]
 
 _REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
-# No field is required, because samples fill missing ones. Pet.json leaves unknown fields to the behaviour.
+# No field is required, because samples fill missing ones. Pet.json allows unknown fields; the store refuses them.
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
 _is_allowed: Final = schemas.quick(_RULES)
 _LARGEST_ID: Final = 2**63 - 1
@@ -205,7 +205,7 @@ class Store:
     def add(self, fields: object) -> Pet:
         """Add an animal and return it. Samples fill missing required fields. The schema applies to it; gaps do not."""
         if not is_object(fields):
-            refuse(f"expected an animal as a mapping; got {shown(fields)}: seed_many() adds several")
+            refuse(f"expected the fields of an animal, such as name and categoryId; got {shown(fields)}")
         return self._add(fields, _REQUIRED)
 
     def seed_count(self, count: int, name: str) -> list[Pet]:

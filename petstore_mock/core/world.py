@@ -138,7 +138,7 @@ class World:
     # The starting state
 
     def remake(self, options: Mapping[str, Any]) -> None:
-        """Begin a test with these options. The world at the root keeps its first keys. Wrong options change nothing."""
+        """Begin a test with ``options``; wrong ones change nothing. By default, the root world keeps its fixed keys."""
         with self.lock:
             start = start_of(options, self._lasting_keys)
             for key in start.keys:

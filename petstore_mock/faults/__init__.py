@@ -1,7 +1,7 @@
 """Faults are values that describe a misbehaviour of the service. :meth:`PetStoreMock.inject` plans a fault.
 
-A fault *responds* instead of the operation, *corrupts* the operation's response, or *slows* it. Faults of the
-connection need a socket. Every fault that responds can also be late: ``server_error(503, delay=0.2)``.
+A fault *responds* instead of the operation, or it *loses*, *corrupts* or *slows* the operation's response. Faults of
+the connection need a socket. Every fault that responds can also be late: ``server_error(503, delay=0.2)``.
 """
 
 # mypy: disable-error-code="empty-body"
@@ -39,14 +39,14 @@ def respond(
         status: an HTTP status from 200 to 599.
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
-            interface's Error (§2) with this status.
+            interface's Error (§7) with this status.
         headers: header fields, which are added to the usual ones or replace those with the same name. An empty value
             removes the field. A list sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
 
     Raises:
-        PetStoreMockError: the status is not from 200 to 599, you pass both ``json`` and ``body``, or HTTP can't carry
-            a value.
+        PetStoreMockError: the status is not from 200 to 599, you pass both ``json`` and ``body``, ``json`` is not a
+            JSON value, HTTP does not allow the body or a header field, or the fake sets that field.
     """
 
 
@@ -67,7 +67,7 @@ def bad_request(*, delay: Seconds | None = None) -> Fault:
 
 @responds("the service failed", arguments={"status": status_from(500)})
 def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
-    """Respond with a server error and the interface's Error (§2).
+    """Respond with a server error and the interface's Error (§7).
 
     Args:
         status: an HTTP status from 500 to 599.
@@ -159,7 +159,7 @@ def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
 
 @kind("the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html)
 def wrong_content_type() -> Fault:
-    """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no animal."""
+    """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no new animal."""
 
 
 @kind("a chunk of the response had no valid size (RFC 9112 §7.1)", needs_socket=True)

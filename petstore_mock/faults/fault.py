@@ -80,7 +80,7 @@ class Fault:
 
     @property
     def body(self) -> bytes | None:
-        """The body of the fault's own response; None for the interface's Error (§2)."""
+        """The body of the fault's own response; None for the interface's Error (§7)."""
         if "json" in self.arguments:
             return encode_json(self.arguments["json"])
         body = self.arguments.get("body")
@@ -115,13 +115,13 @@ class Fault:
         """Whether the fault keeps the client from a response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
-        if self.row.responds:  # by the meaning of §7, an Error reports no success
+        if self.row.responds:  # by the meaning of §7, no success has an Error as its body
             return self.body is not None or (self.status or 0) < 400
         return not self.row.only_slows
 
     @property
     def takes_time(self) -> bool:
-        """Whether a request takes real time, such as the time until the client gives up."""
+        """Whether the fault takes real time, such as the time until the client gives up."""
         return any(part.row.only_slows or part.row.waits or part.delay is not None for part in self.parts)
 
     @property
@@ -194,7 +194,7 @@ def _make(kind: str, given: Mapping[str, Any]) -> Fault:
     if {"json", "body"} <= arguments.keys():
         refuse("expected json or body; got both")
     if arguments.get("status") in BODILESS_STATUSES and ("json" in arguments or arguments.get("body")):
-        refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1)")
+        refuse(f"expected no body with status {arguments['status']}, which has none (RFC 9110 §6.4.1, §15.3.6)")
     return Fault(kind, arguments)
 
 

@@ -18,7 +18,7 @@ NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", 
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
 _QUOTES: Final = ("'", '"', "`", "b'", 'b"')
-_UNSET: Final = "the key is the text of a setting without a value, such as 'None'"
+_UNSET: Final = "the key is a placeholder, such as 'None' for a setting without a value"
 
 
 def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:

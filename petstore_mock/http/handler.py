@@ -88,13 +88,13 @@ class Handler(Protocol):
     # Return the size limit of the request's body in bytes, or None. It is 0 if the head is refused.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token that changes with each test. ``refuse`` gets the token from the time of the request's first byte.
+    # Return a token that changes with each test. ``refuse`` gets the token that applied at the request's first byte.
     def generation(self) -> object:
         return None
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
-    # Return the response after an exception inside the fake. It fails the test.
+    # Return the response after an exception inside the fake. The exception fails the test.
     def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
     # Return the TLS fault that a new connection meets, or None.

@@ -37,7 +37,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
 
     @classmethod
     def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
-        """Return fields of text, as Latin-1."""
+        """Return the header fields for pairs of text, encoded as Latin-1."""
         return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
 
     @cached_property
@@ -70,7 +70,7 @@ NO_FIELDS: Final = Fields()
 
 @dataclass(eq=False, repr=False)
 class ApiRequest:
-    """A complete request. ``when=`` functions of :meth:`PetStoreMock.inject` receive it."""
+    """A request. The ``when=`` functions of :meth:`PetStoreMock.inject` receive only complete ones."""
 
     method: str  #: the method token as sent
     target: str  #: the target as sent, still percent-encoded, such as ``/v1/pets?limit=2``

@@ -136,7 +136,7 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
 
 
 def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
-    """Return the alternatives by gap for the texts of a setting, such as ``list_order = by_name``."""
+    """Return the alternatives by gap that the texts of a setting choose, such as ``list_order = by_name``."""
     for text in texts:
         require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
     choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}

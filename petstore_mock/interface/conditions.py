@@ -115,7 +115,7 @@ _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_AL
 
 @cache
 def condition_of_status(status: int) -> Condition:
-    """Return the condition of a bare status. If the table has none, its message is the reason phrase."""
+    """Return the condition of a bare status, such as a fault's. Most have the reason phrase as their message."""
     return _BY_STATUS.get(status) or _row(_code(status), status, _phrase(status), violation=False)
 
 

@@ -63,8 +63,8 @@ class Gap:
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
-# Gaps of accepted requests. A function for a parameter receives the invalid text and the schema of the parameter. It
-# returns a replacement, "" to ignore the parameter, or None to refuse the request.
+# Gaps that decide which requests the service accepts. A function for a parameter receives the invalid text and the
+# schema of the parameter. It returns a replacement, "" to ignore the parameter, or None to refuse the request.
 
 
 def _refuse(*_: object) -> None:
@@ -119,7 +119,7 @@ _ACCEPTED: Final[_Rows] = {
         {"reject": True, "accept": False},
     ),
     "duplicate_member": (
-        "§1: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
+        "§1: Bodies are JSON; the interface does not say which of two members with the same name counts (RFC 8259 §4).",
         "which of two members with the same name the service uses",
         {"reject": True, "last": False},
     ),

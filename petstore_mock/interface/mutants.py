@@ -121,7 +121,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
         sent = body.replace("{category}", "1").encode()
         yield {**one, "tags": {"wrong"}, "end": end, "wrong": words, "schema": row.body, "body": sent}
     for name, rules in properties("Pet").items() if row.response else ():
-        # A client can compare the other fields: it has sent them, or a list has shown them.
+        # A client can compare fields that the service does not assign: it has sent them, or a list has shown them.
         known = "" if FIELDS[name].assigned else {"creates": "echoed", "reads": "seen"}.get(effect, "")
         yield from _named(one, {"field", known}, name, rules)
     for name, rules in properties(row.body).items() if row.body else ():
@@ -134,7 +134,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
 
 
 def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) -> Iterator[Subject]:
-    """Yield a field or a parameter of an operation, then its valid and invalid values."""
+    """Yield a field or a parameter of an operation, then the values of its enum, or its bounds."""
     one = {**words, "name": name, "short": short(name), "value": None, **rules}
     yield {**one, "tags": {*tags, kind_of(rules)}}
     tag = "choice" if "sent" in tags else "value"
@@ -369,10 +369,15 @@ _TEMPLATES: Final = (
     ),
     _T("limit", "{verb}-{name}-and-one {section}-{name}-counts {operation} returns one animal too many", _one_more, ()),
     _T("maximum", "{verb}-default-{value} {section}-{name}-default the default {name} is {value}", _USE_MOST, ()),
-    _T("filter|value", "{verb}-{word}-ignored {section}-{name}-filter {operation} ignores {name} {word}", _IGNORE, ()),
     _T(
         "filter|value",
-        "{verb}-{word}-finds-nothing {section}-{name}-finds {operation} finds nothing for {name} {word}",
+        "{verb}-{word}-ignored {section}-{name}-filter {operation} ignores the {name} {word}",
+        _IGNORE,
+        (),
+    ),
+    _T(
+        "filter|value",
+        "{verb}-{word}-finds-nothing {section}-{name}-finds {operation} finds nothing for the {name} {word}",
         _FIND_NONE,
     ),
     _T("value", "{verb}-{word}-refused {section}-{name}-{word} {operation} refuses {name}={value}", _REFUSE_VALUE),

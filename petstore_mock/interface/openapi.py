@@ -70,7 +70,7 @@ def _operation(operation: Operation) -> JsonObject:
         described["requestBody"] = {"required": True, **_content(operation.body)}
     if operation.removed_at is not None:
         described |= {"deprecated": True, "x-sunset": f"{operation.removed_at:%Y-%m-%d}"}
-        described["description"] += f": {operation.removal}"
+        described["description"] += f": scheduled removal date {operation.removal_day}; use {operation.replacement}"
     return described
 
 

@@ -1,7 +1,7 @@
 """Reads ``schemas/*.json``, the only source of the rules for bodies and parameters, and validates with jsonschema.
 
-Two rules here are stricter than JSON Schema. ``1.0`` is not an integer, unless the gap ``integral_float`` has converted
-it before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
+One rule is stricter than JSON Schema: ``1.0`` is not an integer, unless the gap ``integral_float`` has converted it
+before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
-# The first folder that exists: in an installed wheel, in a checkout, or two levels above the package in a checkout.
+# The first folder that exists: inside an installed package, beside the package in a checkout, or one level higher.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 

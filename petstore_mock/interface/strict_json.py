@@ -1,7 +1,7 @@
 """Strict decoders for the input of clients: JSON bodies, integers in parameters, percent-encoded text.
 
-``json.loads`` accepts NaN, repeated members and lone surrogates. Deep nesting and long integers make it raise other
-exceptions. Here each of these is a violation, so that the client receives a clear 400.
+``json.loads`` accepts NaN, repeated members and lone surrogates. Deep nesting and long integers make it raise
+RecursionError and ValueError. Here each of these is a violation, so that the client receives a clear 400.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any val
 
 
 def read_integer(text: str) -> int | str:
-    """Return the text of a parameter as an integer if it is written as in JSON; otherwise return the text."""
+    """Return the text of a parameter as an integer if it is a JSON integer other than -0; else return the text."""
     return _integer(text) if text != "-0" and _INTEGER.fullmatch(text) else text
 
 

@@ -181,7 +181,7 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 # No request can meet a value of another type, so an assertion with times=0 would always pass.
-# The last member is the JSON type that the door checks. The door's errors show values, so possible keys have None.
+# The last member is the JSON type that the door checks: None where a value may be a key, which the error would show.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
     "body": ("bytes or text", (bytes, str), "string"),
@@ -213,7 +213,7 @@ def _json_value(value: Any) -> Any:  # noqa: ANN401
     try:
         return loads(encode_json(value))  # a copy, because the test may change its value later
     except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected json to be a JSON value; {error}: compare other bodies with the criterion body")
+        refuse(f"expected json to be a JSON value; {error}: for a body that is not JSON, use the criterion body")
 
 
 # Values

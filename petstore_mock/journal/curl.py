@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 _LONGEST_BODY: Final = 2000  # bytes; a longer body makes the command hard to read
-# curl writes these fields itself, or they describe how the client reads the response.
+# curl writes these fields itself, or they describe how the client uses its connection and reads the response.
 _NOT_REPEATED: Final = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "expect", "host"),
@@ -27,7 +27,7 @@ def curl_line(exchange: Exchange) -> str:
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = copy(exchange)
-    has_own_authority = exchange.secure and exchange.connection > 0  # verify records connection 0
+    has_own_authority = exchange.secure and exchange.connection > 0  # connection 0: `verify` tested a real service
     parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if has_own_authority else [])]
     if exchange.method == "HEAD":
         parts.append("--head")  # with -X HEAD, curl waits for a body

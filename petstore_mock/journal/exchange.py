@@ -67,10 +67,10 @@ class Exchange:
     violations: tuple[Violation, ...] = ()  #: the first broken rules; ``omitted`` counts the others
     omitted: int = 0  #: how many more rules it broke
     fault: Fault | None = None  #: the fault that it met; if it met two, the one after the commit
-    delayed_by: Fault | None = None  #: the delay that it met before that fault
+    delayed_by: Fault | None = None  #: if it met two faults, the first, which only slows a response
     executed: bool = False  #: whether the operation ran and its effect was kept
     outcome: str | None = None  #: how the response ended, such as ``reset``; None if it went out whole and at once
-    in_flight: bool = False  #: whether the response is still held back or on its way
+    in_flight: bool = False  #: whether the response is held back or on its way; False once a hang begins
     expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     noted: bool = False  # whether the pytest plugin has recorded it
@@ -236,7 +236,7 @@ class Exchange:
 
     @property
     def where(self) -> str:
-        """The section after a space: `` (§4.1)`` or `` (RFC 9110 §15.5.6)``; empty without a section."""
+        """A space and the section, such as ``(§4.1)`` or ``(RFC 9110 §15.5.6)``; empty without a section."""
         section = self.section or ""
         return f" ({'' if section.startswith('RFC') else '§'}{section})" if section else ""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
-_LONGEST_WAIT: Final = 86_400.0  # seconds; the operating system can't wait much longer
+_LONGEST_WAIT: Final = 86_400.0  # seconds: one day
 _POLL: Final = 0.2  # seconds; a reset or the end of the world wakes no waiting thread
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
@@ -98,7 +98,7 @@ class Journal(Stays):
         self.clears += 1
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
-        """Call ``listener``, in any thread, for each new exchange, and again if it ends later. It must not raise."""
+        """Call ``listener``, in any thread, for each new exchange and late response. The listener must not raise."""
         self._listeners[listener] = None
 
     # Reading
@@ -166,7 +166,7 @@ class Journal(Stays):
             EvictedError: the journal no longer keeps some of them.
         """
         while True:
-            clears, count = self.clears, self.violation_count  # before the list, which a new request extends
+            clears, count = self.clears, self.violation_count  # read first: a new request may extend the list
             found = [*filter(None, [self._first]), *(one for one in self.kept if one.is_violation)]
             if len(found) >= count:
                 return found

@@ -30,7 +30,7 @@ OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def outcomes_of(exchange: Exchange) -> list[str]:
-    """Return the outcomes that a request showed to the client, and its faults, such as ``fault reset``."""
+    """Return the outcomes that the client saw in an exchange, and its faults, such as ``fault reset``."""
     shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
     operation = OPERATIONS.get(exchange.operation or "")
     breaks_contract = exchange.fault is not None and exchange.fault.breaks_contract

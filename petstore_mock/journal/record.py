@@ -33,7 +33,7 @@ _OF_VIOLATION: Final[Members] = {
     "field": (str, "path"),  # such as body.name, query.limit or Authorization
     "message": (str, str),
     "sentence": (str, "sentence.text"),  # the sentence of the interface
-    "rule": (str | None, "rule"),  # a JSON Schema keyword, or a rule beyond JSON Schema; None for a refused key
+    "rule": (str | None, "rule"),  # a keyword of JSON Schema or a rule of ours; None for others, such as a wrong key
     "expected": (str, "expected"),
     "value": (str | None, lambda one: one.received if one.has_value else None),  # a description; None without a value
     "subject": (str, "subject"),

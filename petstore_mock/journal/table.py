@@ -119,7 +119,7 @@ def _service(exchange: Exchange) -> str:
     """Return the operation and the decision in words, with the reason of a refusal or the sentence of a fault."""
     words = f"{exchange.operation or 'no operation'}: {exchange.decision}"
     if exchange.condition is not None:
-        return f"{words}: {exchange.reason}{', expected by the test' if exchange.expected else ''}"
+        return f"{words}: {exchange.reason}{'; expected by the test' if exchange.expected else ''}"
     return words if exchange.fault is None else f"{words}: {exchange.fault.row.sentence}"
 
 

@@ -92,5 +92,5 @@ def add_note(error: BaseException, whose: str, report: Callable[[], str], proble
     message = str(error)
     also = [f"also: {words}" for problem in problems for words in problem.splitlines() if words not in message]
     if isinstance(error, Exception):
-        with suppress(Exception):  # a frozen exception refuses notes, but the test must see it
+        with suppress(Exception):  # a frozen exception refuses notes; the test must get that exception anyway
             error.add_note("\n".join([f"petstore journal of {whose}:", *also, report()]))

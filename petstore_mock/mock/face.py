@@ -67,7 +67,7 @@ class PetStore(Stays):
         These are problems:
 
         - an error inside the fake, or in a function of ``inject(when=...)``
-        - a fault with ``times=``, a sequence or a fault of ``faults.tls``, that fired less often than planned
+        - a fault that fired less often than planned: one with ``times=``, a sequence, or a fault of ``faults.tls``
         - an expectation of ``httpserver`` that failed or was not met
         - if the fake is strict, a violation of the contract by the client
 
@@ -132,8 +132,8 @@ class PetStore(Stays):
     def restore(self, snapshot: Any) -> None:  # noqa: ANN401  # a result of snapshot()
         """Restore the state of a ``snapshot``, which :meth:`snapshot` returned.
 
-        The keys of the snapshot are valid again, unless another test uses them now. Keys that were issued after the
-        snapshot are revoked. :attr:`api_key` stays valid, even if it is newer than the snapshot.
+        The keys that were valid in the snapshot are valid again, unless they were issued to an earlier test. Keys that
+        were issued after the snapshot are revoked. :attr:`api_key` stays valid, even if it is newer than the snapshot.
 
         Raises:
             PetStoreMockError: ``snapshot`` is not a snapshot of this service.
@@ -184,7 +184,7 @@ class PetStore(Stays):
         """Add several animals, all or none, and return them.
 
         Args:
-            pets_or_count: the animals as mappings, or their number. Four or more have every status among them.
+            pets_or_count: the animals as mappings, or their number. With a number of 4 or more, every status occurs.
 
         Raises:
             PetStoreMockError: an animal is invalid. The message says which one.

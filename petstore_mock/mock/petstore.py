@@ -90,8 +90,8 @@ class PetStoreMock(PetStore):
     def stop(self) -> None:
         """Stop listening, close the connections, and end the responses that faults hold back.
 
-        Does nothing if the mock does not listen. The mock of a ``fresh()`` block has no listener: it only ends the
-        responses of its own world.
+        A mock that does not listen only ends these responses. The mock of a ``fresh()`` block has no listener: it ends
+        only the responses of its own world.
 
         Raises:
             PetStoreMockError: the call came from inside a request, or a function of ``inject(when=...)`` still runs.

@@ -74,7 +74,7 @@ class Service:
         self._door = Door(self.worlds, self.server, admission, is_open=is_open)
 
     def start(self) -> None:
-        """Start to listen. Does nothing if the server listens already."""
+        """Start to listen if the server does not listen yet. Exempt its host from proxies, again if necessary."""
         if not self.server.is_alive:
             self.server.start()
             # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
@@ -83,7 +83,7 @@ class Service:
         no_proxy.exempt(self, EVERYWHERE.get(host, host))  # the host in the url
 
     def stop(self) -> None:
-        """Stop listening. Does nothing if the server does not listen."""
+        """Release the held responses, and stop listening if the server listens."""
         self.worlds.release()
         self.server.stop()
         no_proxy.unexempt(self)

@@ -2,7 +2,7 @@
 
 pytest imports this module in every run once the package is installed. The fake itself is imported only when a test
 requests the fixture. An option of the starting state comes from the first of these places that sets it: the marker
-``petstore`` of the test, the command line, the fixture ``petstore_options``, the environment, the settings file.
+``petstore`` (its ``seed`` adds animals), the command line, ``petstore_options``, the environment, the settings file.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _COMMAND_LINE: Final = {
     "explore": (
         "N",
         settings.number_or_all,
-        "Run each test that uses petstore again, under N other behaviours (or all). Each changes one gap.",
+        "Repeat each test that uses petstore, under N other behaviours (or all). Each changes one gap.",
     ),
     "mutants": (
         "N",
         settings.number_or_all,
-        "Run each test that uses petstore again, against N mutants of the service (or all).",
+        "Repeat each test that uses petstore, against N mutants of the service (or all).",
     ),
     "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests notice a smaller share of the mutants."),
     "mutants-json": ("FILE", str, "Write a JSON file of the mutants and the tests that noticed them."),
@@ -49,7 +49,7 @@ _COMMAND_LINE: Final = {
     "coverage-json": ("FILE", str, "Write a JSON file of the outcomes and faults, with the tests that showed them."),
 }
 _MARKERS: Final = (
-    "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options for a test; adds the seed.",
+    "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options for a test; seeds add up.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake follows them. Exploration does not vary them.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest

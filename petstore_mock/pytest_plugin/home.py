@@ -34,7 +34,7 @@ class Home:
 
     def begin(self, owner: str, at_end: Callable[[World], object], start: Mapping[str, Any]) -> None:
         """Begin the world of a test or example, see ``World.renew``. ``at_end`` gets a world before it is cleared."""
-        # A test may have stopped the listener, it may have died, or this is a fork.
+        # The listener may be down: a test stopped it, it died, or this process is a fork.
         self._service.start()
         self.world.renew(owner, **start)
         self._service.host.at_end = at_end

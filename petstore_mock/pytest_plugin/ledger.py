@@ -110,7 +110,7 @@ class Summaries:
         if ledger.leaks and self._leak_mode != "ignore":
             self._lines["petstore: requests of finished tests"] = leaks(ledger, fails=self._leak_mode == "error")
         if deaths := ledger.by_fact("death "):
-            lines = [f"It died before {tests[0]} and was started again: {death}" for death, tests in deaths.items()]
+            lines = [f"The listener died before {tests[0]} and restarted: {death}" for death, tests in deaths.items()]
             self._lines["petstore: the listener"] = lines
         if ledger.pages and (folder := option("petstore_html")):
             path = self._config.invocation_params.dir / folder / "index.html"
@@ -157,7 +157,7 @@ def _measured(whole: Collection[object], part: Collection[object], what: str) ->
 
 
 def _alone(ledger: Ledger) -> list[str]:
-    title = 'No variants: these tests do not name petstore. Mark functions with @pytest.mark.usefixtures("petstore"):'
+    title = 'No variants: unittest methods, and tests not naming petstore (add @pytest.mark.usefixtures("petstore")):'
     return _block(title, sorted(ledger.facts.keys() - ledger.by_fact("multiplied").get("", ())))
 
 

@@ -68,7 +68,7 @@ def _lines(run: Run, home: Home) -> Iterator[str]:
         is_reachable = address is not None and not run.leaks
         yield f"no request arrived at {address}, where the fixture petstore listens" if is_reachable else "no requests"
         if proxies := [name for name in PROXIES if environ.get(name)]:
-            yield f"a proxy is set ({' and '.join(proxies)}): a client that ignores NO_PROXY sends its requests to it"
+            yield f"a proxy is set ({' and '.join(proxies)}): a client that ignores NO_PROXY sends its requests there"
     for exchanges in run.fresh.values():
         yield "in a world of fresh():"
         yield journal_text(exchanges)

@@ -52,7 +52,7 @@ class Run:
         self._warned: set[str] = set()
 
     def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
-        """Return the arguments of ``World.renew`` that the markers of the test set. The nearest marker wins."""
+        """Return the arguments of ``World.renew`` from the markers of the test. The nearest marker wins."""
         start: dict[str, Any] = {}
         declared: dict[str, str] = {}
         for mark in self.item.iter_markers():
@@ -112,7 +112,7 @@ class Run:
     def warn(self, noted: Mapping[str, Warning]) -> None:
         """Warn at the line of the test, at most once per text, and not under mutants.
 
-        A filter `error` raises the warning each time, because Hypothesis repeats a failure to shrink it.
+        Under the filter ``error``, each call raises: Hypothesis must be able to repeat a failure, to shrink it.
         """
         path, line = _line_of(self.item)
         # Python drops a warning whose module is None.
@@ -143,8 +143,8 @@ class Run:
         """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # Other causes than the variant: a client of wider scope sends an old key, a fixture of wider scope set up state
-        # for the test as it is only, or the machine is slow.
+        # The variant is not the cause if a client of wider scope sends an old key, if a fixture of wider scope set up
+        # state for the unchanged test alone, or if the computer is slow.
         has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
         is_gone = any(name_without_variant(first) == name_without_variant(self.item) for _, first in self.lost.values())
         # Hypothesis raises DeadlineExceeded.

@@ -88,7 +88,7 @@ def number_or_all(text: str) -> int:
 
 
 def start_fake(config: pytest.Config, given: object) -> Home:
-    """Return the session's fake for the value of ``petstore_options``. A wrong option fails the test in a few lines."""
+    """Return the fake for the value of ``petstore_options``. A wrong option fails the test without a traceback."""
     try:
         require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock", petstore_options=given)
         options = _options_of(config, cast("Mapping[str, Any]", given))
@@ -109,7 +109,7 @@ def start_fake(config: pytest.Config, given: object) -> Home:
 
 
 def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type
-    """Return the value of a setting; the path of a file starts at ``folder``, whether or not the file exists."""
+    """Return the value of a setting. A relative path starts at ``folder``, whether or not the file exists."""
     if name == "behaviour":
         from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
 

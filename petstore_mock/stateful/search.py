@@ -261,14 +261,14 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             met = blocks.meetings(_NO_WAITS) if dated else ()
             yield Scenario(Behaviour().replace(limit), (*steps, *numbers, *_flat(met)), environment=name)
     lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # at the close, the connection is lost
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # so the connection is lost before the close
     yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
     # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
             yield Scenario(Behaviour().replace({name: alternative}), steps)
-    # One step for each line of the first call.
+    # Two steps for each line of the first call.
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
         yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))

@@ -27,12 +27,12 @@ _NO_INTEGERS: Final = ("", " 5", "5 ", "+5", "1_0", "1.0", "1e1", "0x5", "05", "
 
 
 def names() -> SearchStrategy[str]:
-    """Draw names of animals: any text that the schema allows, often an awkward one (§2)."""
+    """Draw the name of an animal (§2): any text that the schema allows, often an awkward one."""
     return values(schemas.properties("NewPet")["name"])
 
 
 def category_ids() -> SearchStrategy[int]:
-    """Draw identifiers of categories: int64, often its bounds and the neighbours of 2**53 (§2)."""
+    """Draw the identifier of a category (§2): int64, often its bounds and the neighbours of 2**53."""
     return values(schemas.properties("NewPet")["categoryId"])
 
 
@@ -42,7 +42,7 @@ def pet_statuses() -> SearchStrategy[str]:
 
 
 def new_pets() -> SearchStrategy[dict[str, Any]]:
-    """Draw bodies of createPet that the service accepts (§4.2), with and without each optional field."""
+    """Draw request bodies that createPet accepts (§4.2), with and without each optional field."""
     return objects(schemas.schema("NewPet"))
 
 
@@ -69,7 +69,7 @@ class InvalidNewPet(NamedTuple):
 
 
 def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
-    """Draw JSON values that break exactly one rule for bodies of createPet (§7)."""
+    """Draw invalid values for the body of createPet (§7): each breaks exactly one rule."""
     schema = schemas.schema("NewPet")
     properties = schemas.properties("NewPet")
     wrong = {name: wrong_values(part) for name, part in properties.items()}
@@ -94,7 +94,7 @@ class InvalidListQuery(NamedTuple):
 def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     """Draw queries of listPets that break exactly one rule under the default behaviour.
 
-    §7 leaves open how the service responds to such queries. Encode a query with ``urlencode(query, doseq=True)``, or
+    The errors for invalid query parameters are not shown (§7). Encode a query with ``urlencode(query, doseq=True)``, or
     pass it as ``params=``.
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})

@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
-        """Return the next request, complete or refused before its body is read."""
+        """Return the next request if it is complete, or if its body must stay unread; else None."""
         reader, handler, begins = self._reader, self._shared.handler, self._incoming is None
         head = reader.head or reader.take_head()
         if head is None:
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         waits = body is None and begins and head.expects and not reader.buffer  # RFC 9110 §10.1.1
         limit = handler.body_limit(request) if waits or size > UNASKED_BODY else None
         if limit is not None and (limit == 0 or size > limit):
-            request.oversized = size > UNASKED_BODY  # a client that waits for 100 may declare few bytes
+            request.oversized = size > UNASKED_BODY  # a client that waits for 100 Continue may declare a short body
             self._last = True  # closing the connection drains the body
         elif body is not None:
             request.body = body
@@ -284,7 +284,7 @@ class Connection(asyncio.Protocol):
             (self.transport.pause_reading if wanted else self.transport.resume_reading)()
 
     def close(self, *, busy: bool) -> None:
-        """Close an idle connection without a response; with ``busy``, a busy one after its next response."""
+        """Close the connection if it is idle; with ``busy``, close a busy one after its next response."""
         self._last |= busy
         if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
             self.transport.close()

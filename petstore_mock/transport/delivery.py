@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.connection import Connection, Held
     from petstore_mock.transport.reading import Head
 
-_TICK: Final = 0.01  # seconds, at least, between two pieces of a dribbled body
+_TICK: Final = 0.01  # seconds (about) between two pieces of a dribbled body; more below 100 bytes per second
 
 
 def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> Held:

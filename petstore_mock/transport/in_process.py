@@ -1,4 +1,4 @@
-"""The fake without a socket: a WSGI application (PEP 3333), and a session of requests."""
+"""The fake without a socket: a WSGI application (PEP 3333), and a ``requests.Session``."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
 
 
 def requests_session(handler: Handler) -> requests.Session:
-    """Return a session of requests that calls the fake in process, for every host and without a socket."""
+    """Return a ``requests.Session`` that calls the fake in process, for every host and without a socket."""
     try:
         import requests  # noqa: PLC0415  # an optional package
         from requests.adapters import HTTPAdapter  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """``httpserver``: the expectations of pytest-httpserver for paths without a route, such as those of §4.4.
 
-Requests bypass the dispatch of the base class. There, a request for the fake would fail the server permanently while an
-ordered expectation is pending.
+Requests bypass the dispatch of the base class. If the fake got a request while an ordered expectation is pending, that
+dispatch would fail all later requests.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
-    errno.EACCES: ("a port that this user may take", ". Use port 0 for any free port, or one from 1024 up"),
+    errno.EACCES: ("a port that this user may use", ". Use port 0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all of its addresses"),
 }
 _log = logging.getLogger("petstore_mock")
@@ -99,7 +99,7 @@ class Server:
 
     @property
     def is_copy(self) -> bool:
-        """Whether a fork copied it to this child; the server listens in the parent."""
+        """Whether a fork copied the server to this process. Only the parent process listens."""
         return self._thread is not None and self._process != _getpid()
 
     @property
@@ -134,7 +134,7 @@ class Server:
             if self.is_alive:
                 return
             if self.is_copy:
-                self.port = self._asked_port  # the parent uses the other port
+                self.port = self._asked_port  # the parent still listens on self.port
             self._process, self.started = _getpid(), monotonic()
             sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
@@ -170,7 +170,7 @@ class Server:
     def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
         """Close the idle connections in ``numbers`` (None: all); with ``busy``, busy ones after a response.
 
-        It waits until they are closed, unless it is called inside a request.
+        It waits until the idle ones are closed, unless it is called inside a request.
         """
         done = Event()
 

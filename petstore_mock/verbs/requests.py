@@ -115,7 +115,7 @@ def assert_requests(
     count: Count | None = None,
     where: Criteria | None = None,
 ) -> AssertedData:
-    """Assert that the journal has exactly the given number of matching requests, or at least one."""
+    """Assert that the journal has exactly the given number of matching requests; without a number, at least one."""
     passed, message, _ = world.journal.judge(Asked(where or {}, operation), count if times is None else times)
     return {"passed": passed, "message": message}
 

@@ -146,7 +146,7 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     preset = chosen.pop("preset", None)
     former = world.store.rules.behaviour if preset is None else Behaviour.preset(preset)
     world.store.rules = rules_for(former.replace(chosen))
-    world.store.responses.clear()  # a delayed request still has a route of the former behaviour
+    world.store.responses.clear()  # a delayed request has its former route, and would get a former response
     return dict(world.store.rules.behaviour)
 
 

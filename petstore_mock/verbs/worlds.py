@@ -1,6 +1,6 @@
 """Verbs for worlds: make, show, reset, verify and end them.
 
-The caller adds two arguments: ``name`` is the world in the address, and ``origin`` is the start of each ``url``.
+The caller adds ``name`` (the world in the address), ``origin`` (the start of each ``url``) and ``new`` (never replace).
 A verb of all worlds that has no ``name`` exists only at the root.
 """
 

@@ -33,7 +33,7 @@ class Clause:
     words: str
     # Each exchange of these operations can show the clause. A probe that names the clause can show it as well.
     operations: tuple[Operation, ...] = ()
-    needs: str = ""  # the animals or responses without which no exchange can show the clause
+    needs: str = ""  # the animals or responses that an exchange needs to show the clause
 
     @property
     def section(self) -> str:
@@ -382,7 +382,7 @@ def _of_listed(seen: Seen, history: History) -> Iterator[Check]:
     is_shown = any(one.effect == "lists" for found in looked for one, _ in found)
     if looked and _is_whole(seen, history):
         ids = ", ".join(str(found[0][1]["id"]) for found in looked)
-        words = f"the created animals {ids} as well; no list shows one of them"
+        words = f"the created animals {ids} as well; no list shows any of them"
         yield Check(f"{history.created[0].operation.section}-listed", is_shown, words)
 
 

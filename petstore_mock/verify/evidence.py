@@ -44,7 +44,7 @@ _NEEDS: Final[Mapping[str, str]] = {
     "page_fill": "needs more animals than a limit",
     "id_assignment": f"needs {_ENOUGH_IDS} created animals (--allow-create)",
     "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
-    "visibility": f"{_CREATED}, then at once a getPet, or a list that has fewer animals than its limit",
+    "visibility": f"{_CREATED}, and right after it a getPet or a list with fewer animals than its limit",
 }
 # The rule of a service, by whether it refuses each probe: an empty and a long name, or the category 0.
 _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {

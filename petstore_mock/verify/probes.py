@@ -4,9 +4,9 @@ A target or a body may hold these placeholders:
 
 - ``{known}``: the id of a listed animal, or 1
 - ``{odd1}`` to ``{odd3}``: the ids of listed animals with unusual values
-- ``{absent}``: an id that no response showed
+- ``{absent}``: a random id that probably no animal has
 - ``{made}``: the id of the last animal that this run created
-- ``{name}``: a name that is unique to the request
+- ``{name}`` and ``{long name}``: a name that is unique to the request; the long name has 256 characters
 - ``{category}``: the category of a listed animal, or 1
 """
 
@@ -221,7 +221,7 @@ CONTROLS: Final = tuple(_one(operation, "1") for operation in with_effect("lists
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
-    """Yield a line for each request of a run. Placeholders stay: only the responses give their values."""
+    """Yield a line for each probe that a run may send. Placeholders stay: only the responses give their values."""
     for probe in [probe for probe in PROBES if allow_create or not probe.operation.commits][:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
         yield "  ".join(part for part in (probe.operation.method, probe.target, key, probe.body) if part)

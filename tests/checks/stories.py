@@ -1,4 +1,4 @@
-"""Functions that prepare the fake and call a client (stories), and further buggy clients."""
+"""Scenarios, which are functions that prepare the fake and call a client. Also further buggy clients."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def finds(petstore: PetStoreMock, client: Any) -> None:
 
 
 def meets(fault: Any, on: str, **plan: Any) -> Story:
-    """Return a story in which one call of an operation meets a fault, and a second call does not."""
+    """Return a scenario in which one call of an operation meets a fault, and a second call does not."""
 
     def story(petstore: PetStoreMock, client: Any) -> None:
         rex = petstore.seed(name="Rex", categoryId=1)

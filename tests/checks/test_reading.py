@@ -132,7 +132,7 @@ def refused(make_client: Any, **options: Any) -> str:
 
 
 def test_a_client_without_a_method_is_refused() -> None:
-    assert re.search(r"with list_pets, create_pet(,| and) get_pet\b", refused(lambda _: object()))
+    assert re.search(r"one of list_pets, create_pet(,| and) get_pet\b", refused(lambda _: object()))
     assert "return an instance" in refused(lambda _: HttpClientPets)
 
 

@@ -53,7 +53,7 @@ def test_demo_shows_the_bug_within_five_seconds_without_hypothesis(shown: str) -
 
 
 @pytest.mark.parametrize(("client", "code"), [(CORRECT_CLIENT, 0), (RETRYING_CLIENT, 1)], ids=["correct", "retries"])
-def test_suggested_test_fails_for_a_client_with_the_bug_alone(
+def test_suggested_test_fails_only_for_a_client_with_the_bug(
     shown: str, tmp_path: Path, client: str, code: int
 ) -> None:
     suggested = textwrap.dedent(shown.partition("run pytest:\n")[2].partition("\nTwo more")[0])

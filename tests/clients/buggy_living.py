@@ -59,7 +59,7 @@ FailureSwallowed = swallows("list_pets", FAILURES, list)
 
 
 class FailureTakenForMissing(HttpClientPets):
-    """Raises 404 for every failure of getPet."""
+    """Raises 404 if the response to getPet is lost or is not JSON."""
 
     def get_pet(self, pet_id: int) -> Json:
         try:
@@ -96,7 +96,7 @@ class NoTimeout(HttpClientPets):
 
 
 class NoTimeoutInSession(RequestsPets):
-    """Sets the timeout on the session, where the library requests ignores it."""
+    """Sets the timeout on the session, where the library ``requests`` ignores it."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         self.session.timeout = TIMEOUT  # type: ignore[attr-defined]

@@ -70,9 +70,9 @@ class JsonByPattern(HttpClientPets):
 TextInLatin1 = altered(
     read=lambda self, answer: json.loads(answer.body.decode("utf-8" if "utf-8" in content_type(answer) else "latin-1"))
 )
-# Joins the lines of the body with blanks, although a name may contain a line separator.
+# Joins the lines of the body with spaces, although a name may contain a line separator.
 LinesSplit = altered(read=lambda self, answer: json.loads(" ".join(answer.body.decode().splitlines())))
-# Compares Content-Type with its parameters.
+# Compares the whole Content-Type, parameters included, with ``application/json``.
 ContentTypeCompared = before(
     "read",
     lambda self, answer: None if content_type(answer) == "application/json" else ValueError(content_type(answer)),
@@ -118,7 +118,7 @@ class LocationFollowed(HttpClientPets):
         return {**self.read(answer), "id": int(pet_id)}
 
 
-# Reads a new animal back at once, although it may show later.
+# Sends getPet for a new animal at once, although the service may show the animal later.
 ReadBackAfterCreating = altered(create_pet=lambda self, **given: self.get_pet(self.plain.create_pet(**given)["id"]))
 
 
@@ -275,7 +275,7 @@ class MergedWithStale(Remembers):
 
 
 class CreatedByAList(RequestsPets):
-    """Lets the library requests follow a redirection of a POST as a GET."""
+    """Lets the library ``requests`` follow a redirection of a POST as a GET."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         response = self.session.post(f"{self.url}/pets", json=new_pet(name, category_id, status), timeout=TIMEOUT)

@@ -102,7 +102,7 @@ def after(answer: Answer) -> str:
 
 
 def fails(error: Callable[[HttpClientPets, Answer], Exception]) -> type[HttpClientPets]:
-    """Make a client that raises its own error for each status but the success."""
+    """Make a client that raises its own error for each status except the success status."""
 
     def checked(self: Altered, answer: Answer, success: int) -> Answer:
         if answer.status != success:

@@ -1,6 +1,6 @@
 """Correct clients of many shapes: other results, other names, asynchronous clients, context managers.
 
-A page is an object with a list of animals. An iterator sends its request when it is iterated.
+A page is an object with a list of animals. A generator sends its request when it is iterated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clients that show their key in output, warnings or errors, or that leave tasks running."""
+"""Clients that show their key, leave tasks running or change settings of the program, and correct clients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PrintsFailures(HttpClientPets):
 WarnsWithKey = before(
     "get_pet", lambda self, pet_id: warnings.warn(f"{pet_id} with {self.headers()}", DeprecationWarning, stacklevel=3)
 )
-# Logs the credentials in base64, as HTTP Basic has them.
+# Logs the credentials in base64, as HTTP Basic sends them.
 LogsBasic = before(
     "send", lambda self, *_: log.debug("Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
 )

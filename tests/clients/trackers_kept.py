@@ -1,4 +1,4 @@
-"""The half of the second corpus that was kept apart until the machine was finished."""
+"""Clients with reported bugs, second half: we kept these reports apart until the machine was finished."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ HeaderTakenForGranted = waits(
 )
 # Unescapes HTML entities in names (delmic/odemis#1684).
 UnescapesNames = reads(lambda pet: {**pet, "name": html.unescape(pet["name"])})
-# Configures the root logger when a program makes it (SiftScience/sift-python#18).
+# Configures the root logger in its constructor (SiftScience/sift-python#18).
 ConfiguresTheRootLogger = starts(lambda _: logging.basicConfig(level=logging.DEBUG))
 # Sets the default timeout of all sockets of the program (jtriley/pystun#16).
 TimeoutForTheWholeProgram = starts(lambda _: socket.setdefaulttimeout(TIMEOUT))
@@ -200,7 +200,7 @@ class OneObjectForAll(GetsRemembered):
 
 
 class AssertsTheStatus(HttpClientPets):
-    """Raises AssertionError for every status but the success (pydantic/logfire#1856)."""
+    """Raises AssertionError for every status except the success status (pydantic/logfire#1856)."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         assert answer.status == success, answer.body

@@ -1,4 +1,4 @@
-"""The half of the second corpus that was used while the checks were written."""
+"""Clients with reported bugs, first half: we knew these reports while we wrote the checks."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ class CacheWithoutTheKey(RememberedByTheClass):
     """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
 
 
-# Prints its key when a program makes it (scaleoutsystems/scaleout-client#949).
+# Prints its key in its constructor (scaleoutsystems/scaleout-client#949).
 PrintsTheKey = starts(lambda pets: print("token", pets.key))  # noqa: T201  # the bug
 
 

@@ -55,7 +55,7 @@ def test_malformed_credentials_are_401(client: Client) -> None:
 
 
 MISPLACED: list[tuple[str, str, list[tuple[str, str]], str, str]] = [
-    ("GET", "", [], "missing_key", CHALLENGE),  # RFC 6750 §3.1: no error where no credentials were sent
+    ("GET", "", [], "missing_key", CHALLENGE),  # RFC 6750 §3.1: no error code if no credentials were sent
     *(
         ("GET", "", [(name, "Bearer {}")], "missing_key", CHALLENGE)
         for name in ("X-Api-Key", "Proxy-Authorization", "Cookie", "X-Authorization", "X-Authorizatio")

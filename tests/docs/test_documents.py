@@ -206,7 +206,7 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
                 root = petstore.url.removesuffix("/v1")
                 curl([word.replace("http://127.0.0.1:8080", root) for word in options])
                 assert not petstore.journal.violations
-            finally:  # no verification: the request that a fault of this line would meet is on another line
+            finally:  # no verification: a fault of this line can't fire, because its request is on another line
                 petstore.stop()
         case ["pytest", *options]:
             assert_exist(options, sys.executable, "-m", "pytest", NO_HYPOTHESIS)

@@ -137,7 +137,7 @@ def test_it(petstore):
 def test_coverage_has_outcomes_of_the_new_operation_and_field(tmp_path: Path) -> None:
     (tmp_path / "test_covered.py").write_text(COVERED, encoding="utf-8")
     record = tmp_path / "covered.json"
-    # Rewritten assertions need syntax trees, and two threads that make one at a time can fail (python/cpython#106905).
+    # Assertion rewriting makes syntax trees. In two threads at the same time, that can fail (python/cpython#106905).
     options = ["-q", "--assert=plain", f"--rootdir={tmp_path}", f"--petstore-coverage-json={record}"]
     command = [sys.executable, "-m", "pytest", *options]
     subprocess.run([*command, str(tmp_path)], check=False, timeout=100)

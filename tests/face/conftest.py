@@ -1,4 +1,4 @@
-"""The object that a test author uses. Each test here runs with it in the same process and in another process."""
+"""The object that a test author uses. Most tests here run with a ``PetStoreMock`` and with a ``connect()`` object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ on_a_socket = pytest.mark.parametrize("carrier", ["listening", "remote"], indire
 
 @pytest.fixture(scope="session")
 def stub() -> Iterator[PetStoreMock]:
-    """Start a stub with a control door, for all worlds in another process."""
+    """Start a stub with a control door, for all worlds of ``connect()``."""
     with PetStoreMock(control=True) as stub:
         yield stub
 

@@ -124,7 +124,7 @@ def test_another_service_at_the_address_is_reported_as_such(kind: str, body: byt
             connect(other.url)
 
 
-def test_a_taken_id_is_not_reported_as_a_query_about_dropped_requests(stub: PetStoreMock) -> None:
+def test_a_taken_id_raises_no_evicted_error(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
         rex = petstore.seed()
         with pytest.raises(PetStoreMockError, match="taken") as refused:

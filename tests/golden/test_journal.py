@@ -75,8 +75,8 @@ def _failing(client: Client) -> None:
 
 PROBLEMS: dict[str, Callable[[Client], object]] = {
     "a contract that is broken": _refused,
-    "an expected violation that did not come": _unmet,
-    "faults that met nothing": _unfired,
+    "an expected violation that never happened": _unmet,
+    "faults that never fired": _unfired,
     "a condition that fails": _failing,
 }
 

@@ -74,7 +74,7 @@ def test_report_of_a_bug(client: type[HttpClientPets], report: str) -> None:
     hold(f"bug-{client.__name__}.txt", report)
 
 
-def test_pasted_test_fails_for_the_client_with_the_bug_alone(client: type[HttpClientPets], report: str) -> None:
+def test_pasted_test_fails_only_for_the_client_with_the_bug(client: type[HttpClientPets], report: str) -> None:
     run_pasted(report, HttpClientPets)
     with pytest.raises(AssertionError):
         run_pasted(report, client)

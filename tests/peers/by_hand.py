@@ -1,4 +1,4 @@
-"""Checks the findings of ``verify`` in services of others with requests of its own.
+"""Sends its own requests to third-party services, to check the findings of ``verify``.
 
 Each clause that a service breaks has a check here, written from the words of the interface. ``test_verify`` compares
 the findings, and ``python -m tests.peers.by_hand`` writes the table of the documents.

@@ -1,4 +1,4 @@
-"""Services of others, each on its own port. ``verify`` is tested on them."""
+"""Third-party services, each on its own port. ``verify`` is tested on them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The console under 1,000 requests a second: it reacts to clicks, draws at most twice a second, and leaks no memory.
 
 The page itself measures its reaction time, from the press of a button to the frame that shows the result. A measurement
-from outside would include the way to the browser. On a busy machine, the page's thread waits for a core. The test
-subtracts this time, which Linux counts in ``/proc/PID/schedstat``.
+from outside would include the round trip to the browser. On a busy machine, the page's thread waits for a core. The
+test subtracts this time, which Linux counts in ``/proc/PID/schedstat``.
 """
 
 from __future__ import annotations

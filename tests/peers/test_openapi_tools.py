@@ -1,4 +1,4 @@
-"""The OpenAPI document in the tools of others: validators, generators, and tools that send requests.
+"""The OpenAPI document in third-party tools: validators, generators, and tools that send requests.
 
 ``docs/reference/openapi.md`` lists them in a table. The generated clients of ``test_generated_clients.py``, Prism
 (``test_verify.py``) and Schemathesis (``test_schemathesis.py``) read the same document.

@@ -1,4 +1,4 @@
-"""``verify`` on services of others. Requests by hand confirm each of its findings."""
+"""``verify`` on third-party services. Requests by hand confirm each of its findings."""
 
 from __future__ import annotations
 

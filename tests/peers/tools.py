@@ -1,4 +1,4 @@
-"""The programs of others, which ``make peers`` installs."""
+"""The third-party programs, which ``make peers`` installs."""
 
 from __future__ import annotations
 

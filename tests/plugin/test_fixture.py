@@ -238,7 +238,7 @@ def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> Non
     result.assert_outcomes(passed=1, failed=1)
     text = str(result.stdout)
     assert "the listener died: RuntimeError" in text
-    assert "It died before test_inner.py::test_next and was started again: RuntimeError" in text
+    assert "The listener died before test_inner.py::test_next and restarted: RuntimeError" in text
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])

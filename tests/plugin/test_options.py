@@ -267,7 +267,7 @@ MARKS = {
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_wrong_mark_fails_only_its_own_test(inner: Inner, *, is_first: bool) -> None:
     wrong = [
-        f"@pytest.mark.{mark}\ndef test_{number}(petstore): raise RuntimeError('it has no start')"
+        f"@pytest.mark.{mark}\ndef test_{number}(petstore): raise RuntimeError('this test must not start')"
         for number, mark in enumerate(MARKS)
     ]
     right = "def test_right(petstore): pass"

@@ -137,7 +137,7 @@ def test_a_variant_without_the_state_of_a_fixture_of_wider_scope_shows_nothing(i
     assert "The tests noticed 0 of 3 mutants" in str(inner(_SEEDED, "--petstore-mutants=3").stdout)
 
 
-def test_a_variant_that_lacks_no_more_than_its_test_counts(inner: Inner) -> None:
+def test_a_variant_counts_if_it_lacks_only_what_its_test_lacks_too(inner: Inner) -> None:
     source = f"""{_SEEDED}
     def test_order(petstore, rex):
         first, second = petstore.seed(name="Rex"), petstore.seed(name="Ada")
@@ -159,7 +159,7 @@ def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> 
     assert result.parseoutcomes() == {"failed": 1, "passed": 1}
 
 
-def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_runs_alone(inner: Inner) -> None:
+def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_selects_one_variant(inner: Inner) -> None:
     explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
     listed = [line for line in str(inner(_RELYING, "--collect-only", *explore).stdout).splitlines() if "::" in line]
     ours = [line for line in listed if "::test_order" in line]

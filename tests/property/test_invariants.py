@@ -1,4 +1,4 @@
-"""The invariants of every behaviour and every request (design.md, "Never varied")."""
+"""The invariants of every behaviour and every request."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def sells_all(client: Any, petstore: PetStoreMock) -> None:
     assert client.list_pets(status="sold") == [], "an animal is sold"
 
 
-def test_your_step_is_played() -> None:
+def test_your_step_runs() -> None:
     report = check_client(make_client, steps=[adopts], **NOTHING_ODD)
     assert report.answers["getPet"]["200"] > 0
 
@@ -315,7 +315,7 @@ def test_an_error_of_make_client_is_raised() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_ends_the_slow_phase() -> None:
-    """More than five open clients show that the slow scenarios run. Their calls then wait for longer than the test."""
+    """More than five open clients show that the slow scenarios run. From then on, a call waits longer than the test."""
     open_clients: set[int] = set()
     released, pressed = threading.Event(), threading.Event()
     times: list[float] = []

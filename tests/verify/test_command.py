@@ -104,7 +104,7 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
         assert "471" not in text
 
 
-def test_plan_prints_every_request_and_sends_none(service: PetStoreMock) -> None:
+def test_plan_prints_the_planned_requests_and_sends_none(service: PetStoreMock) -> None:
     code, out, _ = command("verify", service.url, "--api-key", service.api_key, "--plan", "--allow-create", "3")
     assert (code, len(service.journal)) == (0, 0)
     assert "GET  /pets/{known}  Authorization: Bearer {key}\n" in out

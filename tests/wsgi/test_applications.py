@@ -92,7 +92,7 @@ def test_a_session_of_requests_waits_for_a_delay_and_refuses_a_reset(petstore: P
             session.get("https://api.petstore.test/v1/pets", headers=petstore.headers)
 
 
-def test_a_session_of_requests_hands_over_the_whole_body_of_a_refused_head(petstore: PetStoreMock) -> None:
+def test_a_session_of_requests_passes_the_whole_body_after_a_refused_head(petstore: PetStoreMock) -> None:
     content = b"x" * 70_000
     with petstore.requests_session() as session:
         assert session.post("https://api.petstore.test/v1/pets", data=content).status_code == 401
@@ -104,8 +104,8 @@ LIST = "/v1/pets"
 BODY = b'{"name":"Rex","categoryId":1}'
 TYPED = {"Content-Type": "application/json"}
 ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "a head": ("HEAD", f"{LIST}/1", {}),
-    "a head of an absent animal": ("HEAD", f"{LIST}/99", {}),
+    "HEAD": ("HEAD", f"{LIST}/1", {}),
+    "HEAD of an absent animal": ("HEAD", f"{LIST}/99", {}),
     "options": ("OPTIONS", LIST, {}),
     "an unknown method": ("FOO", LIST, {}),
     "a long target": ("GET", f"{LIST}?x={'a' * 20_000}", {}),
@@ -116,7 +116,7 @@ ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a body": ("POST", LIST, {"headers": TYPED, "data": BODY}),
     "chunks": ("POST", LIST, {"headers": TYPED, "data": [BODY[:5], BODY[5:]]}),
     "too many chunks": ("POST", LIST, {"headers": TYPED, "data": [b" " * 65_536] * 20}),
-    "a body of a GET": ("GET", LIST, {"headers": TYPED, "data": BODY}),
+    "GET with a body": ("GET", LIST, {"headers": TYPED, "data": BODY}),
     "a percent": ("GET", f"{LIST}/%31", {}),
     "slashes": ("GET", "/v1//pets", {}),
 }

@@ -16,7 +16,7 @@ DOCUMENTS: Final = (
     *PAGES,
 )
 
-# A block with its language, or with a Sphinx directive in braces. The directive matches so that its end opens no block.
+# Matches Sphinx directives (in braces) as well as languages. Else the end of a directive would open a block.
 _FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"^ *(?:import|from) ([\w.]+)", re.MULTILINE)
 _FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")

@@ -57,7 +57,7 @@ def _chart(title: str, unit: str, rows: list[tuple[str, list[float]]]) -> str:
 
 
 def _house() -> str:
-    """Return the floors of import-linter. A module imports only from the floors below its own."""
+    """Return a picture of import-linter's floors. A module imports only from the floors below its own."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
@@ -77,13 +77,13 @@ def _house() -> str:
     height = 20 + len(floors) * 40
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_HOUSE} {height}" role="img" '
-        'aria-label="The floors of the house" font-family="monospace" font-size="13">\n'
+        'aria-label="The floors of the package" font-family="monospace" font-size="13">\n'
         '<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(parts) + "\n</svg>\n"
     )
 
 
 def _terminal() -> str:
-    """Return the output of `petstore-mock demo`, up to its proposed next steps."""
+    """Return a picture of the output of `petstore-mock demo`, without its last part, the next steps."""
     command = [sys.executable, "-m", "petstore_mock", "demo"]
     environment = {**os.environ, "COLUMNS": str(_COLUMNS)}
     output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout

@@ -55,7 +55,7 @@ def bug_in_words(name: str) -> str:
 
 
 def said_of(name: str) -> str:
-    """Return the machine's sentence about a client, or an empty text without a bug."""
+    """Return the machine's sentence about a client, or an empty text if it finds no bug."""
     case = CASES[name]
     for _ in range(2):  # the first run imports libraries, and then the check ignores changes of warning filters
         with warnings.catch_warnings():

@@ -46,7 +46,7 @@ def _unseen() -> list[Passage]:
 
 
 def fidelity_figures() -> str:
-    """Return how much of the interface clauses and gaps hold."""
+    """Return how many sentences of the interface have clauses, and how many have only gaps."""
     held = sum(bool(one.clauses) for one in PASSAGES)
     chosen = sum(bool(one.gaps) and not one.clauses for one in PASSAGES)
     return textwrap.fill(
@@ -58,7 +58,7 @@ def fidelity_figures() -> str:
 
 
 def unseen_table() -> str:
-    """Return the sentences that no response shows. A row holds those with one reason."""
+    """Return the sentences that no response shows. Each row holds the sentences with the same reason."""
     rows: list[tuple[str, str]] = []
     for why in dict.fromkeys(one.why for one in _unseen()):
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
@@ -67,7 +67,7 @@ def unseen_table() -> str:
 
 
 def benchmark_figures() -> str:
-    """Return the most requested figures of the last benchmark run."""
+    """Return the main figures of the last benchmark run."""
     text = charts.RESULTS.read_text(encoding="utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     figures = {what: (figure, met) for what, _, figure, met in (row for row in rows if len(row) == 4)}
@@ -86,7 +86,7 @@ def benchmark_figures() -> str:
         ("measured", text.partition("- Taken on ")[2].partition(" in one run")[0]),
         ("lists per second", f"{lists:,.0f}"),
         (
-            "the same, divided by that of the fastest other mock server, right after the start",
+            "lists per second right after the start, divided by those of the fastest other mock server",
             first("peers_started", r"list ([0-9.]+)"),
         ),
         ("processor time of a list", f"{cost:.0f} µs"),

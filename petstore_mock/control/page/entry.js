@@ -13,7 +13,7 @@ export function showEntry(entry, number) {
   pane.dataset.key = key;
   if (entry === null) return pane.replaceChildren();
   const close = make("a", { href: "#/requests", class: "button close" }, "Close");
-  const gone = `The journal has no request ${number}. You or a test cleared it, the journal dropped it, or it never arrived.`;
+  const gone = `The journal has no request ${number}. You or a test cleared the journal, the journal dropped the request, or it never arrived.`;
   if (entry === undefined) return pane.replaceChildren(make("div", { class: "bar" }, make("p", {}, gone), close));
   const [path, query] = entry.target.split(/\?(.*)/s);
   pane.replaceChildren(...[

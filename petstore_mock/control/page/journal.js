@@ -82,7 +82,7 @@ export function reload() {
   return (loading ??= load().finally(() => { loading = null; }));
 }
 
-/** Follow the stream until the world ends. Call `onEntry` for each request, `onWorlds` when a world is made, reset or ended. */
+/** Follow the stream until the world ends. Call `onEntry` for each request, `onWorlds` when a world is made, reset, cleared or ended. */
 export async function follow(onEntry, onWorlds, onEnd) {
   changed = onEntry;
   let ended = false;

@@ -1,4 +1,4 @@
-// Draws the list of requests, at most twice a second, and moves through it by keyboard.
+// Draws the list of requests, twice a second and when the filter changes. Moves through it by keyboard.
 import { ask } from "./door.js";
 import { $, attempt, count, make, visible } from "./dom.js";
 import { copyCurl, showEntry } from "./entry.js";

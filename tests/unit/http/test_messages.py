@@ -14,7 +14,7 @@ KEY = "petstore-0123abcd-000001"
 
 
 SPACE = "the white space is wrong: expected a space after 'Bearer', and none in or around the key"
-UNSET = "the key is the text of a setting without a value, such as 'None'"
+UNSET = "the key is a placeholder, such as 'None' for a setting without a value"
 MALFORMED = {
     "": "the scheme 'Bearer' is missing",
     "Bearer": "no key follows 'Bearer'",
@@ -79,7 +79,7 @@ def test_head_replaces_and_removes_fields() -> None:
         Head(200, [("A", "1\r\nB: 2")])
 
 
-def test_a_deferred_response_is_released_once_and_at_once_after_a_reset() -> None:
+def test_a_deferred_response_is_released_once_and_after_a_reset_immediately() -> None:
     released: list[str] = []
     pending = Pending()
     first, second = (lambda name=name: released.append(name) for name in ("first", "second"))

@@ -19,7 +19,7 @@ from tests.sentences import HELD, PASSAGES, UNSEEN, sentences
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", MUTANTS)
-def test_each_mutant_breaks_its_clause_alone(name: str) -> None:
+def test_each_mutant_breaks_only_its_clause(name: str) -> None:
     with PetStoreMock(seed=30, mutant=name) as petstore:
         verdict = verify(petstore.url, api_key=petstore.api_key, allow_create=40, rate=1e6)
     assert [clause.id for clause in verdict.broken] == [MUTANTS[name].clause]
