@@ -160,10 +160,11 @@ class FaultHandle(Stays):
                 self.plan.every = [one for one in self.plan.every if one is not self or stays]
 
     def why_not(self) -> str:
-        """Return the reasons why it has not fired, as text."""
+        """Return the reasons why it has not fired as often as planned, as text."""
         what, met = ("connection", "met") if self.at == "handshake" else ("request", "matched")
+        none = f"no further {what}" if self.hits else f"no {what}"
         passes = [f"{counted(number, what)} {words}" for words, number in self._passes.items()]
-        return "; ".join(filter(None, [*passes, self._last_miss])) or f"no {what} {met} it"
+        return "; ".join(filter(None, [*passes, self._last_miss])) or f"{none} {met} it"
 
     def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the fault and its state as a JSON value, without the function of ``when=``."""
