@@ -176,7 +176,7 @@ def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
 
 def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> list[str]:
     """List the gaps of the interface on which the client relies."""
-    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
 
     explored = ledger.by_fact("multiplied").get("", [])
     broken = sorted({*explored} & {*ledger.tests("failed")})
@@ -194,8 +194,9 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
         found = ["No test shows that the client relies on a gap of the interface." if sound else unknown]
     declared = {f"{name}={alternative}": ["the setting petstore_assumes"] for name, alternative in assumed.items()}
     declared |= ledger.by_fact("assumes ")
+    most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
     return [
-        f"{counted(len(explored), 'test')} ran as is and under up to {count} behaviours each (random seed: {seed})",
+        f"{counted(len(explored), 'test')} ran as is and under up to {most} behaviours each (random seed: {seed})",
         *found,
         *_block("These tests fail as they are, so their variants show nothing:", broken),
         *_block("The fake keeps these known assumptions:", [f"{one}: {_listed(by)}" for one, by in declared.items()]),

@@ -79,12 +79,13 @@ def test_the_exit_code_shows_the_result_of_the_exploration(inner: Inner, source:
 
 @pytest.mark.untraced
 def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> None:
-    result = inner(_RELYING, "--petstore-explore=60", "-q", "--tb=no")
+    result = inner(_RELYING, "--petstore-explore=all", "-q", "--tb=no")
     text = str(result.stdout)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "FAILED test_inner.py::test_order[list_order=id_descending]" in text
     assert "FAILED test_inner.py::test_order -" not in text
     summary = text.partition("petstore exploration")[2].partition("short test summary")[0]
+    assert "under up to 44 behaviours each" in summary, "all alternatives of the gaps that exploration varies"
     assert summary.count("The client, or one of its tests, relies on") == 1
     assert "relies on list_order (§4.1): Pagination controls beyond limit: not shown" in summary
     assert "  list_order=by_name: test_inner.py::test_order\n" in summary
