@@ -30,7 +30,7 @@ Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
 
 _OF_VIOLATION: Final[Members] = {
     "section": (str, "sentence.section"),
-    "field": (str, "path"),  # such as body.name, query.limit or Authorization
+    "field": (str, "path"),  # such as body.name, query.limit, Authorization or path
     "message": (str, str),
     "sentence": (str, "sentence.text"),  # the sentence of the interface
     "rule": (str | None, "rule"),  # a keyword of JSON Schema or a rule of ours; None for others, such as a wrong key
@@ -50,6 +50,12 @@ def _data(members: Members, original: object) -> dict[str, Any]:
         name: attrgetter(source)(original) if isinstance(source, str) else source(original)
         for name, (_, source) in members.items()
     }
+
+
+# The field of a violation without rules, by the subject of its condition; otherwise it is the request.
+_BROKEN: Final = {
+    "key": "Authorization", "json": "Content-Type", "limits": "body", "path": "path", "paths": "path", "removed": "path"
+}  # fmt: skip
 
 
 def _fields(exchange: Exchange, fields: FieldPairs) -> FieldPairs:
@@ -88,7 +94,7 @@ def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 def _violations(exchange: Exchange) -> list[dict[str, Any]]:
     condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
     if not broken and condition is not None and condition.violation:
-        field = "Authorization" if condition.status == 401 else condition.subject
+        field = _BROKEN.get(condition.subject, "request")
         found = _data(_OF_VIOLATION, Violation(field, "", "", subject=condition.subject))
         broken = [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
     return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]

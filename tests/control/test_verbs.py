@@ -127,6 +127,23 @@ def test_a_revoked_key_is_reported_as_revoked_and_not_as_a_leak(door: Door, way:
     assert (door("GET", "leaks").json()["total"], door("DELETE", "keys/never").status) == (0, 404)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "content_type", "field"),
+    [
+        ("GET", "/v1/toys", "application/json", "path"),
+        ("PATCH", "/v1/pets", "application/json", "path"),
+        ("POST", "/v1/pets", "text/plain", "Content-Type"),
+        ("GET", "/v1/pets%", "application/json", "request"),
+    ],
+)
+def test_a_violation_without_rules_names_the_wrong_part(
+    door: Door, method: str, path: str, content_type: str, field: str
+) -> None:
+    door(method, path, {}, Content_Type=content_type, Authorization=f"Bearer {door.petstore.api_key}")
+    [exchange] = door("GET", "requests").json()["requests"]
+    assert [found["field"] for found in exchange["violations"]] == [field]
+
+
 def test_dropped_leaks_and_requests_are_counted_and_queries_about_them_are_refused(door: Door) -> None:
     key = door("PUT", "world", world="a").json()["api_key"]
     for world in ("a", "b"):
