@@ -180,7 +180,7 @@ class Run:
         until, now = seconds_of(asked), seconds_of(seen.header("Date")) or time()
         wait = float(asked) if asked.isdecimal() else 1.0 if until is None else max(until - now, 0.0)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            self._end(f"{seen.line} got 429 with 'Retry-After: {asked}', which is too long")
+            self._end(f"{seen.line} got 429, and a wait of {wait:g} s before the next request is too long")
         sleep(wait)
         again = self._send(probe)
         if again.status == 429:
