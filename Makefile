@@ -102,7 +102,7 @@ mutation: $(TEST)  ## run the tests on mutants; continues where it stopped (make
 clean:  ## remove .venv and all files that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
-	find petstore_mock tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
+	find petstore_mock tests tools benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -20,8 +20,8 @@ from tests.programs import run
 
 ROOT: Final = Path(__file__).parents[2]
 SDIST: Final = """
-    .gitignore CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md LICENSE Makefile PKG-INFO README.md SECURITY.md docs
-    noxfile.py petstore_mock pyproject.toml schemas tests
+    .gitignore CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md Dockerfile LICENSE Makefile PKG-INFO README.md
+    SECURITY.md benchmarks docs noxfile.py petstore_mock pyproject.toml schemas tests tools
 """
 PATIENCE: Final = 20  # seconds; only a hang takes longer
 
@@ -64,6 +64,13 @@ def test_sdist_has_only_the_files_for_building_and_testing(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         assert {name.split("/")[1] for name in archive.getnames() if "/" in name} == {*SDIST.split()}
+
+
+def test_sdist_has_everything_that_its_tests_import(dist: Path, tmp_path: Path) -> None:
+    run("tar", "xf", *dist.glob("*.tar.gz"), cwd=tmp_path)
+    (root,) = tmp_path.iterdir()
+    collected = run(sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", cwd=root)
+    assert "tests collected" in collected
 
 
 def test_installed_package_reads_its_own_schemas(programs: Path) -> None:
