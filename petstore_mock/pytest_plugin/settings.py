@@ -98,8 +98,12 @@ def start_fake(config: pytest.Config, given: object) -> Home:
 
             token = setting(config, "remote_token")[0] or None
             return cast("Home", Elsewhere(address, options, token))  # it has the same methods
-        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # a slow import
+        from petstore_mock.interface.schemas import preload_validator  # noqa: PLC0415  # a slow import
+        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # as above
 
+        # In this thread: the import makes syntax trees, as pytest does, and CPython 3.11 fails if two threads do so at
+        # the same time (python/cpython#106905).
+        preload_validator()
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:
         text = f"petstore: {error}"

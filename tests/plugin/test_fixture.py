@@ -12,6 +12,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from tests.plugin.conftest import Inner
+from tests.programs import run
 
 _EVERY_KIND_OF_TEST = """
     import unittest
@@ -201,6 +202,18 @@ def test_the_fake_listens_again_after_a_test_has_stopped_it(inner: Inner, stops:
     inner(source).assert_outcomes(passed=3)
 
 
+def test_no_thread_of_the_fake_imports_modules_during_a_test(pytester: pytest.Pytester) -> None:
+    """An import can make syntax trees, as pytest does. CPython 3.11 fails if two threads do (python/cpython#106905)."""
+    pytester.makepyfile("""
+        import sys, threading
+
+        def test_it(petstore):
+            assert hasattr(sys.modules["jsonschema"], "Draft202012Validator")
+            assert {thread.name for thread in threading.enumerate()} == {"MainThread", "petstore-mock"}
+    """)
+    run(sys.executable, "-m", "pytest", "-q", cwd=pytester.path)
+
+
 def test_fixtures_option_shows_five_lines_with_names_that_exist(inner: Inner) -> None:
     shown = inner("", "--fixtures").stdout.str()
     found = re.search(r"^petstore \[session scope\].*\n((?:    .*\n|\n)+)", shown, re.MULTILINE)
@@ -242,7 +255,7 @@ def test_a_listener_that_died_is_started_again_and_reported(inner: Inner) -> Non
 
 
 @pytest.mark.parametrize("where", ["", "--petstore-remote={}"])
-def test_a_parameter_of_the_options_sets_the_fixture_up_again_on_its_port(inner: Inner, where: str) -> None:
+def test_parametrised_options_set_the_fixture_up_again_on_its_port(inner: Inner, where: str) -> None:
     source = """
         @pytest.fixture(scope="session", params=[1, 2])
         def petstore_options(request):
