@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from json import loads
 from operator import ge, gt, le, lt
 from typing import Any, Final, Literal, NamedTuple
 
@@ -14,7 +13,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import FRAMING, Head, is_field
-from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.strict_json import copy_json
 
 Schema = Mapping[str, Any]
 
@@ -24,7 +23,7 @@ _LARGEST_NUMBER: Final = 2**63
 class Argument(NamedTuple):
     """An argument of a kind."""
 
-    schema: Schema  # of the JSON form; its description says what is expected
+    schema: Schema  # of the JSON form; its description, if any, says what is expected
     parse: Callable[[str, Any], Any]  # returns the value in the form that a fault keeps, or refuses it
 
 
@@ -32,7 +31,7 @@ class Argument(NamedTuple):
 class Kind:
     """The facts about one kind of fault, for JSON, ``repr``, documents, core and connections."""
 
-    sentence: str  # the effect on the client, in words
+    sentence: str  # the misbehaviour of the service, in words
     arguments: Mapping[str, Argument]  # the arguments of its function, by name
     defaults: Mapping[str, Any]  # the defaults of arguments, by name
     status: int = 0  # the fixed status of its response; 0 if it has none
@@ -94,13 +93,6 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
     return None if value is None else int(value)
 
 
-def _json(name: str, value: Any) -> Any:  # noqa: ANN401
-    try:
-        return loads(encode_json(value))  # a copy, which the test can't change
-    except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected {name} to be a JSON value; {error}: pass other content as the body")
-
-
 def _body(name: str, value: Any) -> Any:  # noqa: ANN401
     require(isinstance(value, (str, bytes)), "a body of bytes or text", **{name: value})
     return value
@@ -121,7 +113,7 @@ def _headers(name: str, value: Any) -> dict[str, str | list[str]]:  # noqa: ANN4
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ARGUMENTS: Final[Mapping[str, Argument]] = {
     "status": status_from(200),
-    "json": Argument({}, _json),
+    "json": Argument({}, lambda _, value: copy_json(value, "pass other content as the body")),
     "body": Argument({"type": "string"}, _body),
     "headers": Argument({"type": "object", "additionalProperties": _TEXTS}, _headers),
     "delay": Argument(_TIMES, _seconds),

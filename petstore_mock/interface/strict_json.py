@@ -1,7 +1,7 @@
 """Strict decoders for the input of clients: JSON bodies, integers in parameters, percent-encoded text.
 
 ``json.loads`` accepts NaN, repeated members and lone surrogates. Deep nesting and long integers make it raise
-RecursionError and ValueError. Here each of these is a violation, so that the client receives a clear 400.
+RecursionError and ValueError. Here each of these is a violation, unless a gap allows it. The client gets a clear 400.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import unquote
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.violations import Violation, Violations, path_of
 
 if TYPE_CHECKING:
@@ -116,6 +117,14 @@ def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Viol
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
     """Return the canonical bytes of a value: compact, UTF-8, members in the order given."""
     return _encode(value).encode("utf-8")
+
+
+def copy_json(value: Any, advice: str) -> Any:  # noqa: ANN401
+    """Return a copy of the argument ``json``, which the caller can't change later. ``advice`` ends the refusal."""
+    try:
+        return json.loads(encode_json(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        refuse(f"expected json to be a JSON value; {error}: {advice}")
 
 
 def read_integer(text: str) -> int | str:

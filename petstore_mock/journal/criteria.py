@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from json import dumps, loads
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
@@ -14,7 +14,7 @@ from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
-from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.strict_json import copy_json
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
@@ -202,18 +202,11 @@ def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     if name == "query":
         return _parameters({name: one for name, one in value.items() if one is not None})
     if name == "json":
-        return _json_value(value)
+        return copy_json(value, "for a body that is not JSON, use the criterion body")
     if name == "body" and isinstance(value, str):
         return value.encode()
     known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
     return value if known is None or value is None else one_of(value, known, name)
-
-
-def _json_value(value: Any) -> Any:  # noqa: ANN401
-    try:
-        return loads(encode_json(value))  # a copy, because the test may change its value later
-    except (TypeError, ValueError, RecursionError) as error:
-        refuse(f"expected json to be a JSON value; {error}: for a body that is not JSON, use the criterion body")
 
 
 # Values
