@@ -1,4 +1,4 @@
-# Every command does its own set-up in .venv: a clean clone needs Python 3.11 or newer, make and a package registry.
+# Every command sets up .venv or .cache itself: a clean clone needs Python 3.11 or newer, make and a package registry.
 
 PYTHON ?= python3
 # For two cores. Tests spend a third of their time waiting for clients, so more workers than cores are faster.
@@ -45,7 +45,7 @@ test: $(TEST)  ## run the suite (make test TRACED=yes also reports branch covera
 	$(if $(TRACED),$(COVERAGE) report)
 
 check: TRACED = yes
-check: test lint docs slow peers  ## run all checks of CI, with branch coverage
+check: test lint docs slow peers  ## run the checks of CI on one Python, with branch coverage
 
 lint: $(LINT)  ## check rules, format, types and layers, without running the code
 	$(BIN)/ruff check

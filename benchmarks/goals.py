@@ -89,7 +89,7 @@ class Figure:
     Attributes:
         text: the figure, in words.
         met: whether the figure meets the goal.
-        met_by: a variant that meets its goal, although another misses its own; or empty.
+        met_by: a variant that meets its goal, or empty. A report names it if another misses its own.
     """
 
     text: str

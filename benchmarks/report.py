@@ -68,7 +68,7 @@ class Report:
 
     @staticmethod
     def _section(name: str, result: Result) -> str:
-        parts = [f"## {name.replace('_', ' ').capitalize()}"]
+        parts = [f"## {'TLS' if name == 'tls' else name.replace('_', ' ').capitalize()}"]
         parts += map(titled, result.tables)
         if result.notes:
             parts.append("\n".join(f"- {note}" for note in result.notes))

@@ -113,8 +113,8 @@ def measure(plan: Plan) -> Result:
     result.notes += contest.notes
     result.notes.append(
         f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds "
-        f"({contest.rounds_of_judged} for servers in the goals). The servers take turns in each round. Connections "
-        "are kept. wrk also uses a core. Refused: error responses (4xx and 5xx) and socket errors."
+        f"({contest.rounds_of_judged} for servers in the goals). The servers take turns in each round. wrk keeps a "
+        "connection if the server does. wrk also uses a core. Refused: error responses (4xx and 5xx) and socket errors."
     )
     _judge_limit(contest, result)
     _judge_processor(contest, result)

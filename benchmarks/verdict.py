@@ -26,16 +26,15 @@ def verdict(*, library: str, examples: int) -> dict[str, float]:
 
 def measure(plan: Plan) -> Result:
     """Measure the run with three libraries."""
+    examples, rounds = plan.pick(200, 20), plan.pick(3, 1)
     rows, words, met = [], [], True
     for library, most in _MOST.items():
-        found = [
-            isolated("verdict:verdict", library=library, examples=plan.pick(200, 20)) for _ in range(plan.pick(3, 1))
-        ]
+        found = [isolated("verdict:verdict", library=library, examples=examples) for _ in range(rounds)]
         calls, seconds, spent = (median(one[name] for one in found) for name in ("calls", "seconds", "spent"))
         rows.append([library, f"{calls:,.0f}", f"{seconds:.1f}", f"{spent:.1f}"])
         words.append(f"{library} {seconds:.1f} s")
         met = met and seconds <= most
     result = Result(figures={"verdict": Figure(", ".join(words), met)})
     head = ["client on", "calls", "seconds", "processor seconds"]
-    result.tables.append(Table("200 examples on a correct client, median of three", head, rows))
+    result.tables.append(Table(f"{examples} examples on a correct client, median of {rounds}", head, rows))
     return result

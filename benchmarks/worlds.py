@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack, closing, contextmanager
+from os import cpu_count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -268,7 +269,7 @@ def _rate(port: int, paths: str, seconds: int) -> float:
 
 
 def _measure_two(result: Result, plan: Plan) -> None:
-    """Compare one stub with two stubs behind nginx. wrk and nginx share the same two cores."""
+    """Compare one stub with two stubs behind nginx. wrk and nginx run on the same computer."""
     rates: dict[str, list[float]] = {}
     names = [f"world-{number}" for number in range(100)]
     with ExitStack() as stack:
@@ -308,4 +309,4 @@ def _measure_two(result: Result, plan: Plan) -> None:
     result.tables.append(
         Table("Lists of 20 per second, 100 worlds in turn", ["stubs", "per second", "of one behind nginx"], rows)
     )
-    result.notes.append("wrk, nginx and the stubs share two cores. Two stubs have less than one and a half cores.")
+    result.notes.append(f"wrk, nginx and the stubs share the {cpu_count()} cores of the computer.")

@@ -36,7 +36,7 @@ class VerificationError(AssertionError):
 
 
 class ContractViolationError(VerificationError):
-    """The client broke the contract, and the fake is strict."""
+    """The client broke the contract, the fake is strict, and there is no other problem."""
 
 
 class ContractWarning(UserWarning):

@@ -259,7 +259,7 @@ class _Socket:
     def _exchange(self, data: bytes, method: str) -> Response:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=30)
-            # Otherwise, the first request waits 40 ms: the other side delays its acknowledgement of the handshake.
+            # Otherwise, the first request waits 40 ms: the other side delays its acknowledgement of the TLS handshake.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])

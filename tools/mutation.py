@@ -204,7 +204,7 @@ def _batches(mutant: Mutant, reaches: Iterable[Reach]) -> Iterator[list[Reach]]:
 
 
 def killer(checkout: Checkout, mutant: Mutant, reaches: Iterable[Reach]) -> str:
-    """Return a test that kills the mutant: it fails twice, and passes without the mutant. Empty if there is none."""
+    """Return the test or whole run that fails twice with the mutant and passes without it. Empty if there is none."""
     for batch in _batches(mutant, reaches):
         files = [one.file for one in batch]
         known = {test for one in batch for test in one.failing}
@@ -234,7 +234,7 @@ class Result:
     seconds: float
 
     def __str__(self) -> str:
-        said = f"killed by {self.killer}" if self.killer else "passed" if self.reached else "not reached"
+        said = f"killed by {self.killer}" if self.killer else "survived" if self.reached else "not reached"
         return f"{self.mutant}\n    {said}, {self.seconds} s"
 
 

@@ -14,7 +14,7 @@ from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
 TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "interface" / "static.py"
-_HEAD: Final = '''"""Types of the names that the interface defines. ``tools/static_types.py`` generates this file."""
+_HEAD: Final = '''"""Types of operations, fields and gaps. ``tools/static_types.py`` generates this file."""
 
 from __future__ import annotations
 

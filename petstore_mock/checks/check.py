@@ -90,7 +90,7 @@ class Outcome:
     kind: Kind | None = None  #: the meaning of the exception, or None if ``classify`` does not know it
     seconds: float = 0.0  #: the duration of the call, in seconds
     #: Why the machine gave up on the call. ``hung``: the client has no timeout. ``stood still``: the call neither ended
-    #: nor sent a request. None: the call ended.
+    #: nor sent a request, or it sent more than 200. None: the call ended.
     ended: Literal["hung", "stood still"] | None = None
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Process:
     shown: Sequence[str] = ()  #: the texts of log records, output and warnings
     connections: int = 0  #: the number of open connections if it is more than a client needs, else 0
     left: Sequence[str] = ()  #: the threads and tasks that still run after the close, such as ``thread refresh``
-    settings: Sequence[str] = ()  #: the names of the settings of the program that changed
+    settings: Sequence[str] = ()  #: the names of the changed settings of the program
 
 
 @dataclass

@@ -60,7 +60,7 @@ def key_not_in_output(seen: Observation) -> str | None:
 
 @check(
     section="RFC 9112 §9.4",
-    words="a client closes the connections that it does not need",
+    words="a client ought to limit its open connections",
     needs=("process",),
 )
 def connections_are_closed(seen: Observation) -> str | None:
@@ -163,7 +163,7 @@ class Watch:
             _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
-            with suppress(Exception):  # only the main thread may set signals, and only to Python's handlers
+            with suppress(Exception):  # only the main thread may set signals, and handlers of C code can't be restored
                 _SETTINGS[name][1](self._former[name])
         self._is_open = False
         _one_at_a_time.release()
@@ -239,7 +239,7 @@ def _show_warning(texts: list[str], former: Callable[..., None], message: Any, *
 
 
 def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
-    """Wait until ``holds`` is true, at most ``seconds``, and return whether it is.
+    """Wait until ``holds`` is true, and return whether it is. The last and longest wait takes at most ``seconds``.
 
     A cycle of references may keep a connection open. So the garbage of the young generations is collected first, which
     is quick, and all garbage before the last wait.

@@ -43,7 +43,7 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
         value: the object that a client returned as an animal.
 
     Raises:
-        TypeError: the object has no field of an animal.
+        TypeError: the object has no field of an animal, and is no mapping.
     """
     fields: dict[str, Any] = {}
     for field, names in _NAMES.items():

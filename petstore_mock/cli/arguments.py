@@ -67,7 +67,7 @@ _SERVE: Final = (
     Option("control_token", "Open the control door to requests with this token", _plain, "serve"),
     Option("control_port", _PORT_WORDS, OPTIONS["port"].check, "serve", None, number_of),
     Option("allowed_host", "Another Host value that the control door accepts on loopback", _plain, "serve", ()),
-    Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
+    Option("allowed_origin", "An origin whose pages use the control door through a proxy", _plain, "serve", ()),
 )
 SERVE: Final = options_at("serve") | {option.name: option for option in _SERVE}
 

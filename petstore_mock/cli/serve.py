@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Options = dict[str, Any]
 
 DESCRIPTION: Final = (
-    "Serve the fake in the foreground until Ctrl-C or SIGTERM. Environment variables set the options that are not "
-    "given, such as PETSTORE_MOCK_PORT=8080 and PETSTORE_MOCK_QUIET=true. Commas or spaces separate several values."
+    "Serve the fake in the foreground until Ctrl-C or SIGTERM. Environment variables, such as PETSTORE_MOCK_PORT=8080 "
+    "and PETSTORE_MOCK_QUIET=true, set the options that are not given. Commas or spaces separate several values."
 )
 # The number of new objects before a garbage collection. Journals keep many objects, but none of them is garbage.
 _COLLECTED: Final = 10_000
@@ -80,7 +80,7 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 @contextmanager
 def _ended_by_signal() -> Generator[threading.Event]:
-    """Give an event that the first SIGINT or SIGTERM sets. The second signal kills the process."""
+    """Give an event that the first SIGINT or SIGTERM sets. A second signal of the same kind kills the process."""
     ended = threading.Event()
 
     def handle(number: int, _: object) -> None:

@@ -28,7 +28,7 @@ _ARGUMENTS: Final = {
     "max_requests": ("N", "the largest number of requests"),
     "timeout": ("SECONDS", "the time for a whole response"),
     "deadline": ("SECONDS", "the time for the whole run"),
-    "receipt": ("FILE", "append a line to this file for each created animal"),
+    "receipt": ("FILE", "append a line to this file for each animal that was or may have been created"),
     "behaviour": ("FILE.toml", "the recorded choices; other choices are reported as drift"),
 }
 
@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the base address of the service, which ends in /v1")
-    words = "a valid API key; repeat it if keys rotate"
+    words = "a valid API key; repeat the option if keys rotate"
     parser.add_argument("--api-key", action="append", default=[], metavar="KEY", help=words)
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     for name, (metavar, words) in _ARGUMENTS.items():
@@ -51,7 +51,7 @@ def add_shared_options(parser: ArgumentParser) -> None:
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")
-    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, whatever the exit code")
+    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, unless the exit code is 2")
 
 
 def _field(text: str) -> tuple[str, str]:

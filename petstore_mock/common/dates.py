@@ -44,7 +44,7 @@ def moment_of(when: str | date | datetime, name: str = "when") -> float:
     except (TypeError, ValueError):
         refuse(f"expected a date such as '2030-12-06', or an ISO 8601 date and time; got {name}={shown(when)}")
     seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    require(EARLIEST <= seconds <= LATEST, "a moment from 1970 to the year 9998", **{name: when})
+    require(EARLIEST <= seconds < LATEST, "a moment from 1970 to the year 9998", **{name: when})
     return seconds
 
 

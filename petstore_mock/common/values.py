@@ -43,7 +43,7 @@ def write_text(path: object, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        refuse(f"expected a file that can be written; got path={str(path)!r}: {error}")
+        refuse(f"expected a file that can be written; got path={str(path)!r}: {error.strerror}")
 
 
 def origin_of(host: str, port: object, *, secure: bool) -> str:

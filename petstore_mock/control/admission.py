@@ -1,8 +1,8 @@
 """Decides which requests may use the door, by the token and by the header fields that a browser adds.
 
 A page of any site can make a browser send requests to loopback. With a host name that the site controls (DNS
-rebinding), the page can also read the responses. So the door accepts only its own Origin and a Host that no other site
-can have, and it permits no preflight.
+rebinding), the page can also read the responses. So the door accepts only its own Origin and, on loopback, a Host that
+no other site can have. ``Admission`` has the exceptions. The door permits no preflight.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Admission:
         for origin in origins:
             if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
-                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. To let a page of "
-                    "another origin steer the stub, name the origin with --allowed-origin",
+                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. If a proxy "
+                    "forwards the requests of a page of yours, name its origin with --allowed-origin",
                     403,
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}

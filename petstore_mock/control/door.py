@@ -144,7 +144,7 @@ class Door(Handler):
         if path != "/health" or name is not None or method not in found:  # health is open to all
             self._admit(request, to_page=page is not None)
         if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-            raise ProblemError(f"expected an HTTP method; got {cut(method, 40)}", 501)
+            raise ProblemError(f"expected a known method, such as GET; got {cut(method, 40)}", 501)
         if page is not None and method in {"GET", "HEAD"}:
             self._worlds.find(name or DEFAULT_WORLD)
             return _response(*page)

@@ -75,7 +75,7 @@ class FaultHandle(Stays):
             refuse(f"expected a fault on {in_words(_COMMITTING)} for after_commit; got {self.on}, which is read-only")
         if self.fault.parts[0].row.meets_handshakes:
             given = {"on": self.on, "when": self.when, "where": self.where, "at": self.at}
-            words = f"no on, when, where or at with {self.fault}, which meets a connection before its first request"
+            words = f"no 'on', 'when', 'where' or 'at' with {self.fault}, which meets a connection before any request"
             left = {name: value for name, value in given.items() if value not in (None, "before_commit")}
             require(not left, words, **left)
             self.at = "handshake"
@@ -107,7 +107,7 @@ class FaultHandle(Stays):
         for part in self.fault.parts:
             declared = operations_of(part)
             if not set(asked) <= set(declared):
-                got = f"got {self.on or 'every operation'}: set on to one of these, or set off_contract"
+                got = f"got {self.on or 'every operation'}: set 'on' to one of these, or set 'off_contract'"
                 refuse(f"expected a fault on {in_words(declared)} for status {part.status} (§7); {got}")
 
     def __repr__(self) -> str:

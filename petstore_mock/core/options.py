@@ -147,7 +147,7 @@ _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
 _SEED_WORDS: Final = "The animals of the starting state: a number of them, or a JSON file with an array of them"
 _BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset or a TOML file of gaps"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
-_RANDOM_WORDS: Final = "The seed of random ids, list orders and probabilities"
+_RANDOM_WORDS: Final = "The seed of random ids, list orders, delays and probabilities"
 _TTL_WORDS: Final = "End a world at /w/NAME after this many seconds without a request"
 _KEEP_WORDS: Final = "The number of requests that the journal of each world keeps"
 _OFF: Final = False
@@ -193,7 +193,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return ``base`` with one test's options, if not None. ``gaps`` override its behaviour, ``seed`` adds animals."""
+    """Return ``base`` with one test's options except None. ``gaps`` override its behaviour, ``seed`` adds animals."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

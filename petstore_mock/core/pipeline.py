@@ -140,7 +140,7 @@ def _execute(call: Call) -> Response:
 
     The cache is by route. The store clears it when an animal changes, and a new behaviour has new routes. A response is
     valid within its second, because ``Date`` and the removal depend on the time. The store caches no response that a
-    mutant may change later, and none with paging headers, which contain the client's address.
+    mutant may change later, and none with paging headers: a link depends on the client's base address.
     """
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ProblemError(PetStoreMockError):
-    """A refusal with its status, the violations, and the header fields that HTTP requires for the status."""
+    """A refusal with its status, the violations, and the header fields that belong to the status."""
 
     def __init__(self, detail: str, status: int = 422, violations: Sequence[Violation] = (), **fields: str) -> None:
         super().__init__(detail)

@@ -212,7 +212,7 @@ def validate_head(rules: Rules, request: ApiRequest) -> Refusal | None:
 
 
 def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal | None:
-    """Return the validated body, None if the operation takes no body, or a refusal with every violation."""
+    """Return the validated body, None if the operation takes no body, or a refusal with the violations."""
     operation, invalid, content = route.operation, route.refusal, request.body
     if operation is None or operation.body is None:
         return invalid
@@ -225,7 +225,7 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
 
 @lru_cache(maxsize=_KEPT_BODIES)
 def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
-    """Return a valid body with its members in the order of the schema, or a refusal with every violation."""
+    """Return a valid body with its members in the order of the schema, or a refusal with the violations."""
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:

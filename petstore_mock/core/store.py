@@ -52,7 +52,7 @@ _FILTERED: Final = tuple(
 
 
 class Store:
-    """Animals as canonical bytes, an index of their ids by filter, and all other state that a reset undoes."""
+    """Animals as canonical bytes, an index of their ids by filter, the behaviour, time, randomness and counts."""
 
     def __init__(self, rules: Rules, random_seed: int = 0) -> None:
         self.rules = rules  # of the behaviour
@@ -109,7 +109,7 @@ class Store:
             now += timedelta(**(step or {})).total_seconds()
         except (OverflowError, TypeError, ValueError):  # NaN raises ValueError
             now = math.inf
-        require(EARLIEST <= now <= LATEST, "numbers that lead to a moment in the years 1970 to 9998", advance=step)
+        require(EARLIEST <= now < LATEST, "numbers that lead to a moment in the years 1970 to 9998", advance=step)
         stands = self.frozen is not None if freeze is None else freeze
         self.frozen = now if stands else None
         self.offset = now - wall_clock()
@@ -203,7 +203,7 @@ class Store:
     # Seeding
 
     def add(self, fields: object) -> Pet:
-        """Add an animal and return it. Samples fill missing required fields. The schema applies to it; gaps do not."""
+        """Add and return an animal. Samples fill missing required fields. Only the schema and id_assignment apply."""
         if not is_object(fields):
             refuse(f"expected the fields of an animal, such as name and categoryId; got {shown(fields)}")
         return self._add(fields, _REQUIRED)
@@ -248,9 +248,9 @@ class Store:
 
 
 def wall_clock() -> float:
-    """Return the real time or freezegun's. Other mocks of ``time.time`` are meant for the client under test only."""
+    """Return the real time, freezegun's or time-machine's. A test's own ``time.time`` is for the client only."""
     now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
-    return now if EARLIEST <= now <= LATEST else float(real.time())
+    return now if EARLIEST <= now < LATEST else float(real.time())
 
 
 @lru_cache(maxsize=8)

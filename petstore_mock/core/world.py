@@ -166,7 +166,7 @@ class World:
         self.verification.forget()
 
     def _check_key(self, key: object) -> None:
-        """Refuse a key that is not a bearer token and, at the root, another world's key. The error hides the key."""
+        """Refuse a key that is no bearer token. At the root, refuse a key of another world. The error hides the key."""
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
         if self.name is None and any(other is not self for other in self.host.by_key.get(key, ())):

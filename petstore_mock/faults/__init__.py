@@ -39,7 +39,7 @@ def respond(
         status: an HTTP status from 200 to 599.
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
-            interface's Error (§7) with this status.
+            interface's Error (§7) with this status; the statuses 204, 205 and 304 have no body.
         headers: header fields, which are added to the usual ones or replace those with the same name. An empty value
             removes the field. A list sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
@@ -78,7 +78,7 @@ def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
     """
 
 
-@responds("the service refused one request too many (RFC 6585 §4)", status=429)
+@responds("the service refused a request beyond its rate limit (RFC 6585 §4)", status=429)
 def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds | None = None) -> Fault:
     """Respond 429 with ``Retry-After`` (RFC 6585 §4, RFC 9110 §10.2.3).
 
@@ -107,7 +107,7 @@ def delay(seconds: Seconds) -> Fault:
 
 @loses("the service never responded", needs_socket=True, waits=True)
 def hang() -> Fault:
-    """Never respond. The fault ends when the client closes the connection, or when the test ends."""
+    """Never respond. The fault ends when the client closes the connection, at a reset, or when the test ends."""
 
 
 @loses("the service reset the connection instead of responding", needs_socket=True)

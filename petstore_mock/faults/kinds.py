@@ -93,6 +93,10 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
     return None if value is None else int(value)
 
 
+def _json(_: str, value: Any) -> Any:  # noqa: ANN401
+    return copy_json(value, "pass other content as the body")
+
+
 def _body(name: str, value: Any) -> Any:  # noqa: ANN401
     require(isinstance(value, (str, bytes)), "a body of bytes or text", **{name: value})
     return value
@@ -113,7 +117,7 @@ def _headers(name: str, value: Any) -> dict[str, str | list[str]]:  # noqa: ANN4
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ARGUMENTS: Final[Mapping[str, Argument]] = {
     "status": status_from(200),
-    "json": Argument({}, lambda _, value: copy_json(value, "pass other content as the body")),
+    "json": Argument({}, _json),
     "body": Argument({"type": "string"}, _body),
     "headers": Argument({"type": "object", "additionalProperties": _TEXTS}, _headers),
     "delay": Argument(_TIMES, _seconds),

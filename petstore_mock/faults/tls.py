@@ -38,4 +38,4 @@ def handshake_reset() -> Fault:
 
 @loses("the service never responded in the TLS handshake", waits=True)
 def handshake_hang() -> Fault:
-    """Never respond to the ClientHello. The fault ends when the client closes the connection, or when the test ends."""
+    """Never respond to the ClientHello. The client's close, a reset or the end of the test ends the fault."""

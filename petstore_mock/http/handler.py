@@ -88,7 +88,7 @@ class Handler(Protocol):
     # Return the size limit of the request's body in bytes, or None. It is 0 if the head is refused.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token that changes with each test. ``refuse`` gets the token that applied at the request's first byte.
+    # Return a token that changes with each test. ``refuse`` gets the one from the first byte of an incomplete head.
     def generation(self) -> object:
         return None
 

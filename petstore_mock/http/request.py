@@ -20,11 +20,11 @@ KNOWN_METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 )
 
-UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before it asks for the limit
+UNASKED_BODY: Final = 64 * 1024  # bytes; for a longer body, an adapter asks the handler for the limit
 
 
 class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
-    """Header fields as (name, value), in the order and the case of the request; requests may share them."""
+    """Header fields as (name, value), as sent (under WSGI, without their order and case); requests may share them."""
 
     by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
 
@@ -73,8 +73,8 @@ class ApiRequest:
     """A request. The ``when=`` functions of :meth:`PetStoreMock.inject` receive only complete ones."""
 
     method: str  #: the method token as sent
-    target: str  #: the target as sent, still percent-encoded, such as ``/v1/pets?limit=2``
-    fields: Fields = NO_FIELDS  #: the header fields in the order sent, names in the case sent, as bytes
+    target: str  #: the target as sent but without ``mount``, percent-encoded: ``/v1/pets?limit=2``
+    fields: Fields = NO_FIELDS  #: the header fields as bytes, in the order and case sent; WSGI keeps neither
     body: bytes = b""  #: the body, without its transfer coding
     connection: int = 0  #: the number of the connection, from 1; 0 without a socket
     exchange: int = 0  #: the number of the request on that connection, from 1

@@ -27,7 +27,7 @@ class Behaviour(Mapping[str, str]):
     mapping of all gaps by name. ``petstore-mock gaps`` explains each gap.
 
     Args:
-        gaps: alternatives, each by the name of its gap. The default of every gap is its strict alternative.
+        gaps: alternatives, each by the name of its gap. The default of a gap is that of the preset ``strict``.
 
     Raises:
         PetStoreMockError: a gap or an alternative does not exist; the message suggests the nearest name.
@@ -110,7 +110,7 @@ class Behaviour(Mapping[str, str]):
         try:
             table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows add a byte-order mark
         except (OSError, ValueError) as error:  # ValueError: the text is not UTF-8 or not TOML
-            refuse(f"expected a readable TOML file of gaps; got {file}: {error}")
+            refuse(f"expected a readable TOML file of gaps; got {file}: {getattr(error, 'strerror', None) or error}")
         try:
             return as_behaviour(table)
         except PetStoreMockError as error:

@@ -1,6 +1,6 @@
 """Request bodies that break one rule each: ``verify`` sends them, and a mutant accepts each of them.
 
-A body is a JSON text with two placeholders: ``{name}`` stands for any name, and ``{category}`` for any category.
+A body is a text. In it, ``{name}`` stands for any name, and ``{category}`` for any category.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ class Condition:
 
     name: str  # as the journal shows it
     status: int
-    message: str  # the first sentence of ``message`` in the error body
+    message: str  # the start of ``message`` in the error body
     section: str = ""  # the section of the interface, or the RFC, that reports cite
     subject: str = "http"  # a key in ``SENTENCES``; reports quote that sentence
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
     violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
-    fields: tuple[tuple[str, str], ...] = ()  # the header fields that HTTP requires, except those that vary by request
+    fields: tuple[tuple[str, str], ...] = ()  # the header fields of the status, except those that vary by request
 
 
 _FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the name of a condition, else by its status
@@ -84,7 +84,7 @@ _ROWS: Final = (
     _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
     _row("content_coding", 415, "The request body must not have a content coding", "RFC 9110 §15.5.16", "json"),
     _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),
-    # Refusals that HTTP demands and the interface does not mention (RFC 9110, RFC 9112).
+    # Refusals that HTTP defines and the interface does not mention (RFC 9110, RFC 9112, RFC 6585).
     _row("method_not_allowed", 405, "The method is not allowed here", "RFC 9110 §15.5.6", "paths"),
     _row("unknown_method", 501, "The method is not known", "RFC 9110 §9.1", "paths"),
     _row("body_too_large", 413, "The request body is too large", "RFC 9110 §15.5.14", "limits", code="body_too_large"),

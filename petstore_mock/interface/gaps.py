@@ -1,8 +1,8 @@
 """The gap register. A gap is something that the interface does not show; it has a name and several alternatives.
 
-An alternative is a value, or a small pure function if it depends on the request. The pipeline uses the chosen
-value or function, so the core never compares names of alternatives. The first alternative is the default. It is strict,
-so that a client can assume as little as possible.
+An alternative is a value, or a small function if it depends on the request, the response or the store. The pipeline
+uses the chosen value or function, so the core never compares names of alternatives. The first alternative is the
+default. Gaps of requests refuse by default, except ``name_rule`` and ``category_rule``.
 """
 
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -59,7 +59,7 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-# The rows of one step, by the name of the gap. A row is (quoted, lesson, alternatives) or (..., field) of ``Gap``.
+# The rows of one step, by the name of the gap. A row has the values of ``Gap`` from ``quoted`` on.
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
@@ -230,7 +230,7 @@ _SAID: Final[_Rows] = {
     ),
     "after_removal": (
         "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
-        "that getPet responds after its removal date, or how it responds",
+        "that getPet works from its removal date on, or how it fails",
         {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
     ),
 }
@@ -244,7 +244,7 @@ def _styled(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opti
 
 
 def _shuffled(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a value with the members of its objects shuffled; the order differs between the objects of a list."""
+    """Return a value with the members of its objects shuffled; the order may differ between the objects of a list."""
     if is_array(value):
         return [_shuffled(item, index) for index, item in enumerate(value)]
     if is_object(value):
@@ -259,7 +259,7 @@ class ListPage(NamedTuple):
     base_path: str  # the path before ``/v1`` in the client's base address; usually empty
     limit: int  # the limit of the request, or the default limit
     filters: tuple[tuple[str, Any], ...]  # the fields that the request filters by, with their values
-    most: int  # the largest size of the page; below ``limit`` if ``page_fill`` is short
+    most: int  # the largest size of the page; half of ``limit``, rounded up, if ``page_fill`` is short
     total: int  # the number of matching animals
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Operation
 
-    # The part of the interface that a mutant breaks: an operation, or one of its fields, parameters or values. It has
-    # the words for the texts of the templates, and the tags by which templates choose subjects.
+    # The part of the interface that a mutant breaks, such as an operation, a field, a parameter, a body or a status. It
+    # has the words for the texts of the templates, and the tags by which templates choose subjects.
     Subject = Mapping[str, Any]
     Change = Callable[["Turn", Subject], object]
 
@@ -333,7 +333,7 @@ _T: Final = _mutants
 _TEMPLATES: Final = (
     _T("shows", "{verb}-is-cut 1-json-body {operation} returns truncated JSON", _cut_short),
     _T("shows", "{verb}-as-html 1-media-type {operation} returns JSON as text/html", _HTML),
-    _T("lists", "{verb}-not-there 1-base-address {operation} returns 404 for every request", _refuse(404)),
+    _T("lists", "{verb}-not-there 1-base-address {operation} returns 404 for every valid request", _refuse(404)),
     _T("lists", "{verb}-wrapped 2-pets-array {operation} returns the array in an object", _WRAPPED),
     _T("creates|reads", "{verb}-in-array 2-pet-object {operation} returns the animal in an array", _IN_ARRAY),
     # Fields of animals

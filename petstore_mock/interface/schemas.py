@@ -108,12 +108,12 @@ def required_arguments(operation: Operation) -> list[str]:
 
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
-    """Return every rule of the schema ``rules`` that ``value`` breaks, in the order of the paths."""
+    """Return the rules of the schema ``rules`` that ``value`` breaks, by path. The list has a limit."""
     errors = [one for error in validator_class()(rules).iter_errors(value) for one in _relevant(error)]
     # A wrong type causes further errors of the same value, so only the type is reported.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
-    # Unknown members come last: a client can send any number of them, and the list has a limit.
+    # Unknown members are added last: a client can send any number of them, and the list has a limit.
     for error in sorted(errors, key=lambda error: error.validator == "additionalProperties"):
         path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
         if rule == "required":
@@ -190,7 +190,7 @@ if hasattr(os, "register_at_fork"):  # a child forked during the import would wa
 def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types are Any
     """Return jsonschema's validator class, with a strict integer type and with limits on the number of errors."""
     with _loading:
-        import jsonschema  # noqa: PLC0415  # takes 80 ms, and only a refusal needs it
+        import jsonschema  # noqa: PLC0415  # takes 80 ms, and few requests need it
 
     library: Any = jsonschema
     theirs = library.Draft202012Validator
@@ -204,7 +204,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
         if allowed is not False:
             yield from validators["additionalProperties"](validator, allowed, value, rules)
         elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
-            yield library.ValidationError("")  # jsonschema's own message lists all names: 17 s for 100,000
+            yield library.ValidationError("")  # jsonschema's own message lists all names
 
     def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
         yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)

@@ -1,4 +1,4 @@
-"""Types of the names that the interface defines. ``tools/static_types.py`` generates this file."""
+"""Types of operations, fields and gaps. ``tools/static_types.py`` generates this file."""
 
 from __future__ import annotations
 

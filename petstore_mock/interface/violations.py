@@ -79,7 +79,7 @@ class Violation:
         path: the location, such as ``body.categoryId``, ``query.limit`` or ``path.petId``.
         rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
         expected: the expectation, in words that follow the path.
-        value: the received value; absent for a missing member.
+        value: the received value; absent for a missing member, and for a body that is not JSON.
         subject: a key in ``SENTENCES``, or the name of the operation with this parameter; empty for a body.
     """
 
@@ -94,7 +94,7 @@ class Violation:
 
     @property
     def has_value(self) -> bool:
-        """Whether the request has a wrong value; otherwise the value is missing."""
+        """Whether there is a received value: a missing member, and a body that is not JSON, have none."""
         return self.value is not _MISSING
 
     @property

@@ -23,7 +23,7 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange) -> str:
-    """Return a shell command that repeats a request; empty if it has no path or its body was not read."""
+    """Return a shell command that repeats a request; empty if it has no path or its body is too long."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
     exchange = copy(exchange)

@@ -47,7 +47,7 @@ class Exchange:
     """
 
     number: int  #: its place in the journal, from 1
-    owner: str | None  #: the test that owns the world
+    owner: str | None  #: the test that owns the world, or else the name of the world, or None
     request: ApiRequest  #: the journal keeps at most 64 KiB of its body
     timestamp: float  #: when it arrived by the fake's clock, in seconds since 1970
 
@@ -70,7 +70,7 @@ class Exchange:
     delayed_by: Fault | None = None  #: if it met two faults, the first, which only slows a response
     executed: bool = False  #: whether the operation ran and its effect was kept
     outcome: str | None = None  #: how the response ended, such as ``reset``; None if it went out whole and at once
-    in_flight: bool = False  #: whether the response is held back or on its way; False once a hang begins
+    in_flight: bool = False  #: whether a fault delays the response or still sends it; False once a hang begins
     expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     noted: bool = False  # whether the pytest plugin has recorded it
@@ -251,7 +251,7 @@ class Exchange:
 
     @property
     def why(self) -> str:
-        """The fault and the condition of the refusal: ``fault reset(); invalid_body (§2)``."""
+        """The fault and the condition of the refusal: ``fault delay(0.2); absent_pet (§7)``."""
         parts = [f"fault {self.fault}"] if self.fault is not None else []
         parts += [f"{self.condition.name}{self.where}"] if self.condition is not None else []
         return self.masked("; ".join(parts))

@@ -1,7 +1,7 @@
 """The journal as an HTTP Archive (HAR 1.2).
 
 http://www.softwareishard.com/blog/har-12-spec/ defines the format, and allows custom members that begin with an
-underscore. Keys are masked; sizes are those on the wire.
+underscore. Keys are masked; sizes are those of the whole bodies before masking.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ class Journal(Stays):
                 ``name``, ``categoryId``, ``limit``, ``petId``. None means that the client did not send it.
 
         Raises:
-            VerificationError: the number is wrong; the message lists near misses and why each differs.
+            VerificationError: the number is wrong; if too small, the message lists near misses and why each differs.
             PetStoreMockError: there is no such operation or criterion.
             EvictedError: you passed criteria, and the journal dropped some requests.
         """

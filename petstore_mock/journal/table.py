@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
+from petstore_mock.common.values import counted
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.journal.text import violation_text
 
@@ -69,7 +70,8 @@ def exchange_table(exchanges: Sequence[Exchange]) -> str:
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
-    caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
+    left_out = f"; left out: {counted(gone, 'earlier request')}" if gone else ""
+    caption = f"The newest request is first{left_out}."
     rows = ""
     for kind, run in groupby(reversed(exchanges), _kind):
         found = [copy(exchange) for exchange in run]

@@ -26,7 +26,7 @@ _SHOWN: Final = 500  # characters of a reason
 
 
 def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> str:
-    """Return the report of a journal: a line for each request, then the violations that the test does not expect."""
+    """Return the report of a journal: a line for each of the newest requests, then the unexpected violations."""
     known = list(exchanges)
     shown = known[-_LINES:]
     gone = shown[0].number - 1 if shown else 0

@@ -75,7 +75,7 @@ class PetStore(Stays):
             again: whether to raise problems again that an earlier call has raised.
 
         Raises:
-            VerificationError: there are problems. The message lists all of them.
+            VerificationError: there are problems. The message lists the first 120, and counts the others.
         """
         __tracebackhide__ = True
         self.world.verification.verify(again=again)
@@ -143,7 +143,7 @@ class PetStore(Stays):
     def reset(self) -> None:
         """Reset animals, keys, journal, faults, behaviour and clock to the starting state.
 
-        Responses that a fault holds back are released. The next verification still reports earlier problems; call
+        The reset ends responses that a fault holds back. The next verification still reports earlier problems; call
         :meth:`verify` before the reset to see them at once. If a planned fault no longer needs to fire, cancel it
         before the reset, with its ``cancel()`` or with :meth:`cancel_faults`.
         """
@@ -270,9 +270,9 @@ class PetStore(Stays):
             where: criteria of the request: ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
                 They are the criteria of ``journal.assert_called`` that do not concern the response.
             at: whether the fault fires before the state changes, or after. If after, the animal exists, although
-                its response is lost, damaged or late.
+                the response is lost, damaged or late.
             probability: the chance, above 0 and up to 1, that the fault fires for a matching request. ``random_seed``
-                makes the chance repeatable.
+                makes the chance repeatable. Below 1, one hit is enough for :meth:`verify`.
             off_contract: whether to allow a status that the interface declares only for other operations (§7).
 
         Returns:
@@ -303,13 +303,13 @@ class PetStore(Stays):
             gaps: the alternative for each gap by its name. They override ``behaviour``.
 
         Raises:
-            PetStoreMockError: there is no such preset, gap or alternative. The message has the nearest name.
+            PetStoreMockError: there is no such preset, gap or alternative. The message suggests a similar name, if any.
         """
         chosen = {} if behaviour is None else dict(as_behaviour(behaviour))
         self._do(state.change_behaviour, {"gaps": {**chosen, **gaps}})
 
     def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document. Its first server is the address of this world."""
+        """Return the interface as an OpenAPI 3.1 document. Its first server is this world, if the fake listens."""
         from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # rarely used
 
         return openapi_document(self._address)

@@ -169,7 +169,7 @@ def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
     ]
     if len(ledger.leaks) > _SHOWN:
         lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
-    lines.append("The key of a finished test gets 401. No journal shows these requests.")
+    lines.append("Such a request gets 401, or 404 from a remote stub. No journal shows it.")
     others = " or ".join(settings.LEAK_MODES[1:])
     return [*lines, f"FAILED: leaks fail the session unless petstore_leaks is {others}."] if fails else lines
 

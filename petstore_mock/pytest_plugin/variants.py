@@ -45,7 +45,7 @@ def name_without_variant(item: pytest.Item) -> str:
 def pick(nodeid: str, count: int, seed: int, held: Collection[str]) -> list[str]:
     """Return ``count`` variants of a test. Every gap comes once before any gap comes twice; ``held`` gaps are left out.
 
-    The variants depend only on the test's id and the seed, so pytest can run one of them again by its id.
+    Their order depends only on the test's id, the seed and ``held``, so pytest can run one of them again by its id.
     """
     from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
 

@@ -121,5 +121,5 @@ def _carried(value: object) -> object:
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return list(cast("Any", value))
     given = "bytes" if isinstance(value, (bytes, bytearray)) else shown(value)  # the bytes may be a key
-    message = f"got {given}. Instead of a function as when=, pass criteria as where={{'name': 'Rex'}}"
+    message = f"got {given}. If it is a function for when=, pass criteria as where={{'name': 'Rex'}} instead"
     raise TypeError(message)

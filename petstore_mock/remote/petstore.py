@@ -47,7 +47,7 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
             name of a world selects that world, as ``world`` does.
         world: the name of a world to use; ``"default"`` is the world at the root. The world is made if it does not
             exist. The end of the block neither verifies nor ends it. None makes a new world.
-        token: the stub's ``--control-token``. None means that the stub requires no token.
+        token: the stub's ``--control-token``, or the token that ``serve --control`` printed. None means no token.
 
     Raises:
         PetStoreMockError: the address or the name is invalid, no stub responds there, the token is wrong, or the
@@ -122,7 +122,7 @@ class RemotePetStore(PetStore):
         self._begin(name or f"py-{secrets.token_hex(8)}", options)
 
     def _begin(self, name: str, options: Mapping[str, Any] | None) -> None:
-        """Use the world ``name``. Replace it with ``options``; without them, make it only if it is missing."""
+        """Use the world ``name``. With ``options``, make or replace it; without them, make it only if it is missing."""
         self._name = None if name == DEFAULT_WORLD else name
         given, world = options or {}, None
         if options is None:

@@ -79,8 +79,8 @@ def check_client(
         max_examples: the number of drawn examples. The default is 200, or no limit with ``max_seconds``.
         max_seconds: the seconds after which no further example begins. Shrinking may take longer. The default is no
             limit.
-        settings: Hypothesis's settings; those of the current profile by default. ``max_examples`` overrides them, and
-            the machine switches deadlines and health checks off.
+        settings: Hypothesis's settings; those of the current profile by default. Their ``max_examples`` does not
+            count, and the machine switches deadlines and health checks off.
         tls: whether the service speaks TLS. Then the client must verify certificates and host names, and
             ``make_client`` must make it trust ``petstore.tls``.
         concurrent: whether threads may share the client, or tasks if it is asynchronous. Then some steps make two calls
@@ -102,7 +102,7 @@ def check_client(
         A report of examples, responses by operation, gaps, faults and left out operations.
 
     Raises:
-        ClientBugError: the client has a bug. The error has one sentence, a test to paste, and the wire.
+        ClientBugError: the client has a bug. The error has a sentence, a test to paste, the requests and the responses.
         UnknownErrorError: ``classify`` does not know an exception, so the machine can't tell whether it is a bug.
         PetStoreMockError: an argument has a wrong value, or ``make_client`` returns no client.
     """

@@ -1,4 +1,4 @@
-"""Makes valid and flawed certificates of this process's own authority (trustme). Imported only for TLS."""
+"""Makes the authority of this process, and valid and flawed certificates (trustme). Imported only for TLS."""
 
 from __future__ import annotations
 

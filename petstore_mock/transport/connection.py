@@ -122,7 +122,7 @@ class Connection(asyncio.Protocol):
         if held is not None and held.ends_at_eof:
             held.gone()
         elif held is not None or (self._reader.buffer and not self.writable.is_set()):
-            return not self._shared.over_tls  # TLS has no half-closed connections
+            return not self._shared.over_tls  # asyncio can't half-close a TLS connection
         elif (self._reader.in_head or self._incoming) and not self._draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} was complete")
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         self._shared.connections.discard(self)
         if self._held is not None:
             self._held.gone()
-        # TLS 1.3 clients reject a certificate after the handshake.
+        # A client may reject the certificate only after the handshake.
         if isinstance(exc, SSLError) and not self._exchange:
             self._shared.handler.handshake_failed(words_of(exc))
 

@@ -114,7 +114,7 @@ def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
 
 
 def _target_of(environ: WSGIEnvironment) -> str:
-    """Return the raw target if the server passes it; otherwise the decoded path, encoded again."""
+    """Return the raw target if the server passes it for an unmounted app; otherwise the decoded path, encoded again."""
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
     if not raw.startswith("/") or environ.get("SCRIPT_NAME"):
         raw = _encoded(environ.get("PATH_INFO", ""))

@@ -17,7 +17,7 @@ import httptools
 from petstore_mock.common.masking import cut
 from petstore_mock.http.request import NO_FIELDS, Fields
 
-# Apache accepts 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB. The fake is about as generous.
+# Apache accepts 100 fields and 8 KiB a line; Node and h11 accept 16 KiB a head. The fake accepts at least as much.
 LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
@@ -38,7 +38,7 @@ _NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http
 
 
 class RequestError(Exception):
-    """HTTP does not allow these bytes. The arguments are the name of a condition and the detail."""
+    """HTTP forbids these bytes, or the fake does not serve them. The arguments: a condition's name and the detail."""
 
 
 @dataclass(slots=True)

@@ -69,7 +69,7 @@ class Server:
     Attributes:
         host: the address to listen on, or a name that stands for it.
         bound: the address that it listens on, or the first of several.
-        port: the port; before the first start, 0 stands for any free port. A later start uses the same port again.
+        port: the port; before the first start, 0 stands for any free port. A later start in this process reuses it.
         started: when it began to listen, in seconds of the monotonic clock.
     """
 

@@ -1,4 +1,4 @@
-"""The verbs: one function for each command and query of a world. Arguments and results are JSON values.
+"""The verbs: one function for each command and query of a world. Most arguments and results are JSON values.
 
 ``PetStoreMock`` and the control door call these functions. ``RemotePetStore`` sends each call to a control door.
 """

@@ -21,7 +21,7 @@ from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
-_HEARTBEAT: Final = 10.0  # seconds; only a failed write shows that the client of a stream has gone
+_HEARTBEAT: Final = 10.0  # seconds; a stream notices only at its next event or heartbeat that its client has gone
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 

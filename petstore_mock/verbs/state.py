@@ -51,7 +51,7 @@ def add_pets(world: World, pets: NewPet | list[NewPet] | PetCount) -> list[Pet]:
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
 def change_pet(world: World, pet_id: int, changes: PetChanges) -> Pet:
-    """Change an animal, as another actor of the store would. null removes a field."""
+    """Change an animal, as another actor of the store would. null removes an optional field."""
     return world.store.update(pet_id, changes)
 
 
@@ -146,7 +146,7 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     preset = chosen.pop("preset", None)
     former = world.store.rules.behaviour if preset is None else Behaviour.preset(preset)
     world.store.rules = rules_for(former.replace(chosen))
-    world.store.responses.clear()  # a delayed request has its former route, and would get a former response
+    world.store.responses.clear()  # a delayed request keeps its former route, and would get the response cached for it
     return dict(world.store.rules.behaviour)
 
 

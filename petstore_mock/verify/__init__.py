@@ -49,10 +49,10 @@ def verify(
             run sends only GET.
         rate: the largest number of requests per second.
         max_requests: the largest number of requests.
-        timeout: seconds that a whole response may take.
+        timeout: seconds that a whole response may take; at most 7 until the first response arrives.
         deadline: seconds that the whole run may take.
         headers: more header fields for each request, for example those of a gateway. Reports mask their values.
-        receipt: a file to which the run appends a line of JSON for each created animal, before the next request.
+        receipt: a file that gets a JSON line for each animal that was or may have been created, before the next step.
         behaviour: the recorded choices: a ``Behaviour``, the name of a preset, or a TOML file of ``learn``. Other
             choices are reported as drift.
         progress: a function that is called with one line before each request.
@@ -65,14 +65,14 @@ def verify(
     for name, count, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
         require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
-    # Operating systems refuse much longer waits than a billion seconds.
+    # Operating systems refuse waits that are much longer than a billion seconds.
     for name, number in numbers.items():
         is_right = is_number(number) and 1e-9 <= number < 1e9
         require(is_right, "a number greater than 0 and less than a billion", **{name: number})
     fields = dict(headers or {})
     for name, value in fields.items():  # the value may be a secret, so the message does not show it
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
-        require(is_right, "a valid header field that verify does not set itself", header=name)
+        require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
     limits = {"allow_create": allow_create, "max_requests": max_requests, **numbers}
     run = Run(url, keys, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
     run.send_all()

@@ -287,7 +287,7 @@ def _is_pet(value: object) -> bool:
 
 
 def _of_same(seen: Seen, history: History) -> Iterator[Check]:
-    """Check that the animals are the same in earlier and later responses, and created animals in later ones."""
+    """Compare each animal with earlier and later responses, and a created animal with later responses."""
     for pet in filter(_is_pet, seen.pets):
         before, after = history.around(pet["id"], seen.number, lists=True)
         made = [one.pets[0] for one in history.created if one.number < seen.number and one.pets[0]["id"] == pet["id"]]
@@ -369,7 +369,7 @@ def _of_kept(seen: Seen, history: History) -> Iterator[Check]:
 
 
 def _is_whole(seen: Seen, history: History) -> bool:
-    """Whether a list shows every matching animal: another page with the same limit is longer."""
+    """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
     pages = [len(one.items or ()) for one in history.exchanges if one.effect == "lists" and one.limit == seen.limit]
     return 0 < len(seen.items or ()) < max(pages, default=0) and is_distinct(seen)
 

@@ -30,8 +30,8 @@ _BLOCK: Final = 64 * 1024
 class FailedError(Exception):
     """No whole response arrived. If its head is readable, ``response`` is the part that arrived.
 
-    The kind is ``cut`` for a connection that closed, ``silence`` for a timeout, and ``frame`` for bytes that are not
-    HTTP/1 or do not match the head.
+    The kind is ``cut`` for a connection that closed or failed, ``silence`` for a timeout, and ``frame`` for bytes that
+    are not HTTP/1, do not match the head, or are too many.
     """
 
     def __init__(self, kind: str, words: str, response: Response | None = None) -> None:
@@ -179,7 +179,7 @@ class Connection:
 
     def _open(self, deadline: float, *, anew: bool) -> socket.socket:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
-            self.close()  # it is closed, or has bytes that belong to no request
+            self.close()  # the service closed it, or sent bytes that belong to no request
         if self._socket is None:
             # create_connection() waits for each address of a name in turn.
             count = len(socket.getaddrinfo(*self._peer, type=socket.SOCK_STREAM))

@@ -45,7 +45,7 @@ _KEY_REFUSED: Final = "the service refused the key from the first request on: ch
 
 
 class SkippedError(Exception):
-    """A probe is not sent. The message is the reason."""
+    """A probe has no result. The message is the reason."""
 
 
 class Run:
@@ -58,8 +58,8 @@ class Run:
         self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
-        self.skipped: list[tuple[Probe, str]] = []  # the probes that were not sent, with the reason
-        # The id (None if the response was lost) and the name of each created animal.
+        self.skipped: list[tuple[Probe, str]] = []  # the probes without a result, with the reason
+        # The id (None if no response showed it) and the name of each animal that may have been created.
         self.left: list[tuple[int | None, str]] = []
         self.stopped = ""  # why the run ended early
         self.secrets = (*keys, *headers.values())  # masked in every report
@@ -125,7 +125,7 @@ class Run:
         history, number = History(self.seen), len(self.checked)
         listed = history.listed
         categories = [one for pet in listed if is_integer(one := pet.get("categoryId")) and one > 0]
-        # 1 is a guess: no response showed an animal.
+        # If no response showed an animal, 1 is a guess.
         ids = [pet["id"] for pet in listed] or [*history.views] or [1]
         name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
         odd = dict.fromkeys(pet["id"] for pet in sorted(listed, key=_oddness, reverse=True))
@@ -247,7 +247,7 @@ class Run:
             "creating animals needs --allow-create": operation.commits and not limits["allow_create"],
             f"the limit --allow-create {limits['allow_create']} is reached": is_full,
             f"{operation.name} timed out {_FEW} times": len(silences) >= _FEW,
-            f"{_FEW} odd requests got a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
+            f"{_FEW} unusual requests got a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
             self._late: self._end_at <= max(self._next, monotonic()),
         }
         for why, is_so in reasons.items():

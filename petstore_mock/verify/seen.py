@@ -76,7 +76,7 @@ class Seen:
         self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
 
     def _items(self) -> list[Any] | None:
-        """Return the unchecked animals of a success, or None for a response that should have no animals."""
+        """Return a success's unchecked animals; None if there should be none, or the JSON or its array is missing."""
         is_absent = self.effect == "reads" and not self.probe.is_valid
         if is_absent or not self.probe.has_key or not self.is_success or self.document is NO_JSON:
             return None
@@ -149,7 +149,7 @@ class History:
         return self._first.get(pet_id, number) < number
 
     def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
-        """Return an animal as responses before and after a request show it. ``lists`` leaves out other responses."""
+        """Return an animal as responses before and after a request show it. With ``lists``, only lists count."""
         views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
         return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
 

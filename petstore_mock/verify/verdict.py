@@ -66,9 +66,9 @@ class Verdict:
     gaps: Mapping[str, Finding]  #: the detected choice for each gap, by name
     drift: tuple[Drift, ...]  #: the gaps with another choice than recorded
     requests: int  #: the number of requests
-    #: the id (None if the response was lost) and the name of each animal that the run created or may have created
+    #: the id (None if no response showed it) and the name of each animal that the run created or may have created
     left: tuple[tuple[int | None, str], ...]
-    stopped: str | None  #: why the run ended early, or None
+    stopped: str | None  #: why the run ended early; None if it did not, or if it reached a limit of the user
     notes: tuple[str, ...]  #: other observations that break no clause
 
     @property
@@ -83,7 +83,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether clauses were observed, none is broken, no gap drifted, and the run did not end early."""
+        """Whether clauses were observed, none is broken, no gap drifted, and ``stopped`` is None."""
         return self.exit_code == HOLDS
 
     @property
@@ -199,7 +199,7 @@ _MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # chapters of the interf
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
-    """Return the findings, most serious first, then a summary. ``verbose`` adds every clause and gap."""
+    """Return the findings, most serious first, then a summary. ``verbose`` adds the clauses that hold, and the gaps."""
     by_weight = sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0]))
     parts = [("BROKEN", f"{clause.id}: {clause.words}", clause.detail, clause.curl) for clause in by_weight]
     parts += [("DRIFT", str(drift), "", "") for drift in verdict.drift]

@@ -1,4 +1,4 @@
-"""Scenarios, which are functions that prepare the fake and call a client. Also further buggy clients."""
+"""Scenarios, which are functions that prepare the fake and call a client. Also clients: one correct, others buggy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line without a server: arguments, environment variables, and the commands that print."""
+"""The command line in this process: arguments, environment variables, and the commands that print or wait."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_wrong_argument_exits_with_2_and_one_sentence(
     assert words in err
 
 
-def test_environment_variables_set_options(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_environment_variable_is_reported(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "70000")
     assert "PETSTORE_MOCK_PORT: expected a port" in command("serve")[2]
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # Kubernetes sets it for a service of this name
@@ -136,7 +136,7 @@ def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
         assert command("ready", "--url", f"http://127.0.0.1:{server.server_port}", "--timeout", "30")[0] == 0
 
 
-def test_ready_names_a_service_that_is_not_a_stub(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:
+def test_ready_reports_a_service_that_is_not_a_stub(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:
     httpserver.expect_request("/__petstore/health").respond_with_data("hello")
     code, out, _ = command("ready", "--url", httpserver.url_for("/v1"), "--timeout", "60")
     assert (code, "another service responds at this address" in out) == (1, True)

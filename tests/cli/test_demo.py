@@ -10,7 +10,7 @@ import pytest
 
 from tests.programs import run
 
-# None in sys.modules is a module that can't be imported.
+# Python can't import a module that is None in sys.modules.
 WITHOUT_HYPOTHESIS = """
 import runpy, sys
 sys.modules["hypothesis"] = None

@@ -84,7 +84,7 @@ class HeaderNamesCompared(HttpClientPets):
 
     def receive(self, response: http.client.HTTPResponse) -> Answer:
         headers = dict(response.getheaders())
-        headers["Content-Type"]  # raises KeyError
+        headers["Content-Type"]  # raises KeyError if the service sends another letter case
         return Answer(response.status, headers, response.read())
 
 

@@ -133,7 +133,7 @@ class HeadersOfTheClass(HeadersShared):
 
 
 class ParametersOfTheFunction(HttpClientPets):
-    """Has a mutable default for parameters, and fills it (vintasoftware/tapioca-wrapper#43)."""
+    """Keeps parameters in a mutable default argument, and sends them again (vintasoftware/tapioca-wrapper#43)."""
 
     def list_pets(
         self,

@@ -1,4 +1,4 @@
-"""Bodies that break careless services. Each gets a clear 4xx and creates nothing, and the service still works."""
+"""Bodies that break careless services. An invalid one gets a clear 4xx, creates nothing, and the service goes on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contract.conftest import Serve
 
 
 def refused(client: Client, body: bytes, *broken: tuple[str, str]) -> str:
-    """Post a body and require a 400 that names exactly these rules; return the message."""
+    """Post a body; require a 400 and exactly these broken rules; return the message, which has their paths."""
     response = client.post(body)
     assert response.status == 400, response
     assert client.broken == list(broken)
@@ -115,14 +115,14 @@ def test_repeated_unknown_and_missing_members_are_all_counted(client: Client) ->
     assert client.post(f'{{"name":"a","categoryId":1,{repeated}}}'.encode()).status == 201
 
 
-# Types (RFC 9110 §8.3, §15.5.16)
-
-
 def test_violations_of_query_and_long_body_are_listed_together(client: Client) -> None:
     name = json.dumps("x" * 70_000).encode()
     response = client.authed("POST", "/v1/pets?foo=1", b'{"name": %s}' % name, JSON)
     assert response.status == 400
     assert client.broken == [("query.foo", "additionalProperties"), ("body.categoryId", "required")]
+
+
+# Media types (RFC 9110 §8.3, §15.5.16)
 
 
 def test_media_type_is_accepted_in_any_case_and_with_parameters(client: Client) -> None:

@@ -53,7 +53,7 @@ def test_only_unsafe_methods_change_animals(client: Client, operation: Operation
 
 
 @each
-def test_operation_keeps_nothing_if_a_fault_spoils_its_response(client: Client, operation: Operation) -> None:
+def test_operation_keeps_nothing_if_a_fault_meets_it_before_the_commit(client: Client, operation: Operation) -> None:
     pets = client.petstore.seed_many(2)
     with client.petstore.inject(faults.wrong_content_type(), on=operation.name, at="before_commit", times=1):
         target = f"/v1{operation.path.format(petId=1)}"

@@ -1,4 +1,4 @@
-"""Each alternative of each gap: its effects, and the responses that it must not change.
+"""Each alternative of a gap except the default: its effects, and the responses that it must not change.
 
 The other modules of this folder test the defaults.
 """

@@ -1,4 +1,4 @@
-"""Each sentence of the interface, over each carrier. A test's name is the claim."""
+"""Sentences of §2, §4 and §5 of the interface, over each carrier. A test's name is the claim."""
 
 from __future__ import annotations
 

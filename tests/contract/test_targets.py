@@ -112,7 +112,7 @@ UNKNOWN_PATHS = [
 ]
 
 
-def test_unknown_path_is_404_without_a_key_and_no_redirect(client: Client) -> None:
+def test_unknown_path_is_404_with_or_without_a_key_and_is_not_redirected(client: Client) -> None:
     for path in UNKNOWN_PATHS:
         for response in (client.send("GET", path), client.authed("GET", path), client.send("POST", path, (), b"{}")):
             assert (response.status, client.refusal) == (404, "unknown_path"), path

@@ -198,7 +198,7 @@ def test_a_fault_is_planned_shown_as_sent_and_cancelled(door: Door) -> None:
     assert door("GET", "faults").json() == {"faults": []}
 
 
-def test_every_kind_of_fault_in_the_document_can_be_planned(door: Door) -> None:
+def test_every_kind_of_fault_except_those_of_tls_can_be_planned(door: Door) -> None:
     schemas = door("GET", "openapi.json").json()["components"]["schemas"]
     mapping = schemas["Fault"]["anyOf"][1]["discriminator"]["mapping"]
     needed: dict[str, dict[str, Any]] = {
@@ -394,7 +394,7 @@ def test_a_stop_ends_streams_and_waits() -> None:
 # The OpenAPI document
 
 
-def test_the_document_declares_every_member_of_the_responses(door: Door) -> None:
+def test_the_document_declares_every_member_of_a_get_and_of_a_refusal(door: Door) -> None:
     door("PUT", "world", {"seed": 2}, world="a")
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")
     door.use("POST", "/v1/pets", {"name": "Rex"}, world="a")

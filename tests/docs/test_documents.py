@@ -1,4 +1,4 @@
-"""Every code block of the documents runs, every generated part is up to date, and every link has a target."""
+"""The code blocks of the documents work, the generated parts are up to date, and the relative links have a target."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def assert_passes(folder: Path, blocks_of_one_run: list[Block], *options: str) -
 
 
 @each(blocks())
-def test_every_block_is_run_in_its_language(block: Block) -> None:
+def test_every_block_has_a_language_with_a_runner(block: Block) -> None:
     assert block.language in RUN_BY, "name its runner above"
     typed = re.match(
         r"\$|(curl|pytest|pip|petstore-mock|python|sh|make|npm|go|import|from|def) (?!serves )", block.text

@@ -26,7 +26,7 @@ from tools.documents.blocks import blocks
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 
-# The lines of the documents that start a stub at a port of their own choice.
+# The lines of the documents that start a stub at a fixed port: the given one, or the default.
 SERVING = sorted(
     {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
 )

@@ -141,7 +141,7 @@ def test_the_results_of_public_names_have_entries() -> None:
 
 @pytest.mark.parametrize("name", ROUTINES)
 def test_entry_describes_each_argument(name: str) -> None:
-    """The first sentence may describe a single argument. Several arguments have a line each."""
+    """Up to two arguments need no section Args. Otherwise, each argument has a line there, or its name in the text."""
     text = inspect.getdoc(ROUTINES[name]) or ""
     assert text, "has no docstring"
     parameters = [

@@ -10,7 +10,7 @@ import pytest
 from petstore_mock import PetStoreMock, connect
 from tests.client import Client
 
-# For tests that need a socket: by default, an object at home does not listen.
+# For tests that need a socket: the object of the default parameter `home` does not listen.
 on_a_socket = pytest.mark.parametrize("carrier", ["listening", "remote"], indirect=True)
 
 

@@ -1,4 +1,4 @@
-"""``connect()``: which world it uses, and the cases that only another process has."""
+"""``connect()``: which world it uses, and the cases that only a remote object has."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_taken_id_raises_no_evicted_error(stub: PetStoreMock) -> None:
         assert type(refused.value).__name__ == "ProblemError"
 
 
-def test_features_of_the_same_process_raise_an_error(stub: PetStoreMock) -> None:
+def test_features_that_need_the_same_process_raise_an_error(stub: PetStoreMock) -> None:
     with connect(stub.url) as petstore:
         for name in ("app", "httpserver", "requests_session"):
             with pytest.raises(PetStoreMockError, match="process"):

@@ -153,7 +153,7 @@ def test_the_random_seed_repeats_the_draws_of_a_probability(petstore: Face) -> N
     ],
     ids=str,
 )
-def test_the_commit_point_of_every_kind_of_fault_decides_whether_the_animal_is_kept(
+def test_the_commit_point_decides_whether_the_animal_is_kept_unless_the_fault_only_slows_the_response(
     petstore: Face, client: Client, fault: faults.Fault, status: int | None, at: str
 ) -> None:
     handle = petstore.inject(fault, on="createPet", times=1, at=at)

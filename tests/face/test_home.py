@@ -1,4 +1,4 @@
-"""Features of an object in the test's own process: options, ``when=``, the application, expectations, notes."""
+"""Features of an object in the test's own process: options, worlds, ``when=``, WSGI, notes, copies."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_an_exception_that_takes_no_note_stays_unchanged(ending: BaseException) 
     assert not hasattr(ending, "__notes__")
 
 
-# Copies
+# Fields with several values, and copies
 
 
 def test_a_field_is_sent_for_each_value_of_its_list(petstore: PetStoreMock) -> None:

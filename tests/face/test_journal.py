@@ -32,7 +32,7 @@ class Category(IntEnum):
 
 @pytest.fixture
 def asked(client: Client) -> Client:
-    """Return a client that has sent one request of every kind."""
+    """Return a client that has sent five requests with different results."""
     body = b'{"name": "Rex", "categoryId": 1, "status": "sold"}'
     client.authed("POST", "/v1/pets", body, JSON, ("X-Trace", "t1"))
     client.list("?limit=5&status=sold")
@@ -106,7 +106,7 @@ def test_a_held_response_has_its_status_and_date_once_it_goes_out(petstore: Face
 
 
 JWT = "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43
-# The method, target, fields and body of requests that have a key somewhere.
+# The target, fields and body of requests that have a key somewhere.
 PLACES: dict[str, tuple[str, list[tuple[str, str]], str | None]] = {
     "authorization": ("/v1/pets", [], None),
     "query": ("/v1/pets?limit={}", [], None),

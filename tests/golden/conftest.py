@@ -14,7 +14,7 @@ KEY = "a-fixed-key-of-the-team"
 
 @pytest.fixture
 def day() -> Iterator[PetStoreMock]:
-    """Yield a fake with one request of each outcome in its journal."""
+    """Yield a fake with eight requests in its journal: successes, refusals and faults."""
     with PetStoreMock(control=True, api_key=KEY) as petstore, Client(petstore) as client:
         petstore.clock.travel_to("2026-03-02T09:30:00Z")
         petstore.clock.freeze()

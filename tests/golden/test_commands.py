@@ -51,7 +51,7 @@ def test_document_of_the_door(day: PetStoreMock) -> None:
 
 @pytest.fixture
 def broken() -> PetStoreMock:
-    """Return a fake that breaks clauses about Pet objects: it returns an id of the wrong type."""
+    """Return a fake that breaks the clause 2-pet-id: it returns an id of the wrong type."""
     petstore = PetStoreMock(seed=3, api_key="a-fixed-key")
     petstore.inject(faults.respond(200, json=[{"id": "1", "name": "Rex", "categoryId": 1}]), on="listPets", times=None)
     return petstore

@@ -52,7 +52,7 @@ class FailedError(ValueError):
 
 
 def _by(request: Callable[..., Any]) -> Send:
-    """Return a function that sends with ``request``, a function that most libraries have."""
+    """Return a function that sends with ``request``, the function or method of a library."""
 
     def send(method: str, url: str, headers: dict[str, str], value: object) -> Response:
         response = request(method, url, headers=headers, timeout=TIMEOUT, **({} if value is None else {"json": value}))

@@ -153,7 +153,7 @@ def test_worlds_behind_a_proxy_stay_separate_and_a_killed_stub_loses_only_its_ow
         whose = run_all(port, stubs)
         stubs[0].process.send_signal(signal.SIGKILL)
         stubs[0].process.wait(PATIENCE)
-        gone = {502} if proxy == "nginx" else {503, 404}  # HAProxy soon sends them to another stub
+        gone = {502} if proxy == "nginx" else {503, 404}  # HAProxy soon sends these requests to another stub
         with calling(port) as call:
             for name, (index, key) in whose.items():
                 if index == 0:

@@ -43,7 +43,7 @@ class Response(NamedTuple):
 
 
 class Client:
-    """Sends requests to a service. It sends each body only once."""
+    """Sends requests to a service. It sends each body only once with each key."""
 
     def __init__(self, http: httpx.Client) -> None:
         self._http = http

@@ -57,7 +57,7 @@ def ask(url: str | None, method: str, path: str, body: object = None) -> None:
 
 @contextmanager
 def day_of_work() -> Iterator[PetStoreMock]:
-    """Yield a mock with ten typical requests in its journal. The fifth request broke the contract."""
+    """Yield a mock with ten typical requests in its journal. The fifth and the ninth broke the contract."""
     with PetStoreMock(control=True) as petstore:
         call(petstore, "GET", "/pets?limit=2")
         call(petstore, "POST", "/pets", {"name": "Rex", "categoryId": 1})

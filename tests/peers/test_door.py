@@ -1,6 +1,6 @@
 """The OpenAPI document of the control door: Schemathesis finds no bug with it, and clients generated from it work.
 
-Two settings are not the defaults. Schemathesis expects 422, because the door has rules that JSON Schema can't describe:
+Some settings are not the defaults. Schemathesis expects 422, because JSON Schema can't describe all rules of the door:
 dates that HTTP can write, criteria with the interface's names, animals as in ``Pet.json``. ``door_hooks.py`` lowers
 large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
 """

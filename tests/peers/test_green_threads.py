@@ -49,7 +49,7 @@ def test_fixture_works_where_conftest_patches_first(tmp_path: Path, library: str
 
 
 @pytest.mark.parametrize("library", PATCH)
-def test_mock_works_where_the_program_patches_before_it_imports_it(tmp_path: Path, library: str) -> None:
+def test_mock_works_where_the_program_patches_before_it_imports_the_package(tmp_path: Path, library: str) -> None:
     pytest.importorskip(library, reason="'make peers' installs it")
     uses = "from petstore_mock import PetStoreMock\nwith PetStoreMock() as petstore:\n    print(status(petstore))\n"
     functions = SUITE.partition("def test_")[0]

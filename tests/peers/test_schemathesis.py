@@ -1,8 +1,8 @@
 """Schemathesis finds nothing, with all its checks and phases, over the socket and the WSGI app, with and without a key.
 
-Over the socket, it reads the document that the stub serves, as ``docs/how-to/stand-alone.md`` says. One setting is not
-the default: JSON Schema calls ``1.0`` an integer, so Schemathesis sends it as valid data. The gap ``integral_float``
-must accept it.
+Over the socket, it reads the document that the stub serves, as ``docs/how-to/stand-alone.md`` says. The fake accepts
+``1.0`` as an integer (gap ``integral_float``), which is not its default: JSON Schema calls ``1.0`` an integer, so
+Schemathesis sends it as valid data.
 """
 
 from __future__ import annotations

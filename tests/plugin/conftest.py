@@ -15,7 +15,7 @@ import petstore_mock
 
 Inner = Callable[..., pytest.RunResult]
 
-# pytester unloads modules that an inner run imports first. The package would then exist twice.
+# pytester unloads the modules that only an inner run imported. The package would then exist twice.
 for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -95,7 +95,7 @@ def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> No
     assert "test_without_petstore" not in summary
 
 
-def test_an_expected_failure_that_passes_shows_nothing_about_the_client(inner: Inner) -> None:
+def test_an_expected_failure_shows_a_reliance_only_if_the_test_passes_as_it_is(inner: Inner) -> None:
     source = """
         @pytest.mark.xfail(strict=True, reason="a bug of the client's")
         def test_strict(petstore):
@@ -138,7 +138,7 @@ def test_a_variant_without_the_state_of_a_fixture_of_wider_scope_shows_nothing(i
     assert "The tests noticed 0 of 3 mutants" in str(inner(_SEEDED, "--petstore-mutants=3").stdout)
 
 
-def test_a_variant_counts_if_it_lacks_only_what_its_test_lacks_too(inner: Inner) -> None:
+def test_a_variant_counts_if_its_test_lacks_the_same_state(inner: Inner) -> None:
     source = f"""{_SEEDED}
     def test_order(petstore, rex):
         first, second = petstore.seed(name="Rex"), petstore.seed(name="Ada")
@@ -166,7 +166,7 @@ def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_selects_one_v
     ours = [line for line in listed if "::test_order" in line]
     gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
     assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
-    assert len({*gaps}) == len(gaps) == 26, "every gap, except events and rules for the test's own data"
+    assert len({*gaps}) == len(gaps) == 26, "no gap twice, while another one is left"
     assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
     assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
     assert len([line for line in listed if "test_without_petstore" in line]) == 1
@@ -300,7 +300,7 @@ def test_the_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_tw
     assert len({*chosen("9", 3).values()}) == 9
 
 
-def test_a_slow_example_and_a_leftover_client_notice_no_mutant(inner: Inner) -> None:
+def test_a_slow_example_notices_no_mutant_and_the_key_of_a_finished_mutant_is_no_leak(inner: Inner) -> None:
     source = """
         from datetime import timedelta
         from hypothesis.errors import DeadlineExceeded

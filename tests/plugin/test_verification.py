@@ -1,4 +1,4 @@
-"""Unfired faults and violations fail the test at its own line. They never hide an earlier failure."""
+"""Unfired faults fail the test at its own line; violations warn or fail. Neither hides an earlier failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel and the sdist of a release: they are built, installed into an empty environment, and used."""
+"""The sdist and the wheel of a release. The wheel is installed into an empty environment, and used."""
 
 from __future__ import annotations
 

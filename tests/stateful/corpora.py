@@ -21,13 +21,15 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
 EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
-# Most errors of clients can't be pickled, and the interface does not forbid it.
+# The interface does not require errors that can be pickled, and those of most clients can't be.
 NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
 NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
     "WaitsByItsOwnClock": {"longest_wait": 2},
 }
+# All other bugs show with a plain key too.
+NEED_ODD_KEY: Final = frozenset({"KeyLowered", "KeyQuoted"})
 
 # Buggy clients leave sockets, threads and exceptions behind.
 LEAVINGS: Final = (

@@ -233,7 +233,7 @@ def test_a_bug_has_a_sentence_a_test_the_wire_and_a_scenario() -> None:
     )
 
 
-class ByName(HttpClientPets):
+class ById(HttpClientPets):
     """Assumes that lists are in the order of ids."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
@@ -244,12 +244,12 @@ class ByName(HttpClientPets):
 
 
 def test_the_sentence_names_the_gap_and_its_lesson() -> None:
-    bug = bug_of(by_key(ByName), **{**FEW, "faults": ()})
+    bug = bug_of(by_key(ById), **{**FEW, "faults": ()})
     assert bug is not None
     assert "The bug needs list_order=" in bug.sentence
     assert "so a client must not assume" in bug.sentence
     assert "behaviour=Behaviour(list_order=" in bug.test
-    assert raised_by(bug, by_key(ByName)) is not None
+    assert raised_by(bug, by_key(ById)) is not None
     assert raised_by(bug, make_client) is None
 
 

@@ -1,4 +1,4 @@
-"""The machine finds each buggy client, its pasted test fails for that client alone, and correct clients pass."""
+"""The machine finds each buggy client; each pasted test fails only for its client; correct clients pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.clients import sharing, slips, surroundings
 from tests.clients.correct import CORRECT, make_correct
 from tests.clients.shapes import SHAPES, maker_of
 from tests.programs import run
-from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
+from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, NEED_ODD_KEY, bug_of, raised_by
 
 pytestmark = [*LEAVINGS]
 
@@ -67,6 +67,7 @@ def test_a_bug_is_found_and_its_pasted_test_fails_only_for_the_buggy_client(name
         if bug is None and name in BY_THE_CLOCK:
             bug = bug_of(case.make, **case.options)
         assert bug is not None
+        assert ("The bug needs a key" in bug.sentence) is (name in NEED_ODD_KEY)
         if "did not show again" not in bug.sentence:
             tries = 60 if "how the system schedules threads" in bug.sentence else 1
             assert any(raised_by(bug, case.make) is not None for _ in range(tries)), bug.test

@@ -1,7 +1,7 @@
 """mypy and pyright report misspelt gaps, operations and fields, and accept correct ones.
 
-``right.py`` and ``wrong.py`` have one case for each kind of name. ``tests/unit/interface/test_gaps.py`` shows that the
-static types have every gap and every field.
+``right.py`` and ``wrong.py`` have at least one case for each kind of name. ``tests/unit/interface/test_gaps.py`` shows
+that the static types have every gap and every field.
 """
 
 from __future__ import annotations

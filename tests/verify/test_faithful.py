@@ -1,4 +1,4 @@
-"""The fake keeps the contract under every alternative of every gap, and ``verify`` learns the alternative."""
+"""The fake keeps the contract under each alternative of a gap. ``verify`` learns those of the gaps that it looks at."""
 
 from __future__ import annotations
 

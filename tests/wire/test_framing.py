@@ -212,7 +212,7 @@ def test_body_is_read_if_a_mutant_may_accept_the_key() -> None:
         assert [pet["name"] for pet in petstore.pets] == ["Rex"]
 
 
-def test_refused_head_is_judged_again_when_repeated(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
+def test_refused_head_is_checked_again_when_repeated(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
     head, state = post(b"", EXPECT, framing=f"Content-Length: {len(REX)}"), petstore.snapshot()
     petstore.revoke_key()
     assert dial().call(head).status == 401
@@ -229,7 +229,7 @@ def test_no_100_for_a_client_that_does_not_wait_or_sends_http_1_0(client: Raw, s
     assert client.send(REX).response().status == 201
 
 
-# Upgrade (RFC 9110 §7.8): Java's client sends it with every first request
+# Upgrade (RFC 9110 §7.8): Java's client sends it with the first request of each connection
 
 H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
 

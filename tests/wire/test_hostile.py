@@ -100,7 +100,7 @@ def test_hostile_clients_leave_no_resources_behind(home: PetStoreMock) -> None:
     before = measured()
     for _ in range(6):
         attack(home)
-    # Some 800 leaked buffers, one a connection, would take 60 MB. Wait: the server may still read the last connections.
+    # Some 700 leaked buffers, one a connection, would take 50 MB. Wait: the server may still read the last connections.
     eventually(lambda: measured() - before < 150_000, "the memory as before")
     tracemalloc.stop()
     assert threading.active_count() <= threads

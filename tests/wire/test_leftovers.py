@@ -1,4 +1,4 @@
-"""Connections that an earlier test left open do not fail the next test."""
+"""Connections that an earlier test left open: only a head that is completed in the next test can fail it."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ OURS = "a.example,127.0.0.1 a.example,127.0.0.1"
             (f"os.environ['NO_PROXY'] = '{given}'; petstore.start()", f"{given} {given}")
             for given in ("*", "127.0.0.1")
         ),
-        ("with PetStoreMock(host='::1'): show()", f"* *\n{LEFT}"),  # libraries expect different notations of it
+        ("with PetStoreMock(host='::1'): show()", f"* *\n{LEFT}"),  # libraries expect different notations of ::1
         ("with PetStoreMock(host='0.0.0.0'): show()", f"{OURS}\n{LEFT}"),  # clients use the address in the url
         # The program changes a variable while a mock listens.
         ("petstore.start(); os.environ['NO_PROXY'] = 'b.example'; petstore.stop()", "b.example None"),

@@ -188,7 +188,7 @@ def test_client_that_never_closes_is_reset_after_the_linger_timeout(client: Raw)
 
 @pytest.fixture
 def large(petstore: PetStoreMock) -> Iterator[bytes]:
-    """Return a request whose response has three megabytes."""
+    """Return a request whose response has 2.7 megabytes."""
     for _ in range(3):
         petstore.seed(name="n" * 900_000, categoryId=1)
     yield get()

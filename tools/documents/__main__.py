@@ -10,7 +10,7 @@ from tools.documents.parts import PARTS, missed_mutants
 
 
 def main() -> None:
-    """Write the named parts; by default all except those that take minutes."""
+    """Write the named parts; by default all except the missed mutants, which take minutes."""
     charts.draw()
     for name in sys.argv[1:] or [name for name, part in PARTS.items() if part.make is not missed_mutants]:
         write(PARTS[name].document, name, PARTS[name].make())

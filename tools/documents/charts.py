@@ -57,7 +57,7 @@ def _chart(title: str, unit: str, rows: list[tuple[str, list[float]]]) -> str:
 
 
 def _house() -> str:
-    """Return a picture of import-linter's floors. A module imports only from the floors below its own."""
+    """Return a picture of import-linter's floors. A folder imports only from the floors below its own."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]

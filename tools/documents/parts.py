@@ -101,7 +101,7 @@ def benchmark_figures() -> str:
 
 
 def failing_example() -> str:
-    """Return the report of pytest when the client of the first example misspells a status."""
+    """Return the report of pytest when the test of the first example misspells a status."""
     shop, example = _block("# shop.py"), _block("# test_shop.py")
     broken = _replaced(example, 'status="available") == [rex]', 'status="avalable") == [rex]')
     unneeded = ("xdist", "hypothesispytest", "respx", "anyio")

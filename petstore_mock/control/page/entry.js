@@ -55,7 +55,7 @@ function why(entry) {
     ? [make("p", {}, entry.expected ? "The request broke the contract, as the test expects." : "The request broke the contract."),
       make("ul", {}, entry.violations.map((one) => make("li", {}, make("strong", {}, visible(one.message)),
         make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence)}`)))),
-      entry.omitted ? make("p", {}, `The request broke ${entry.omitted} more rules.`) : null]
+      entry.omitted ? make("p", {}, `Further broken rules: ${entry.omitted}.`) : null]
     : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `The request met the fault ${entry.fault}.`).slice(0, 2000))),
       entry.fault === null ? null : make("p", {}, consequence(entry))];
   return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);

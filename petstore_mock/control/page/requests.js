@@ -80,7 +80,7 @@ function showCounts(number) {
   $("requests-empty").hidden = total > 0 || !loaded;
   $("request-list").hidden = $("requests-legend").hidden = total === 0;
   const left = filtered ? 0 : total - entries.size;
-  const parts = [filtered ? `${count(number)} of ${count(total)} requests match` : `${count(number)} requests`];
+  const parts = [filtered ? `${count(number)} of ${count(total)} requests match` : `${count(number)} request${number === 1 ? "" : "s"}`];
   parts.push(searching && "searching older requests", left > 0 && `${count(left)} older requests not shown`, evicted > 0 && `${count(evicted)} dropped`);
   $("requests-summary").textContent = total ? `${parts.filter(Boolean).join(", ")}.` : "";
 }

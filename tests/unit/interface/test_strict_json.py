@@ -1,4 +1,4 @@
-"""Strict JSON, integers of parameters, and percent-decoding."""
+"""Strict JSON: values, messages, and limits for hostile bodies."""
 
 from __future__ import annotations
 

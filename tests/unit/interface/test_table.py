@@ -47,7 +47,7 @@ def test_rows_match_the_properties_of_the_schemas() -> None:
         assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
         assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
         assert {parameter.gap for parameter in operation.query_parameters} <= {None, *GAPS}
-        assert operation.path_parameter is None or operation.path_parameter.gap in GAPS  # no default decides about it
+        assert operation.path_parameter is None or operation.path_parameter.gap in GAPS  # a malformed value is a gap
         assert [one.name for one in operation.query_parameters if not one.filters] in ([], ["limit"])
         assert operation.effect in EFFECTS[operation.method]
         assert {parameter.sentence.section for parameter in operation.parameters} <= {operation.section}
