@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from petstore_mock.checks.adapting import AdaptedClient
+    from petstore_mock.checks.check import Ended
     from petstore_mock.checks.reading import Kind
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
@@ -109,7 +110,8 @@ class Player:
             if runs_away:
                 self._interrupt(future)
             self.end()
-            return Outcome(seconds=looked - began, ended="hung" if hangs and not runs_away else "stood still")
+            ended: Ended = "ran away" if runs_away else "hung" if hangs else "stood still"
+            return Outcome(seconds=looked - began, ended=ended)
         outcome: Outcome = future.result()
         return outcome
 

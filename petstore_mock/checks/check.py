@@ -81,6 +81,9 @@ class Call:
         return None if self.row.body is None else body
 
 
+Ended = Literal["hung", "stood still", "ran away"]
+
+
 @dataclass
 class Outcome:
     """The outcome of a call."""
@@ -90,8 +93,8 @@ class Outcome:
     kind: Kind | None = None  #: the meaning of the exception, or None if ``classify`` does not know it
     seconds: float = 0.0  #: the duration of the call, in seconds
     #: Why the machine gave up on the call. ``hung``: the client has no timeout. ``stood still``: the call neither ended
-    #: nor sent a request, or it sent more than 200. None: the call ended.
-    ended: Literal["hung", "stood still"] | None = None
+    #: nor sent a request. ``ran away``: it sent more than 200 requests. None: the call ended.
+    ended: Ended | None = None
 
     def __str__(self) -> str:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"

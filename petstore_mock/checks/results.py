@@ -86,6 +86,8 @@ def call_ends(seen: Observation) -> str | Broken | None:
     if outcome.ended == "hung":
         where = " in the TLS handshake" if seen.flaw is not None else ""
         return f"waited{where} for more than {seen.patience:g} s for a response that never came"
+    if outcome.ended == "ran away":
+        return Broken("sent more than 200 requests and did not end", "", "a call ends after a few requests")
     words = "a failed call releases its locks and connections, and pauses no longer than longest_wait"
     if seen.meanwhile is not None:
         words = "each call waits for a lock of the other: acquire locks in the same order everywhere"

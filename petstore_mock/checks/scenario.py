@@ -101,6 +101,11 @@ class Scenario:
     environment: str | None = None
     odd_key: bool = True
 
+    @property
+    def has_races(self) -> bool:
+        """Whether it makes two calls at once, whose result depends on the scheduling of threads."""
+        return any(isinstance(step, Together) for step in self.steps)
+
     def to_data(self) -> dict[str, Any]:
         """Return the scenario as a JSON value."""
         return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}

@@ -82,7 +82,7 @@ def _reasons(scenario: Scenario) -> list[str]:
         reasons.append(
             f"The bug needs {listed}. The interface leaves this open ({what}), so a client must not assume {lessons}."
         )
-    reasons += [_ODD_KEY_MATTERS] * scenario.odd_key
+    reasons += [_ODD_KEY_MATTERS] * (scenario.odd_key and not scenario.has_races)
     return [*reasons, *([] if scenario.environment is None else [ENVIRONMENTS[scenario.environment]])]
 
 

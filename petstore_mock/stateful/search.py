@@ -93,7 +93,7 @@ class Search:
     def _bug(self, scenario: Scenario) -> ClientBugError | None:
         """Play a scenario and return its bug. Two calls at once must fail in each of several plays."""
         bug = None
-        for _ in range(self._times if _has_races(scenario) else 1):
+        for _ in range(self._times if scenario.has_races else 1):
             bug = explain(Example(self._run, scenario).play())
             if bug is None or bug.waited:
                 return bug
@@ -206,12 +206,10 @@ class Search:
 
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
         """Play the scenario in a new run, and add a sentence if the bug does not show again."""
-        # With a plain key, chance may have hidden the bug, or connections that an earlier play left open.
-        plain = replace(bug.scenario, odd_key=False)
-        tries = range(_AGAIN if _has_races(plain) else 1) if bug.scenario.odd_key and not bug.waited else ()
-        bug = next((found for _ in tries if (found := self._anew(plain)) is not None), bug)
+        if bug.scenario.odd_key:  # connections of earlier plays may have hidden the bug from a play with a plain key
+            bug = self._anew(replace(bug.scenario, odd_key=False)) or bug
         scenario = bug.scenario
-        if _has_races(scenario) and not bug.waited:
+        if scenario.has_races and not bug.waited:
             always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
             return bug if always else bug.with_words(NOT_EACH_TIME)
         twice = (Act("seed"), *scenario.steps, Act("switch"), *scenario.steps)  # for state in the client's class
@@ -284,10 +282,6 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 def _size(bug: ClientBugError) -> tuple[int, int, int]:
     scenario = bug.scenario
     return len(scenario.steps), len(scenario.behaviour.differences()), len(repr(scenario))
-
-
-def _has_races(scenario: Scenario) -> bool:
-    return any(isinstance(step, Together) for step in scenario.steps)
 
 
 def _simpler(scenario: Scenario) -> Iterator[Scenario]:

@@ -249,6 +249,20 @@ def test_a_sentence_describes_two_concurrent_calls(outcome: checks.Outcome, word
     assert any(re.search(words, one) for one in found), found
 
 
+def test_a_call_that_does_not_stop_sending_requests_is_found() -> None:
+    """The client's own thread sends requests too, so the number of requests of the call is not known."""
+
+    class Endless(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Any:
+            while True:
+                super().get_pet(pet_id)
+
+    with PetStoreMock(seed=1) as petstore, contextlib.closing(Endless(petstore.url, petstore.api_key)) as endless:
+        client = checks.watched(lambda _: endless, petstore, checks=[checks.call_ends])
+        with pytest.raises(AssertionError, match=r"get_pet\(1\) sent more than 200 requests and did not end"):
+            client.get_pet(1)
+
+
 def test_a_call_is_shown_as_python_source() -> None:
     arguments: dict[str, Any] = {"name": "x" * 80, "categoryId": 1}
     assert checks.Call("createPet", arguments).code == "create_pet(name='x' * 80, category_id=1)"
