@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # reports a missing Hypothesis
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, Unprinted, scenarios  # needs Hypothesis
 
 # isort: split
 from contextlib import suppress
@@ -62,13 +62,6 @@ class _TimeIsOver(SkipTest):
     """Ends a search at once, because Hypothesis re-raises SkipTest."""
 
 
-class _Drawn:
-    """A drawn scenario with a short ``repr``. Hypothesis warns of a long one."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-
-
 class Search:
     """The search for a bug of one client."""
 
@@ -105,7 +98,7 @@ class Search:
     # Directed scenarios
 
     def _directed(self) -> ClientBugError | None:
-        blocks, chosen = Blocks(self._run.operations), self._chosen
+        blocks, chosen = Blocks(self._run.operations, self._chosen.arguments), self._chosen
         return (
             (self._of_tls(blocks) if chosen.tls else None)
             or self._first(_known(blocks, chosen))
@@ -160,7 +153,7 @@ class Search:
         # The database stores the failing scenarios of each client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn.map(_Drawn), self._fails, settings=self._settings(), database_key=key.encode())
+            find(drawn.map(Unprinted), self._fails, settings=self._settings(), database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
     def _settings(self) -> Settings:
@@ -176,9 +169,9 @@ class Search:
             max_examples=self._chosen.max_examples or (_EXAMPLES if self._chosen.max_seconds is None else _ENDLESS),
         )
 
-    def _fails(self, drawn: _Drawn) -> bool:
+    def _fails(self, drawn: Unprinted) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
-        scenario, name = drawn.scenario, repr(drawn.scenario)
+        scenario, name = drawn.value, repr(drawn.value)
         if self._is_over() if self._deadline is None else monotonic() > self._deadline:
             raise _TimeIsOver("the run or its shrinking is out of time")
         bug = None if name in self._failing else self._bug(scenario)

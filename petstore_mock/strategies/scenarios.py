@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 
+from hypothesis import HealthCheck, find
+from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
@@ -42,32 +43,47 @@ PLACES: Final = 60  # lines of the client's own code before which a call may sto
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
 _ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
 _NEWEST: Final = Pick()
+_SIMPLEST: Final = Settings(database=None, deadline=None, suppress_health_check=list[Any](HealthCheck))
 TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
-@cache
-def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
-    given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
-    return Call(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
+class Unprinted:
+    """A drawn value with a short ``repr``. Hypothesis warns of a long one."""
 
-
-def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
-    """Return the block in which the simplest call meets a fault."""
-    return fault, plain_call(OPERATIONS[fault.on])
+    def __init__(self, value: Any) -> None:  # noqa: ANN401  # any value can be drawn
+        self.value = value
 
 
 class Blocks:
-    """The blocks of scenarios for a client whose methods take these arguments, by operation; None for all."""
+    """The blocks of scenarios for a client whose methods take these arguments, by operation; None for all.
 
-    def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
+    Your ``arguments``, strategies by operation, replace the plain ones.
+    """
+
+    def __init__(
+        self, operations: Mapping[str, Collection[str]] | None, arguments: Mapping[str, SearchStrategy[Any]] | None
+    ) -> None:
         every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
         self._taken = every if operations is None else operations
+        self._given = {name: _simplest(strategy) for name, strategy in (arguments or {}).items()}
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
-        self.plain = [plain_call(row) for row in self.rows]
+        self.plain = [self._call(row) for row in self.rows]
         looking = [row for row in self.rows if not row.commits]
-        self.looks = [plain_call(row) for row in looking]  # the calls that return existing animals
-        gone = [plain_call(row, Pick("vanished")) for row in looking]
+        self.looks = [self._call(row) for row in looking]  # the calls that return existing animals
+        gone = [self._call(row, Pick("vanished")) for row in looking]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
+
+    def _call(self, row: Operation, which: Pick = _NEWEST) -> Call:
+        """Return the simplest call."""
+        given = self._given.get(row.name)
+        if given is None:
+            given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
+            given |= {} if row.path_parameter is None else {row.path_parameter.name: which}
+        return Call(row.name, given)
+
+    def met(self, fault: PlannedFault) -> tuple[PlannedFault, Call]:
+        """Return the block in which the simplest call meets a fault."""
+        return fault, self._call(OPERATIONS[fault.on])
 
     def values(self) -> list[Block]:
         """Return plain calls, and calls in which each argument has each of its sample values."""
@@ -100,7 +116,7 @@ class Blocks:
         ]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
-        return [met(one) for one in planned(faults, self.rows)]
+        return [self.met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
         """Return the blocks in which a call is redirected, also in a circle."""
@@ -109,12 +125,21 @@ class Blocks:
         for (status, place, times), row in product([*led, (307, "{petstore}{own}", _ROUNDS)], self.rows):
             fault = kinds.respond(status, headers={"Location": place} if place else {})
             # The last step cancels the rest of the fault, which would redirect the next call too.
-            found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
+            found.append((*self.met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
         return found
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
-        return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
+        apart = self._told_apart
+        return [(apart(first, 0), apart(second, 1)) for first, second in product(self.rows, self.rows)]
+
+    def _told_apart(self, row: Operation, which: int) -> Call:
+        given = dict(self._call(row, Pick("known", which)).arguments)
+        for name, part in schemas_of(row).items() if row.name not in self._given else ():
+            is_filter = name not in given and "enum" in part and row.effect == "lists"
+            if is_filter or (name in given and part.get("type") == "string"):
+                given[name] = samples(part)[which]
+        return Call(row.name, given)
 
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
         ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
@@ -124,6 +149,10 @@ class Blocks:
             arguments[name] = st.sampled_from([*ids, *samples(schemas_of(row)[name])])
         required = {name: arguments.pop(name) for name in required_arguments(row)}
         return st.fixed_dictionaries(required, optional=arguments)
+
+
+def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
+    return find(strategy.map(Unprinted), lambda _: True, settings=_SIMPLEST).value
 
 
 def _sample_pets() -> list[dict[str, Any]]:
@@ -145,15 +174,6 @@ def _sample_changes() -> list[dict[str, Any]]:
     return found
 
 
-def _told_apart(row: Operation, which: int) -> Call:
-    given = dict(plain_call(row, Pick("known", which)).arguments)
-    for name, part in schemas_of(row).items():
-        is_filter = name not in given and "enum" in part and row.effect == "lists"
-        if is_filter or (name in given and part.get("type") == "string"):
-            given[name] = samples(part)[which]
-    return Call(row.name, given)
-
-
 def scenarios(
     *,
     operations: Mapping[str, Collection[str]] | None = None,
@@ -173,7 +193,7 @@ def scenarios(
         concurrent: whether to draw two calls at once.
         steps: the names of your own steps.
     """
-    found, given = Blocks(operations), arguments or {}
+    found, given = Blocks(operations, arguments), arguments or {}
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
     calls = [st.builds(Call, st.just(row.name), given.get(row.name, found.arguments(row))) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
@@ -182,7 +202,7 @@ def scenarios(
     drawn += [st.sampled_from(kind) for kind in found.others() if kind]
     drawn += [st.sampled_from(found.redirections())] if faults is None else []
     own = QUICK_FAULTS if faults is None else faults
-    drawn += [planned_faults(own, found.rows).map(met)] * 4 if own else []
+    drawn += [planned_faults(own, found.rows).map(found.met)] * 4 if own else []
     drawn += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)

@@ -61,7 +61,9 @@ def test_no_drawn_fault_takes_real_time(scenario: Scenario) -> None:
 
 @settings(max_examples=30)
 @given(scenario=scenarios(arguments={"createPet": st.just({"name": "Only", "categoryId": 7})}, faults=[faults.reset()]))
-def test_scenarios_have_only_the_given_faults(scenario: Scenario) -> None:
+def test_scenarios_have_only_the_given_arguments_and_faults(scenario: Scenario) -> None:
     for step in scenario.to_data()["steps"]:
         if "plannedfault" in step:
             assert step["plannedfault"]["fault"] == {"kind": "reset"}
+        if step.get("ask", {}).get("operation") == "createPet":
+            assert step["ask"]["arguments"] == {"name": "Only", "categoryId": 7}
