@@ -200,12 +200,6 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
         if isinstance(value, dict) and not value.keys() >= set(names):
             yield library.ValidationError("")  # jsonschema's own keyword yields an error for each name
 
-    def closed(validator: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
-        if allowed is not False:
-            yield from validators["additionalProperties"](validator, allowed, value, rules)
-        elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
-            yield library.ValidationError("")  # jsonschema's own message lists all names
-
     def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
         yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
@@ -214,7 +208,7 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
         if isinstance(kind, str) and kind in forms["mapping"]:  # as in OpenAPI; an "if" for each kind is slow
             yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
 
-    extended = {"required": required, "additionalProperties": closed, "items": items, "discriminator": discriminator}
+    extended = {"required": required, "items": items, "discriminator": discriminator}
     checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
     return library.validators.extend(theirs, extended, type_checker=checker)
 
