@@ -35,7 +35,7 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     broken: dict[object, list[Exchange]] = {}  # by the broken rules
     for one in known:
         if one.is_violation and not one.expected:
-            rules = tuple((violation.path, violation.rule) for violation in one.violations) or one.reason
+            rules = tuple((found.path, found.rule, found.expected) for found in one.violations) or one.reason
             broken.setdefault((one.method, one.operation, rules), []).append(one)
     for first, *others in list(broken.values())[:_DETAILS]:
         numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
