@@ -280,5 +280,5 @@ def is_base_url(url: object) -> bool:
     """Return whether ``url`` has an HTTP scheme, a host, and no invalid port."""
     with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
-        return parts.scheme in {"http", "https"} and bool(parts.netloc) and parts.port != 0
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     return False

@@ -76,7 +76,7 @@ def test_a_named_world_is_made_once_and_never_ended(stub: PetStoreMock, address:
 
 NO_ADDRESSES: list[Any] = [
     *("", "127.0.0.1:8080", "ftp://127.0.0.1", None, 8080, "http://", "http://127.0.0.1:99999", "http://[::1"),
-    b"http://a",
+    *("http://:80", "http://user@", b"http://a"),
 ]
 
 
