@@ -40,8 +40,11 @@ _FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the na
 }
 
 
+_PHRASES: Final = {416: "Range Not Satisfiable", 422: "Unprocessable Content"}  # Python before 3.13 has older ones
+
+
 def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in {*HTTPStatus} else "Error"
+    return _PHRASES.get(status) or (HTTPStatus(status).phrase if status in {*HTTPStatus} else "Error")
 
 
 def _code(status: int) -> str:
@@ -107,10 +110,12 @@ _ROWS: Final = (
 
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
-# Statuses with several conditions or with our own message, and statuses whose phrase depends on Python's version.
-_ALONE: Final = ("invalid_body", "unknown_key", "absent_pet", "rate_limited")
-_RENAMED: Final = ("body_too_large", "uri_too_long", "header_too_large")
-_BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in (*_ALONE, *_RENAMED)}
+# Statuses with several conditions or with our own message.
+_ALONE: Final = (
+    *("invalid_body", "unknown_key", "absent_pet", "rate_limited"),
+    *("body_too_large", "uri_too_long", "header_too_large"),
+)
+_BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in _ALONE}
 
 
 @cache

@@ -168,9 +168,10 @@ def test_the_commit_point_decides_whether_the_animal_is_kept_unless_the_fault_on
     assert (len(petstore.pets), entry.executed) == (kept, kept)
 
 
-STATUSES = (400, 401, 403, 404, 429, 500, 503, 599)
+STATUSES = (400, 401, 403, 404, 416, 422, 429, 500, 503, 599)
 CODES = """
-    invalid_body unauthorized forbidden not_found rate_limited internal_server_error service_unavailable error
+    invalid_body unauthorized forbidden not_found range_not_satisfiable unprocessable_content rate_limited
+    internal_server_error service_unavailable error
 """
 
 
