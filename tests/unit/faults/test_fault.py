@@ -148,6 +148,10 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
             "faults of requests, or only faults of TLS handshakes",
         ),
         ({"kind": "rest"}, r"did you mean 'reset'\?"),
+        (
+            {"kind": "respond", "statu": 1, "deley": 1, "jsn": 1},
+            "of kind respond: status, json, body, headers, delay, body_base64; got statu",
+        ),
     ],
     ids=itertools.count(),
 )
