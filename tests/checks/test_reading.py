@@ -83,7 +83,6 @@ ERRORS: list[tuple[BaseException, Any]] = [
     (urllib.error.HTTPError("", 410, "", http.client.HTTPMessage(), None), 410),
     (caused(ApiError(), requests.ReadTimeout()), "timeout"),
     (TimeoutError(), "timeout"),
-    (TimeoutError(), "timeout"),
     (httpcore.ReadTimeout(), "timeout"),
     (ssl.SSLCertVerificationError(), "transport"),
     (urllib3.exceptions.MaxRetryError(urllib3.HTTPConnectionPool("a"), "/"), "transport"),

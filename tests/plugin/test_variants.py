@@ -161,16 +161,16 @@ def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> 
 
 
 def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_selects_one_variant(inner: Inner) -> None:
-    explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
+    explore = ("--petstore-explore=27", "--petstore-random-seed=5", "-q")
     listed = [line for line in str(inner(_RELYING, "--collect-only", *explore).stdout).splitlines() if "::" in line]
     ours = [line for line in listed if "::test_order" in line]
     gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
     assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
-    assert len({*gaps}) == len(gaps) == 26, "no gap twice, while another one is left"
+    assert len({*gaps}) == len(gaps) == 27, "no gap twice, while another one is left"
     assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
     assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
     assert len([line for line in listed if "test_without_petstore" in line]) == 1
-    other = str(inner(_RELYING, "--collect-only", "--petstore-explore=26", "--petstore-random-seed=6", "-q").stdout)
+    other = str(inner(_RELYING, "--collect-only", "--petstore-explore=27", "--petstore-random-seed=6", "-q").stdout)
     assert [line for line in other.splitlines() if "::test_order" in line] != ours
     unordered = next(line for line in ours[1:] if "list_order" not in line)
     inner(_RELYING, unordered, *explore).assert_outcomes(passed=1)
