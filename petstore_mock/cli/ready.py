@@ -25,6 +25,7 @@ DESCRIPTION: Final = (
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
+_FROM_PROXIES: Final = frozenset({502, 503, 504})  # while they can't reach the stub
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -71,6 +72,8 @@ def _ask(health: str, timeout: float, ca_path: str | None, *, verify: bool) -> t
             is_ready = json.load(response)["status"] == "ok"
             return "" if is_ready else "its health is not ok", False
     except HTTPError as error:
+        if error.code in _FROM_PROXIES:
+            return f"a proxy responds with status {error.code}", False
         tls = "; if it speaks TLS, use https:// and --tls-ca FILE" if error.code == 400 else ""
         return f"its health has status {error.code}, so it is no stub of petstore-mock{tls}", True
     except (OSError, HTTPException) as error:  # includes a missing --tls-ca file, which serve may still write

@@ -136,6 +136,14 @@ def test_ready_waits_for_a_stub_that_takes_long(command: Command) -> None:
         assert command("ready", "--url", f"http://127.0.0.1:{server.server_port}", "--timeout", "30")[0] == 0
 
 
+def test_ready_waits_for_a_stub_behind_a_proxy(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:
+    health = "/__petstore/health"
+    for status in (502, 503, 504):
+        httpserver.expect_ordered_request(health).respond_with_data(status=status)
+    httpserver.expect_ordered_request(health).respond_with_json({"status": "ok"})
+    assert command("ready", "--url", httpserver.url_for("/"), "--timeout", "60")[0] == 0
+
+
 def test_ready_reports_a_service_that_is_not_a_stub(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:
     httpserver.expect_request("/__petstore/health").respond_with_data("hello")
     code, out, _ = command("ready", "--url", httpserver.url_for("/v1"), "--timeout", "60")
