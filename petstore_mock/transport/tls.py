@@ -46,7 +46,9 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
 def words_of(error: Exception) -> str:
     """Return a sentence that says why a handshake failed."""
     if not isinstance(error, ssl.SSLError):
-        ending = "was too slow" if isinstance(error, TimeoutError) else "closed the connection"
+        # asyncio and uvloop abort the connection if the handshake takes too long.
+        is_slow = isinstance(error, TimeoutError) or "taking longer" in str(error)
+        ending = "was too slow" if is_slow else "closed the connection"
         return f"handshake failed: the client {ending}"
     alert = (error.reason or "").partition("_ALERT_")[2].lower().replace("_", " ")
     if alert.startswith(_DISTRUST):
