@@ -136,6 +136,8 @@ def _kept_by_browser(exchange: Exchange) -> str | None:
     origin, response = exchange.request.header("Origin"), exchange.response
     if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
         return None
+    if exchange.request.header("Sec-Fetch-Site") == "same-origin":  # a proxy has forwarded the request of a page
+        return None
     return f"browsers hide this response from pages of {origin}: proxy this path in the page's development server"
 
 

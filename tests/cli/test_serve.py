@@ -123,9 +123,11 @@ def test_the_log_shows_which_responses_a_browser_hides_from_a_page() -> None:
     with stub("--api-key", KEY) as running:
         ask(f"{running.url}/pets", method="OPTIONS", Access_Control_Request_Method="GET", **page)
         ask(f"{running.url}/pets", **page)
+        ask(f"{running.url}/pets", Sec_Fetch_Site="same-origin", **page)
         ask(f"{running.url}/pets")
         lines = running.end()[1].splitlines()
-    assert ["hide this response from pages of http://shop.example" in line for line in lines] == [True, True, False]
+    hidden = ["hide this response from pages of http://shop.example" in line for line in lines]
+    assert hidden == [True, True, False, False]
 
 
 @pytest.mark.skipif(not HAS_SIGNALS, reason="it needs a pseudo-terminal")
