@@ -133,7 +133,7 @@ class RemotePetStore(PetStore):
         except PetStoreMockError as error:
             seed = given.get("seed")
             refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
-        self._shared = {one: given[one] for one in ("strict", "mutant") if one in given}
+        self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url, path = world["url"], urlsplit(self._door.root).path
         if not urlsplit(self.url).path.startswith(f"{path}/"):
             refuse(f"expected a world below {path}, the path of a proxy; got {self.url}. Pass --public-url to serve")

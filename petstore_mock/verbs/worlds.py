@@ -39,6 +39,7 @@ class WorldData(TypedDict):
     requests: Count
     violations: Count
     faults: Count
+    strict: bool
     mutant: str | None
     passed: NotRequired[bool]
     age: NotRequired[float]  # seconds since the world was last made
@@ -67,6 +68,7 @@ def world_data(world: World, origin: str) -> WorldData:
             "requests": world.journal.total,
             "violations": world.journal.violation_count,
             "faults": len(world.plan.in_force),
+            "strict": world.verification.strict,
             "mutant": None if world.mutant is None else world.mutant.name,
         }
 

@@ -30,6 +30,7 @@ def test_a_world_is_made_and_replaced(door: Door) -> None:
         "requests": 0,
         "violations": 0,
         "faults": 0,
+        "strict": False,
         "mutant": None,
     }
     door("POST", "faults", {"fault": 503, "times": 1}, world="a")

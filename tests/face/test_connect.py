@@ -158,6 +158,18 @@ def test_the_journal_follows_a_reset_by_another_client_and_reconnects(stub: PetS
         assert [entry.query for entry in one.journal] == [{"limit": "7"}]
 
 
+def test_fresh_worlds_of_a_strict_world_are_strict(stub: PetStoreMock) -> None:
+    with Client(stub) as client:
+        client.bare("PUT", "/w/strict/__petstore/world", [JSON], b'{"strict": true}')
+    with (
+        connect(stub.url, world="strict") as petstore,
+        pytest.raises(ContractViolationError, match="limit=0"),
+        petstore.fresh() as world,
+        Client(world) as client,
+    ):
+        client.list("?limit=0")
+
+
 def test_dropped_requests_are_counted_and_queries_about_them_raise_an_error() -> None:
     """A strict world keeps three of five requests. The first request broke the contract."""
     with (
