@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -16,7 +17,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from petstore_mock import PetStoreMock, faults
+from petstore_mock import PetStoreMock, connect, faults
 from tests.client import Client
 from tests.peers.tools import NODE_MODULES, serving
 
@@ -370,6 +371,12 @@ def test_gaps_clock_and_worlds_can_be_changed(visit: Callable[..., Console]) -> 
         worlds = console.pane("Worlds")
         worlds.get_by_label("Name").fill("of-the-page")
         worlds.get_by_role("button", name="Make world").click()
+        ask(petstore.control_url, "POST", "/w/of-the-page/__petstore/pets", {"count": 3})
+        worlds.get_by_role("button", name="Make world").click()
+        expect(page.get_by_role("alert")).to_contain_text("expected the name of a new world")
+        assert console.errors.pop().count("412") == 1, "the browser logs the refusal"
+        with connect(petstore.control_url, world="of-the-page") as world:
+            assert len(world.pets) == 3
         worlds.get_by_role("link", name="of-the-page").click()
         page.wait_for_url("**/w/of-the-page/__petstore/**")
         expect(page.get_by_text("/w/of-the-page/v1").first).to_be_visible()
@@ -473,6 +480,11 @@ def test_the_token_in_the_address_is_used_and_removed(visit: Callable[..., Conso
         expect(page.get_by_role("heading", level=1)).to_have_text("Animals")
         page.reload()
         expect(page.get_by_text("live", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Copy").click()
+        line = page.evaluate("navigator.clipboard.readText()")
+        subprocess.run(["sh", "-c", line], env={**os.environ, "PETSTORE_MOCK_CONTROL_TOKEN": "of-the-page"}, check=True)
+        with connect(url, world="default", token="of-the-page") as steered:
+            assert len(steered.pets) == 20
         assert console.errors == []
         other = visit(url)
         other.page.goto(url)

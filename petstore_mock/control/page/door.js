@@ -17,6 +17,7 @@ export function takeToken() {
   history.replaceState(null, "", `${location.pathname}${location.search}${rest ? `#${rest}` : ""}`);
 }
 
+export const hasToken = () => sessionStorage.getItem(KEPT) !== null;
 export const setToken = (token) => sessionStorage.setItem(KEPT, token);
 let onRefused = () => {};
 export const whenRefused = (callback) => { onRefused = callback; };
@@ -30,14 +31,14 @@ export const parse = (text) => (/\d{16}/.test(text) ? JSON.parse(text, exact) : 
 export const json = (value, indent) =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part), indent);
 
-async function send(method, path, { body, at = HERE } = {}) {
+async function send(method, path, { body, at = HERE, isNew = false } = {}) {
   const token = sessionStorage.getItem(KEPT);
   let response;
   try {
     response = await fetch(at + path, {
       method,
       cache: "no-store",
-      headers: { ...(token && { "Petstore-Control-Token": token }), ...(body && { "Content-Type": "application/json" }) },
+      headers: { ...(token && { "Petstore-Control-Token": token }), ...(body && { "Content-Type": "application/json" }), ...(isNew && { "If-None-Match": "*" }) },
       body: body && json(body),
     });
   } catch {

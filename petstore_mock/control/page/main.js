@@ -1,5 +1,5 @@
 // Shows the pane in the address, such as #/requests/12, so that people can link to it.
-import { ask, setToken, shapes, takeToken, whenRefused, WORLD } from "./door.js";
+import { ask, hasToken, setToken, shapes, takeToken, whenRefused, WORLD } from "./door.js";
 import { $, attempt, copy, count, make } from "./dom.js";
 import { journal } from "./journal.js";
 import * as overview from "./overview.js";
@@ -38,8 +38,10 @@ async function showWorld() {
   $("service-url").textContent = world.url;
   $("count-faults").textContent = world.faults ? count(world.faults) : "";
   $("count-animals").textContent = world.pets ? count(world.pets) : "";
+  const token = hasToken() ? '-H "Petstore-Control-Token: $PETSTORE_MOCK_CONTROL_TOKEN" ' : "";
+  const parts = { url: world.url, door: new URL("./", location.href), key: world.api_key, token };
   for (const line of document.querySelectorAll("[data-line]")) {
-    line.textContent = line.dataset.line.replace("{url}", world.url).replace("{door}", new URL("./", location.href)).replace("{key}", world.api_key);
+    line.textContent = line.dataset.line.replace(/\{(\w+)\}/g, (_, name) => parts[name]);
   }
 }
 

@@ -54,7 +54,7 @@ export function start() {
   $("worlds-search").addEventListener("input", () => attempt(showWorlds));
   $("world-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value) }).then(showWorlds), "The world was made.");
+    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value), isNew: true }).then(showWorlds), "The world was made.");
   });
   $("world-reset").addEventListener("click", () => attempt(async () => {
     const question = "Reset this world to its starting state? This deletes its journal and its changes.";
