@@ -40,7 +40,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_INTERNAL: Final = frozenset({"name", "origin", "new", "when"})  # arguments that no request contains
+_INTERNAL: Final = frozenset({"name", "origin", "new", "shares_port", "when"})  # arguments that no request contains
 
 
 @dataclass(frozen=True, slots=True)

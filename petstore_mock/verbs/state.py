@@ -90,12 +90,20 @@ def list_faults(world: World) -> list[PlannedFault]:
 
 @verb("POST", "faults", 201, locks=False)
 def plan_fault(
-    world: World, fault: FaultForm, when: Callable[[Any], object] | None = None, **rule: Unpack[Rule]
+    world: World,
+    fault: FaultForm,
+    when: Callable[[Any], object] | None = None,
+    *,
+    shares_port: bool = False,
+    **rule: Unpack[Rule],
 ) -> PlannedFault:
     """Plan a fault."""
     handle = FaultHandle(fault=coerce(fault), sent_as=fault, when=when, **rule)
     if handle.at == "handshake":
         _check_handshakes(world, handle.fault)
+        if shares_port:  # with the door of this request
+            got = "one port for both, so connections to the door would meet the fault too"
+            refuse(f"expected a door with its own port (serve --control-port) for {handle.fault}; got {got}")
     world.plan.add(handle)
     if handle.at == "handshake":
         world.host.close_connections(busy=True)  # clients must connect again

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from petstore_mock import PetStoreMock
+from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.client import Client
 from tests.control.conftest import Door
 
@@ -213,6 +213,15 @@ def test_every_kind_of_fault_except_those_of_tls_can_be_planned(door: Door) -> N
         reply = door("POST", "faults", {"fault": {"kind": kind, **needed.get(kind, {})}, "off_contract": True})
         assert reply.status == (422 if kind.startswith("tls.") else 201), reply.json()
     door("DELETE", "faults")
+
+
+def test_a_door_that_shares_the_port_of_tls_plans_no_fault_of_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next connection to the door would meet the fault. A test in the process of the fake may plan it."""
+    with PetStoreMock(tls=True, control=True) as petstore:
+        monkeypatch.setenv("SSL_CERT_FILE", str(petstore.tls.ca_path))
+        with pytest.raises(PetStoreMockError, match="--control-port"):
+            connect(petstore.url, world="default").inject(faults.tls.expired(), times=1)
+        petstore.inject(faults.tls.expired(), times=1).cancel()
 
 
 # Requests
