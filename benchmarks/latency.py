@@ -84,9 +84,7 @@ def measure(plan: Plan) -> Result:
         for name, values in taken.items()
     ]
     head = ["server, client", "median µs", "p99 µs", "times the floor", "calls over 30 ms"]
-    result.tables.append(
-        Table("One sequential client, list of 20, kept connection where the server keeps it", head, rows)
-    )
+    result.tables.append(Table("One sequential client, list of 20, keep-alive if the server supports it", head, rows))
     result.notes.append(
         "The floor is http.client against a Python socket that sends the same bytes and does not parse the request. "
         "The difference between http.client and a raw socket as the client is the time of http.client itself."

@@ -111,7 +111,7 @@ def _fake_logging(port: int, folder: Path) -> list[str]:
     return [part for part in _fake(port, folder) if part != "--quiet"]
 
 
-# The limit and the floor
+# The limit (nginx) and the floor
 
 _NGINX: Final = """
 daemon off;

@@ -116,7 +116,7 @@ def measure(plan: Plan) -> Result:
         ]
         for kind, values in whole.items()
     ]
-    head = ["suite", "tests run", "processor s", "elapsed s", "added processor ms, each"]
+    head = ["suite", "tests run", "processor s", "elapsed s", "added processor ms/test"]
     result.tables.append(Table(f"A test of {median(each) * 1000:.2f} ms, which lists once", head, rows))
     if find_spec("xdist") is not None:
         result.tables.append(_on_several_cores(plan))

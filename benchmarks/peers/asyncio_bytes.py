@@ -1,4 +1,4 @@
-"""The limit of Python's asyncio: the server returns the same bytes for each request line, and parses nothing else.
+"""The limit of Python's asyncio: the server sends fixed bytes chosen by the request line, and parses nothing else.
 
 ``python -m benchmarks.peers.asyncio_bytes PORT FOLDER``; the folder has the bodies ``listed``, ``got``, ``created``.
 """

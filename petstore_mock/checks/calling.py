@@ -40,7 +40,7 @@ _INTERRUPTS: Final = 50
 
 _LOOK: Final = 0.001  # seconds between two looks at the other of two calls
 _STANDS: Final = 3  # after so many looks without progress, the other call counts as waiting, for example for a lock
-_LONGEST: Final = 0.5  # seconds that a call may be stopped
+_LONGEST: Final = 0.5  # seconds; the longest stop of a call
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules in which a call waits for a response
 
 

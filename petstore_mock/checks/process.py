@@ -117,8 +117,8 @@ _MARK: Final = ("ignore", None, _Mark, None, 0)
 class Watch:
     """Observes output, settings and threads of the process, from its creation until :meth:`end`.
 
-    Meanwhile, the root logger has no handlers. With them, a client's ``basicConfig()`` would have no effect to report,
-    and the deliberate failures of a run would fill reports. A second watch at the same time observes threads only.
+    Meanwhile, the root logger has no handlers. They would make a client's ``basicConfig()`` a no-op that no check
+    reports, and fill reports with a run's deliberate failures. A second watch at the same time observes threads only.
     """
 
     def __init__(self) -> None:

@@ -146,7 +146,7 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
-    # Otherwise, for a read or a failed list, the last request of any operation decides. A read may send a list.
+    # Otherwise, for a read or a failed list, the last request of any operation decides. Reads may fetch a list.
     is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
 
@@ -295,7 +295,7 @@ def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
         at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
         found, right, where = found[at:], right[at:], f" from character {at} on"
     shown = (
-        f"without {name}" if found is None else f"whose {name} is {shortened(found)} ({type(found).__name__}){where}"
+        f"without {name}" if found is None else f"whose {name}{where} is {shortened(found)} ({type(found).__name__})"
     )
     sent = f"no {name}" if right is None else shortened(right)
     return Broken(f"returned an animal {shown}; the service sent {sent}", sentence.section, sentence.text)

@@ -126,7 +126,7 @@ class Rules:
             route.refusal = Refusal(condition, found)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
-        """Return the value of a parameter, or its gap's replacement of an invalid value. None means no value."""
+        """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
         value = read_integer(text) if rules.get("type") == "integer" else text
         place = f"{parameter.where}.{parameter.name}"
         broken: list[Violation] = [] if schemas.quick(rules)(value) else schemas.violations(rules, value, place)

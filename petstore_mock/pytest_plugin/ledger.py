@@ -125,7 +125,7 @@ class Summaries:
             self._measure("mutants", *mutants(ledger, count, seed))
 
     def _measure(self, name: str, lines: list[str], document: Mapping[str, Any]) -> None:
-        """Write the JSON file of a summary, and compare its share with the goal."""
+        """Write a summary's JSON file, and report a percentage below the goal."""
         self._lines[f"petstore {name}"] = lines
         if file := self._config.getoption(f"petstore_{name}_json"):
             text = json.dumps(document, indent=2, ensure_ascii=False)

@@ -71,8 +71,8 @@ def check_client(
             libraries.
         read_pet: a function that returns the fields of an animal that the client returned, by the interface's names.
             The default reads mappings and objects with attributes, also with ``category_id``.
-        methods: the client's own names of ``list_pets``, ``create_pet`` and ``get_pet``, which may have dots, or
-            functions of the client and the arguments.
+        methods: the client's names of ``list_pets``, ``create_pet`` and ``get_pet``, also with dots, or
+            functions that take the client and the arguments.
         vary: the gaps that vary; all gaps by default.
         faults: the faults that requests may meet; the machine's own faults by default, ``()`` for none.
         patience: the seconds after which a call that waits for a response is reported as having no timeout.

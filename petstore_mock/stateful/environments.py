@@ -46,7 +46,7 @@ def is_there(name: str) -> bool:
 
 @cache
 def _other_locale() -> str:
-    """Return the name of an installed locale with other names of days and a decimal comma, or an empty text."""
+    """Return the name of an installed locale with non-English day names and a decimal comma, or an empty text."""
     before = locale.setlocale(locale.LC_ALL)
     try:
         for name in _LOCALES:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
 _FRAMES: Final = 8  # of a traceback; a library adds some of its own around a lock
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
-_KNOWN_STANDSTILL: Final = 2.0  # seconds, after the client stood still once
+_KNOWN_STANDSTILL: Final = 2.0  # seconds, from the second standstill on
 _DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 

@@ -1,7 +1,7 @@
 """Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
 
 They read the table of the interface and ``schemas/*.json``, so the drawn values always keep the current bounds. A
-strategy reports a wrong argument when Hypothesis draws the first value.
+strategy reports an unknown gap when Hypothesis draws the first value.
 """
 
 from __future__ import annotations

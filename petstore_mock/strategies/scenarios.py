@@ -55,7 +55,7 @@ class Unprinted:
 
 
 class Blocks:
-    """The blocks of scenarios for a client whose methods take these arguments, by operation; None for all.
+    """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all.
 
     Your ``arguments``, strategies by operation, replace the plain ones.
     """

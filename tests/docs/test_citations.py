@@ -16,7 +16,7 @@ _MEANT = {
     "§9 Which operations carry one: not shown.": ["Which operations"],
     "sent no key (§5: The API key is sent in the form Authorization: Bearer <API_KEY>)": ["The API key is sent"],
     "returned None (§4.3: 200: The animal)": ["200: body is"],
-    # the words beside it
+    # the nearby words
     "The removal of getPet (§4.3) at midnight of 5 December 2030. It has no key.": ["Its scheduled removal"],
     "It respects rate limits. The replacement that §4.3 names, GET /pets with the status filter": ["The replacement"],
     "Respond 401 as for an invalid key (§5)": ["When the key"],

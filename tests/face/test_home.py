@@ -123,7 +123,7 @@ def test_function_when_gets_the_request_and_a_mismatch_uses_up_nothing(petstore:
 
 
 @pytest.mark.parametrize("leave", [pytest.fail, sys.exit, json.loads])
-def test_a_function_when_that_raises_lets_the_request_pass_and_fails_the_verification(
+def test_a_when_function_that_raises_lets_the_request_pass_and_fails_the_verification(
     petstore: PetStoreMock, client: Client, leave: Callable[[str], object]
 ) -> None:
     handle = petstore.inject(503, when=lambda _: bool(leave("unwanted")))

@@ -1,4 +1,4 @@
-"""The strategies: the service accepts valid values, and refuses an invalid value for the rule that it names."""
+"""The strategies: the service accepts valid values, and refuses each invalid value for its own ``rule``."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_requests_and_faults_leave_no_cycles(home: PetStoreMock, fault: faults.F
         gc.collect()
         gc.disable()
         try:
-            for _ in range(4):  # the first round makes lasting objects; a thread of an earlier test may end in another
+            for _ in range(4):  # round 1 makes lasting objects; in a later round, a thread of an earlier test may end
                 if fault is not None:
                     home.inject(fault, on="createPet")
                 for _ in range(30):

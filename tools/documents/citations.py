@@ -12,7 +12,7 @@ from tests.sentences import PASSAGES, Passage
 # A section of an RFC is no citation of the interface.
 _CITATION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(?P<section>\d(?:\.\d)?)(?![\d.]*\d)")
 _BORDER: Final = re.compile(r"[.!?;]\s+(?=[A-Z§])|\n\n")  # of sentences and cells
-# An inference means this sentence of its section. So does a citation that shares too few words with each sentence.
+# An inference cites this sentence of its section. So does a citation that shares too few words with each sentence.
 _MAIN: Final = {
     "1": "Request and response",
     "2": "Pet has all fields",
