@@ -69,10 +69,11 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
     """Return the verdict on the service, and write the reports that options name. With --plan, only print the plan."""
+    files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
     if options.plan:
+        require(not files, "no report with --plan, which sends no request", **files)
         stdout.writelines(f"{line}\n" for line in plan(options.allow_create, options.max_requests))
         return None
-    files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
     for name, path in files.items():  # before the run
         can_write = os.access(path if path.exists() else path.parent, os.W_OK)
         require(can_write and not path.is_dir(), f"a writable file for --{name}", file=str(path))
