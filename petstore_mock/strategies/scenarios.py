@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from petstore_mock import faults as kinds
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
+from petstore_mock.common.refusing import one_of
+from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import arguments as schemas_of
 from petstore_mock.interface.schemas import properties, required_arguments, schema
@@ -178,7 +180,7 @@ def scenarios(
     *,
     operations: Mapping[str, Collection[str]] | None = None,
     vary: Collection[str] | None = None,
-    faults: Collection[Fault] | None = None,
+    faults: Collection[Fault | int] | None = None,
     arguments: Mapping[str, SearchStrategy[Any]] | None = None,
     concurrent: bool = False,
     steps: Collection[str] = (),
@@ -193,7 +195,10 @@ def scenarios(
         concurrent: whether to draw two calls at once.
         steps: the names of your own steps.
     """
-    found, given = Blocks(operations, arguments), arguments or {}
+    given = arguments or {}
+    for name in (*(operations or ()), *given):
+        one_of(name, OPERATIONS, "operation")
+    found, own = Blocks(operations, given), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
     calls = [st.builds(Call, st.just(row.name), given.get(row.name, found.arguments(row))) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
@@ -201,7 +206,6 @@ def scenarios(
     drawn += [st.tuples(st.one_of(*calls))] * 6
     drawn += [st.sampled_from(kind) for kind in found.others() if kind]
     drawn += [st.sampled_from(found.redirections())] if faults is None else []
-    own = QUICK_FAULTS if faults is None else faults
     drawn += [planned_faults(own, found.rows).map(found.met)] * 4 if own else []
     drawn += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []

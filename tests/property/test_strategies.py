@@ -150,6 +150,26 @@ def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> 
     assert words in str(caught.value)
 
 
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"operations": {"listPet": []}}, "did you mean 'listPets'?"),
+    ({"arguments": {"createPets": strategies.new_pets()}}, "did you mean 'createPet'?"),
+    ({"faults": ["reset"]}, "did you mean faults.reset()?"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG)
+def test_wrong_argument_of_scenarios_is_refused_at_the_call(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(PetStoreMockError) as caught:
+        strategies.scenarios(**given)
+    assert words in str(caught.value)
+
+
+def test_a_status_is_a_fault_of_scenarios() -> None:
+    drawn = strategies.scenarios(faults=[503])
+    is_met = find(drawn, lambda scenario: "503" in repr(scenario.to_data()))
+    assert {"plannedfault"} <= {name for step in is_met.to_data()["steps"] for name in step}
+
+
 # Behaviours and faults
 
 
