@@ -1,8 +1,8 @@
-"""Scenarios: lists of steps that are complete before the first one runs. A scenario can be written as JSON."""
+"""Scenarios: lists of steps that are complete before the first step runs. A scenario can be written as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.checks.check import Call
@@ -12,7 +12,7 @@ from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.mock.face import PetStore
 
@@ -103,8 +103,18 @@ class Scenario:
 
     @property
     def has_races(self) -> bool:
-        """Whether it makes two calls at once, whose result depends on the scheduling of threads."""
+        """Whether the scenario makes two calls at once. Their results depend on the scheduling of threads."""
         return any(isinstance(step, Together) for step in self.steps)
+
+    def replaced(self, arguments: Callable[[Call], Mapping[str, Any]]) -> Scenario:
+        """Return the scenario with the arguments that a function returns for each call."""
+
+        def other(step: Any) -> Any:  # noqa: ANN401  # a step
+            if isinstance(step, Together):
+                return replace(step, first=other(step.first), second=other(step.second))
+            return replace(step, arguments=arguments(step)) if isinstance(step, Call) else step
+
+        return replace(self, steps=tuple(map(other, self.steps)))
 
     def to_data(self) -> dict[str, Any]:
         """Return the scenario as a JSON value."""

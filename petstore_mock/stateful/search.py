@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, Unprinted, scenarios  # needs Hypothesis
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # reports a missing Hypothesis
 
 # isort: split
 from contextlib import suppress
@@ -32,6 +32,8 @@ from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, is_quick
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hypothesis.strategies import SearchStrategy
+
     from petstore_mock.checks.scenario import Step
     from petstore_mock.stateful.run import Options
     from petstore_mock.strategies.scenarios import Block
@@ -54,12 +56,19 @@ _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
-_TIMES: Final = 3  # plays of a simpler scenario of two calls at once, which counts only if all of them fail
-_AGAIN: Final = 8  # plays of the final scenario; unless all fail, the report says so
+_TIMES: Final = 3  # plays of a simpler scenario with two calls at once; it counts only if every play fails
+_AGAIN: Final = 8  # plays of the final scenario with two calls at once; if not every play fails, the report says so
 
 
 class _TimeIsOver(SkipTest):
     """Ends a search at once, because Hypothesis re-raises SkipTest."""
+
+
+class _Drawn:
+    """A drawn value with a short ``repr``. Hypothesis warns of a long one."""
+
+    def __init__(self, value: Any) -> None:  # noqa: ANN401  # any value can be drawn
+        self.value = value
 
 
 class Search:
@@ -73,7 +82,8 @@ class Search:
         self._began = monotonic()
         self._deadline: float | None = None  # of shrinking
         self._failing: dict[str, ClientBugError] = {}
-        self._times = 1  # plays of two calls at once that must all fail
+        self._times = 1  # plays of a scenario with two calls at once; every play must fail
+        self._simplest = {name: _simplest(strategy) for name, strategy in (run.options.arguments or {}).items()}
 
     def find(self) -> ClientBugError | None:
         report = self._run.report
@@ -97,17 +107,21 @@ class Search:
 
     # Directed scenarios
 
+    def _with_arguments(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with the simplest of the arguments that the caller passed."""
+        return scenario.replaced(lambda call: self._simplest.get(call.operation, call.arguments))
+
     def _directed(self) -> ClientBugError | None:
-        blocks, chosen = Blocks(self._run.operations, self._chosen.arguments), self._chosen
+        blocks, chosen = Blocks(self._run.operations), self._chosen
         return (
             (self._of_tls(blocks) if chosen.tls else None)
-            or self._first(_known(blocks, chosen))
+            or self._first(_known(blocks))
             or self._waiting(_waits(blocks, chosen))
             or self._first(_shown_once(blocks, chosen))
         )
 
     def _first(self, directed: Iterable[Scenario]) -> ClientBugError | None:
-        for scenario in directed:
+        for scenario in map(self._with_arguments, directed):
             bug = None if self._is_over() else self._bug(scenario)
             if bug is not None:
                 return self._reduced(bug)
@@ -115,7 +129,7 @@ class Search:
 
     def _of_tls(self, blocks: Blocks) -> ClientBugError | None:
         call = blocks.plain[0]
-        trusting = self._bug(Scenario(steps=(call,), odd_key=False))
+        trusting = self._bug(self._with_arguments(Scenario(steps=(call,), odd_key=False)))
         if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
             refuse(
                 f"expected a client that trusts the mock; got {trusting.sentence.rstrip('.')}: use "
@@ -126,7 +140,8 @@ class Search:
     def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
         """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
         began = monotonic()
-        examples = [Example(self._run, scenario, alone=False) for scenario in waits if not self._is_over()]
+        own = map(self._with_arguments, waits)
+        examples = [Example(self._run, scenario, alone=False) for scenario in own if not self._is_over()]
         players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
         played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
         for player in players:
@@ -153,7 +168,7 @@ class Search:
         # The database stores the failing scenarios of each client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn.map(Unprinted), self._fails, settings=self._settings(), database_key=key.encode())
+            find(drawn.map(_Drawn), self._fails, settings=self._settings(), database_key=key.encode())
         return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
 
     def _settings(self) -> Settings:
@@ -169,7 +184,7 @@ class Search:
             max_examples=self._chosen.max_examples or (_EXAMPLES if self._chosen.max_seconds is None else _ENDLESS),
         )
 
-    def _fails(self, drawn: Unprinted) -> bool:
+    def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario, name = drawn.value, repr(drawn.value)
         if self._is_over() if self._deadline is None else monotonic() > self._deadline:
@@ -199,7 +214,7 @@ class Search:
 
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
         """Play the scenario in a new run, and add a sentence if the bug does not show again."""
-        if bug.scenario.odd_key:  # connections of earlier plays may have hidden the bug from a play with a plain key
+        if bug.scenario.odd_key:  # without the connections of earlier plays, a plain key may also show the bug
             bug = self._anew(replace(bug.scenario, odd_key=False)) or bug
         scenario = bug.scenario
         if scenario.has_races and not bug.waited:
@@ -214,6 +229,11 @@ class Search:
             return explain(Example(other, scenario).play())
 
 
+def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
+    settings = Settings(database=None, deadline=None, suppress_health_check=list[Any](HealthCheck))
+    return find(strategy.map(_Drawn), lambda _: True, settings=settings).value
+
+
 # The directed scenarios
 
 
@@ -221,10 +241,9 @@ def _flat(blocks: Iterable[Block]) -> list[Step]:
     return [step for block in blocks for step in block]
 
 
-def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _known(blocks: Blocks) -> Iterator[Scenario]:
     """Yield the scenarios with each sample argument, and with each act of another actor."""
-    values: list[Block] = [(ask,) for ask in blocks.plain] if options.arguments else [*blocks.values()]
-    for kind in (values, *blocks.others()):
+    for kind in (blocks.values(), *blocks.others()):
         yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 
@@ -256,14 +275,14 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             met = blocks.meetings(_NO_WAITS) if dated else ()
             yield Scenario(Behaviour().replace(limit), (*steps, *numbers, *_flat(met)), environment=name)
     lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # so the connection is lost before the close
+    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # last, so close() meets a lost connection
     yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
     # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
     for name in options.vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
             yield Scenario(Behaviour().replace({name: alternative}), steps)
-    # Two steps for each line of the first call.
+    # Two steps for each line at which the first call stops: the second call does not stop, or stops later.
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
     for first, second in blocks.pairs() if options.concurrent else ():
         yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 
-from hypothesis import HealthCheck, find
-from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
@@ -28,7 +27,7 @@ from petstore_mock.strategies.plans import QUICK_FAULTS, behaviours, planned, pl
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -43,49 +42,34 @@ _MANY: Final = (3, 25, 101)
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
 # Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
-_ROUNDS: Final = 153  # of a redirection in a circle: more than any client follows
+_ROUNDS: Final = 153  # redirects of a loop: more than any client follows
 _NEWEST: Final = Pick()
-_SIMPLEST: Final = Settings(database=None, deadline=None, suppress_health_check=list[Any](HealthCheck))
 TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
-class Unprinted:
-    """A drawn value with a short ``repr``. Hypothesis warns of a long one."""
+@cache
+def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
+    given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
+    return Call(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
 
-    def __init__(self, value: Any) -> None:  # noqa: ANN401  # any value can be drawn
-        self.value = value
+
+def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
+    """Return the block in which the simplest call meets a fault."""
+    return fault, plain_call(OPERATIONS[fault.on])
 
 
 class Blocks:
-    """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all.
+    """The blocks of scenarios. ``operations`` has the client's arguments by operation; None means all."""
 
-    Your ``arguments``, strategies by operation, replace the plain ones.
-    """
-
-    def __init__(
-        self, operations: Mapping[str, Collection[str]] | None, arguments: Mapping[str, SearchStrategy[Any]] | None
-    ) -> None:
+    def __init__(self, operations: Mapping[str, Collection[str]] | None) -> None:
         every = {name: list(schemas_of(row)) for name, row in OPERATIONS.items()}
         self._taken = every if operations is None else operations
-        self._given = {name: _simplest(strategy) for name, strategy in (arguments or {}).items()}
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
-        self.plain = [self._call(row) for row in self.rows]
+        self.plain = [plain_call(row) for row in self.rows]
         looking = [row for row in self.rows if not row.commits]
-        self.looks = [self._call(row) for row in looking]  # the calls that return existing animals
-        gone = [self._call(row, Pick("vanished")) for row in looking]
+        self.looks = [plain_call(row) for row in looking]  # the calls that return existing animals
+        gone = [plain_call(row, Pick("vanished")) for row in looking]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
-
-    def _call(self, row: Operation, which: Pick = _NEWEST) -> Call:
-        """Return the simplest call."""
-        given = self._given.get(row.name)
-        if given is None:
-            given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
-            given |= {} if row.path_parameter is None else {row.path_parameter.name: which}
-        return Call(row.name, given)
-
-    def met(self, fault: PlannedFault) -> tuple[PlannedFault, Call]:
-        """Return the block in which the simplest call meets a fault."""
-        return fault, self._call(OPERATIONS[fault.on])
 
     def values(self) -> list[Block]:
         """Return plain calls, and calls in which each argument has each of its sample values."""
@@ -118,30 +102,21 @@ class Blocks:
         ]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
-        return [self.met(one) for one in planned(faults, self.rows)]
+        return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
-        """Return the blocks in which a call is redirected, also in a circle."""
+        """Return the blocks in which a call is redirected, also in a loop."""
         led = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
         found: list[Block] = []
         for (status, place, times), row in product([*led, (307, "{petstore}{own}", _ROUNDS)], self.rows):
             fault = kinds.respond(status, headers={"Location": place} if place else {})
             # The last step cancels the rest of the fault, which would redirect the next call too.
-            found.append((*self.met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
+            found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
         return found
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
-        apart = self._told_apart
-        return [(apart(first, 0), apart(second, 1)) for first, second in product(self.rows, self.rows)]
-
-    def _told_apart(self, row: Operation, which: int) -> Call:
-        given = dict(self._call(row, Pick("known", which)).arguments)
-        for name, part in schemas_of(row).items() if row.name not in self._given else ():
-            is_filter = name not in given and "enum" in part and row.effect == "lists"
-            if is_filter or (name in given and part.get("type") == "string"):
-                given[name] = samples(part)[which]
-        return Call(row.name, given)
+        return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
 
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
         ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
@@ -153,12 +128,8 @@ class Blocks:
         return st.fixed_dictionaries(required, optional=arguments)
 
 
-def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
-    return find(strategy.map(Unprinted), lambda _: True, settings=_SIMPLEST).value
-
-
 def _sample_pets() -> list[dict[str, Any]]:
-    """Return the fields of animals that another actor adds, one odd value each. Small ids may be taken."""
+    """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
     return [
         {name: value}
         for name, part in properties("Pet").items()
@@ -174,6 +145,15 @@ def _sample_changes() -> list[dict[str, Any]]:
         found += [{name: value} for value in samples(part)[1:3]]
         found += [{name: None}] * (name not in schema("NewPet")["required"])
     return found
+
+
+def _told_apart(row: Operation, which: int) -> Call:
+    given = dict(plain_call(row, Pick("known", which)).arguments)
+    for name, part in schemas_of(row).items():
+        is_filter = name not in given and "enum" in part and row.effect == "lists"
+        if is_filter or (name in given and part.get("type") == "string"):
+            given[name] = samples(part)[which]
+    return Call(row.name, given)
 
 
 def scenarios(
@@ -195,24 +175,31 @@ def scenarios(
         concurrent: whether to draw two calls at once.
         steps: the names of your own steps.
     """
-    given = arguments or {}
-    for name in (*(operations or ()), *given):
+    for name in (*(operations or ()), *(arguments or ())):
         one_of(name, OPERATIONS, "operation")
-    found, own = Blocks(operations, given), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
+    found, own = Blocks(operations), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
-    calls = [st.builds(Call, st.just(row.name), given.get(row.name, found.arguments(row))) for row in found.rows]
+    calls = [st.builds(Call, st.just(row.name), found.arguments(row)) for row in found.rows]
     plain: list[Block] = [(ask,) for ask in found.plain]
     drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the simplest strategy is the first
     drawn += [st.tuples(st.one_of(*calls))] * 6
     drawn += [st.sampled_from(kind) for kind in found.others() if kind]
     drawn += [st.sampled_from(found.redirections())] if faults is None else []
-    drawn += [planned_faults(own, found.rows).map(found.met)] * 4 if own else []
+    drawn += [planned_faults(own, found.rows).map(met)] * 4 if own else []
     drawn += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
     drawn += [_together(found.pairs())] * 5 if concurrent else []
     block = st.sampled_from(drawn).flatmap(lambda one: one)
     nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
     flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
-    return st.builds(Scenario, behaviours(vary=chosen), flat)
+    return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), arguments or {})
+
+
+@st.composite
+def _with_arguments(
+    draw: Callable[[Any], Any], drawn: SearchStrategy[Scenario], given: Mapping[str, SearchStrategy[Any]]
+) -> Scenario:
+    scenario: Scenario = draw(drawn)
+    return scenario.replaced(lambda call: draw(given[call.operation]) if call.operation in given else call.arguments)
 
 
 def _together(pairs: Sequence[tuple[Call, Call]]) -> SearchStrategy[Block]:

@@ -8,12 +8,14 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from operator import eq
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
@@ -162,6 +164,21 @@ def test_wrong_argument_of_scenarios_is_refused_at_the_call(given: dict[str, Any
     with pytest.raises(PetStoreMockError) as caught:
         strategies.scenarios(**given)
     assert words in str(caught.value)
+
+
+def calls_of(step: dict[str, Any]) -> list[dict[str, Any]]:
+    pair = step.get("together", {})
+    return [one["ask"] for one in (step, pair.get("first", {}), pair.get("second", {})) if "ask" in one]
+
+
+@settings(max_examples=10)
+@given(data=st.data())
+def test_scenarios_with_arguments_can_be_drawn_within_a_test(data: st.DataObject) -> None:
+    own = {"createPet": st.fixed_dictionaries({"name": st.text(), "categoryId": st.integers(1, 9)})}
+    scenario = data.draw(strategies.scenarios(arguments=own, concurrent=True))
+    for call in chain.from_iterable(map(calls_of, scenario.to_data()["steps"])):
+        if call["operation"] == "createPet":
+            assert (set(call["arguments"]), 1 <= call["arguments"]["categoryId"] <= 9) == ({"name", "categoryId"}, True)
 
 
 def test_a_status_is_a_fault_of_scenarios() -> None:

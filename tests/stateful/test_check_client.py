@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import logging
 import os
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,10 @@ from hypothesis.database import InMemoryExampleDatabase
 
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from petstore_mock.stateful import CheckReport, ClientBugError, check_client, environment
+from tests.clients import sharing
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
+from tests.programs import run
 from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
 
 pytestmark = [*LEAVINGS]
@@ -137,8 +141,23 @@ def test_your_arguments_replace_all_others() -> None:
             names.add(name)
             return super().create_pet(name=name, category_id=category_id, status=status)
 
+        def get_pet(self, pet_id: int) -> Json:
+            if not 0 < pet_id < 100:
+                raise ValueError("only small ids are allowed")
+            return super().get_pet(pet_id)
+
+        def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+            if limit != 5:
+                raise ValueError("only lists of five are allowed")
+            return super().list_pets(limit=limit, status=status)
+
     cats = st.fixed_dictionaries({"name": st.just(Name("Tom")) | st.just(Name("Mia")), "categoryId": st.just(7)})
-    report = check_client(by_key(CatsOnly), arguments={"createPet": cats}, max_examples=30)
+    arguments: dict[str, Any] = {
+        "createPet": cats,
+        "getPet": st.fixed_dictionaries({"petId": st.integers(1, 99)}),
+        "listPets": st.fixed_dictionaries({"limit": st.just(5)}),
+    }
+    report = check_client(by_key(CatsOnly), arguments=arguments, max_examples=30)
     assert (names, report.examples > 100) == ({"Tom", "Mia"}, True), "the directed scenarios use them too"
 
 
@@ -268,13 +287,34 @@ def test_a_report_masks_the_key() -> None:
     assert "Aa-._~+/key-of-a-test-" not in str(bug)
 
 
+def test_a_bug_of_two_calls_at_once_that_did_not_show_again_depends_on_threads() -> None:
+    meetings = itertools.count()
+
+    class Crowded(sharing.Pooled):
+        under_way = 0
+
+        def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+            self.under_way += 1
+            try:
+                if self.under_way > 1 and next(meetings) == 0:
+                    raise KeyError(limit)
+                return super().list_pets(limit=limit, status=status)
+            finally:
+                self.under_way -= 1
+
+    bug = bug_of(by_key(Crowded), concurrent=True, **NOTHING_ODD)
+    assert bug is not None
+    assert "raised KeyError" in bug.sentence
+    assert "depends on how the system schedules threads" in bug.sentence
+
+
 # The process
 
 
 def test_a_run_restores_the_process() -> None:
     before = (
         dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
-        signal.getsignal(signal.SIGINT), threading.active_count(),
+        sys.stdout, sys.stderr, warnings.showwarning, signal.getsignal(signal.SIGINT), threading.active_count(),
     )  # fmt: skip
     check_client(make_client, **{**FEW, "environment": ("ipv6", "proxies", "time_zone", "netrc")})
     deadline = time.monotonic() + 5
@@ -282,7 +322,7 @@ def test_a_run_restores_the_process() -> None:
         time.sleep(0.01)
     assert before == (
         dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
-        signal.getsignal(signal.SIGINT), threading.active_count(),
+        sys.stdout, sys.stderr, warnings.showwarning, signal.getsignal(signal.SIGINT), threading.active_count(),
     )  # fmt: skip
 
 
@@ -295,6 +335,23 @@ def test_you_can_use_an_environment_in_your_test() -> None:
         assert time.localtime(0).tm_hour == 5
     with pytest.raises(PetStoreMockError, match="did you mean 'proxies'"), environment("proxy"):
         pass
+
+
+def test_the_locale_changes_only_within_its_block() -> None:
+    """The code replaces ``setlocale``, because many computers have no other locale installed."""
+    code = (
+        "import locale\n"
+        "names = ['C']\n"
+        "def setlocale(_, name=None):\n"
+        "    names.extend([name] if name else [])\n"
+        "    return names[-1]\n"
+        "locale.setlocale = setlocale\n"
+        "from petstore_mock.stateful import environment\n"
+        "with environment('locale'): print(names[-1])\n"
+        "print(names[-1])"
+    )
+    inside, afterwards = run(sys.executable, "-c", code).split()
+    assert (inside != "C", afterwards) == (True, "C")
 
 
 def test_make_client_may_set_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
