@@ -33,7 +33,7 @@ _OF_VIOLATION: Final[Members] = {
     "field": (str, "path"),  # such as body.name, query.limit, Authorization or path
     "message": (str, str),
     "sentence": (str, "sentence.text"),  # the sentence of the interface
-    "rule": (str | None, "rule"),  # a keyword of JSON Schema or a rule of ours; None for others, such as a wrong key
+    "rule": (str | None, "rule"),  # a keyword of JSON Schema or our own; None for other violations, such as a wrong key
     "expected": (str, "expected"),
     "value": (str | None, lambda one: one.received if one.has_value else None),  # a description; None without a value
     "subject": (str, "subject"),
@@ -52,9 +52,11 @@ def _data(members: Members, original: object) -> dict[str, Any]:
     }
 
 
-# The field of a violation without rules, by the subject of its condition; otherwise it is the request.
+# The ``field`` of a violation that breaks no rule, by the name or subject of its condition; else "request".
 _BROKEN: Final = {
-    "key": "Authorization", "json": "Content-Type", "limits": "body", "path": "path", "paths": "path", "removed": "path"
+    "content_coding": "Content-Encoding", "method_not_allowed": "method", "unknown_method": "method",
+    "key": "Authorization", "json": "Content-Type", "limits": "body",
+    "path": "path", "paths": "path", "removed": "path",
 }  # fmt: skip
 
 
@@ -94,7 +96,7 @@ def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 def _violations(exchange: Exchange) -> list[dict[str, Any]]:
     condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
     if not broken and condition is not None and condition.violation:
-        field = _BROKEN.get(condition.subject, "request")
+        field = _BROKEN.get(condition.name) or _BROKEN.get(condition.subject, "request")
         found = _data(_OF_VIOLATION, Violation(field, "", "", subject=condition.subject))
         broken = [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
     return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]
@@ -137,7 +139,7 @@ _OF_EXCHANGE: Final[Members] = {
     "decision": (str, "decision"),
     "reason": (str, "reason"),
     "owner": (str | None, "owner"),
-    "base_path": (str, "request.base_path"),  # before the target in the client's address
+    "base_path": (str, "request.base_path"),  # precedes the target in the client's URL
     "connection": (int, "connection"),
     "exchange": (int, "exchange"),
     "started": (float, "request.started"),  # seconds by a real clock

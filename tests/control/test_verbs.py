@@ -15,6 +15,7 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, connect, faults
 from tests.client import Client
 from tests.control.conftest import Door
+from tests.wire.raw import Raw
 
 # Worlds
 
@@ -129,18 +130,21 @@ def test_a_revoked_key_is_reported_as_revoked_and_not_as_a_leak(door: Door, way:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "content_type", "field"),
+    ("method", "path", "fields", "field"),
     [
-        ("GET", "/v1/toys", "application/json", "path"),
-        ("PATCH", "/v1/pets", "application/json", "path"),
-        ("POST", "/v1/pets", "text/plain", "Content-Type"),
-        ("GET", "/v1/pets%", "application/json", "request"),
+        ("GET", "/v1/toys", {}, "path"),
+        ("PATCH", "/v1/pets", {}, "method"),
+        ("FOO", "/v1/pets", {}, "method"),
+        ("POST", "/v1/pets", {"Content_Type": "text/plain"}, "Content-Type"),
+        ("POST", "/v1/pets", {"Content_Encoding": "gzip"}, "Content-Encoding"),
+        ("GET", "/v1/pets", {"Authorization": "Bearer nobodys"}, "Authorization"),
+        ("GET", "/v1/pets%", {}, "request"),
     ],
 )
 def test_a_violation_without_rules_names_the_wrong_part(
-    door: Door, method: str, path: str, content_type: str, field: str
+    door: Door, method: str, path: str, fields: dict[str, str], field: str
 ) -> None:
-    door(method, path, {}, Content_Type=content_type, Authorization=f"Bearer {door.petstore.api_key}")
+    door(method, path, {}, **{"Authorization": f"Bearer {door.petstore.api_key}", **fields})
     [exchange] = door("GET", "requests").json()["requests"]
     assert [found["field"] for found in exchange["violations"]] == [field]
 
@@ -388,6 +392,18 @@ def test_the_stream_at_the_root_shows_all_worlds(door: Door) -> None:
     assert next(events) == ("world", {"world": "a", "event": "made"})
     kind, data = next(events)
     assert (kind, data["world"], data["status"]) == ("request", "a", 200)
+
+
+@pytest.mark.untraced
+def test_a_stream_ends_if_its_client_reads_too_slowly(door: Door) -> None:
+    """If it went on, the client would miss events without a sign."""
+    with Raw(door.petstore, receive_buffer=4096) as client:
+        client.send(f"GET /__petstore/events HTTP/1.1\r\nHost: {door.address}\r\n\r\n".encode())
+        assert client.head().status == 200
+        for _ in range(60_000):
+            door.petstore.reset()
+        client.socket.settimeout(5)  # less than the time between two heartbeats
+        assert 0 < client.rest().count(b"event: world") < 60_000
 
 
 def test_a_stop_ends_streams_and_waits() -> None:
