@@ -41,7 +41,7 @@ OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
 _KEY_LOST: Final = "the service no longer accepts the last key"
-_KEY_REFUSED: Final = "the service refused the key from the first request on: check the key and its environment"
+_KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
 
 
 class SkippedError(Exception):
@@ -176,11 +176,13 @@ class Run:
         seen = self._send(probe)
         if seen.status != 429:
             return seen
-        asked = seen.header("Retry-After") or "1"
+        given = seen.header("Retry-After")
+        asked = given or "1"
         until, now = seconds_of(asked), seconds_of(seen.header("Date")) or time()
         wait = float(asked) if asked.isdecimal() else 1.0 if until is None else max(until - now, 0.0)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            self._end(f"{seen.line} got 429, and a wait of {wait:g} s before the next request is too long")
+            header = f"with 'Retry-After: {given}'" if given else "without Retry-After"
+            self._end(f"{seen.line} got 429 {header}, and the run has no time for the wait")
         sleep(wait)
         again = self._send(probe)
         if again.status == 429:
