@@ -57,7 +57,7 @@ def schema(name: str) -> Schema:
 
 
 def component(name: str, components: str) -> Schema:
-    """Return a new copy of a schema in which references to whole schemas lead to ``components``."""
+    """Return a new copy of a schema. Its only references begin with ``components``; if that is empty, it has none."""
     found: Schema = _resolved(document(name), name, components)
     return found
 
@@ -108,7 +108,7 @@ def required_arguments(operation: Operation) -> list[str]:
 
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
-    """Return the rules of the schema ``rules`` that ``value`` breaks, by path. The list has a limit."""
+    """Return the rules of the schema ``rules`` that ``value`` breaks, sorted by path. The list has a limit."""
     errors = [one for error in validator_class()(rules).iter_errors(value) for one in _relevant(error)]
     # A wrong type causes further errors of the same value, so only the type is reported.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
@@ -165,7 +165,7 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
-    """Return the demand of a keyword, in words that follow the path of the value."""
+    """Return the requirement of a keyword, in words that follow the path of the value."""
     wanted, values = error.validator_value, error.schema.get("enum", ())
     allowed = ", ".join(one if isinstance(one, str) else dumps(one) for one in values)
     if rule == "enum":
@@ -200,6 +200,12 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
         if isinstance(value, dict) and not value.keys() >= set(names):
             yield library.ValidationError("")  # jsonschema's own keyword yields an error for each name
 
+    def closed(validator: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+        if allowed is not False:
+            yield from validators["additionalProperties"](validator, allowed, value, rules)
+        elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
+            yield library.ValidationError("")  # jsonschema's own message sorts all names: seconds for millions of them
+
     def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
         yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
@@ -208,13 +214,13 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
         if isinstance(kind, str) and kind in forms["mapping"]:  # as in OpenAPI; an "if" for each kind is slow
             yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
 
-    extended = {"required": required, "items": items, "discriminator": discriminator}
+    extended = {"required": required, "additionalProperties": closed, "items": items, "discriminator": discriminator}
     checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
     return library.validators.extend(theirs, extended, type_checker=checker)
 
 
 def preload_validator() -> None:
-    """Import jsonschema early, so that the first refusal is fast. The caller runs this in a thread of its own."""
+    """Import jsonschema early, so that the first refusal is fast. A listener does this in a thread of its own."""
     with contextlib.suppress(Exception):  # the first refusal imports it again, and fails visibly
         validator_class()
 
