@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import nullcontext
-from http import HTTPStatus
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
@@ -25,7 +24,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.handler import Blocking, Handler
 from petstore_mock.http.request import KNOWN_METHODS, ApiRequest
 from petstore_mock.http.response import Head, Response, Stream
-from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.conditions import CONDITIONS, reason_phrase
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.violations import MOST_LISTED, Violation
 from petstore_mock.verbs import VERBS, Verb
@@ -192,7 +191,7 @@ class Door(Handler):
         return _response(status, content, fields)
 
     def _origin(self, request: ApiRequest) -> str:
-        """Return scheme, host and port of the service: --public-url, else those of the request."""
+        """Return the service's address: --public-url, else from Host; on a control port, with the service's port."""
         host, shared = request.header("Host") or "localhost", self._worlds.host
         if self.server is not self._service:
             bare = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -281,7 +280,7 @@ def _refused(error: PetStoreMockError) -> Response:
     status: int = getattr(error, "status", 422)
     broken: Sequence[Violation] = getattr(error, "violations", ())
     document: dict[str, Any] = {
-        "title": HTTPStatus(status).phrase,
+        "title": reason_phrase(status),
         "status": status,
         "detail": cut(str(error), _LONGEST_DETAIL),
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.conditions import reason_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,13 +22,6 @@ UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9
 FRAMING: Final = frozenset({"connection", "content-length", "date", "transfer-encoding"})
 
 _CHUNKS: Final = 3  # more than one, so that a client which reads only the first chunk fails
-
-_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
-
-
-def reason_phrase(status: int) -> str:
-    """Return the reason phrase of ``status``; empty if no RFC defines the status."""
-    return _PHRASES.get(status, "")
 
 
 def is_field(name: str, value: str) -> bool:

@@ -40,15 +40,23 @@ _FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the na
 }
 
 
-_PHRASES: Final = {416: "Range Not Satisfiable", 422: "Unprocessable Content"}  # Python before 3.13 has older ones
+# By RFC 9110. Python before 3.13 has older ones.
+_PHRASES: Final = {
+    **{status.value: status.phrase for status in HTTPStatus},
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
 
 
-def _phrase(status: int) -> str:
-    return _PHRASES.get(status) or (HTTPStatus(status).phrase if status in {*HTTPStatus} else "Error")
+def reason_phrase(status: int) -> str:
+    """Return the reason phrase of ``status``; empty if no RFC defines the status."""
+    return _PHRASES.get(status, "")
 
 
 def _code(status: int) -> str:
-    return _phrase(status).lower().replace("'", "").replace(" ", "_").replace("-", "_")
+    return (reason_phrase(status) or "Error").lower().replace("'", "").replace(" ", "_").replace("-", "_")
 
 
 def _row(name: str, status: int, *words: str, code: str = "", violation: bool = True) -> Condition:
@@ -110,7 +118,7 @@ _ROWS: Final = (
 
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
-# Statuses with several conditions or with our own message.
+# The conditions of bare statuses. Any other status has its reason phrase as the message.
 _ALONE: Final = (
     *("invalid_body", "unknown_key", "absent_pet", "rate_limited"),
     *("body_too_large", "uri_too_long", "header_too_large"),
@@ -121,7 +129,7 @@ _BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in _ALON
 @cache
 def condition_of_status(status: int) -> Condition:
     """Return the condition of a bare status, such as a fault's. Most have the reason phrase as their message."""
-    return _BY_STATUS.get(status) or _row(_code(status), status, _phrase(status), violation=False)
+    return _BY_STATUS.get(status) or _row(_code(status), status, reason_phrase(status) or "Error", violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, object]:

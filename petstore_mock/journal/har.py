@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from petstore_mock import __version__
 from petstore_mock.common.dates import iso
-from petstore_mock.http.response import reason_phrase
+from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.journal.exchange import text_of
 
 if TYPE_CHECKING:

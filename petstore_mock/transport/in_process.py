@@ -12,7 +12,8 @@ from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays, refuse
 from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
-from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
+from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream
+from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
     while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
-        request.body += part  # a read may return fewer bytes, but allocates memory for all of them
+        request.body += part  # in parts, because read(n) allocates n bytes even if fewer arrive
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
 
