@@ -39,14 +39,14 @@ def respond(
         status: an HTTP status from 200 to 599.
         json: a value to send as the body, as ``application/json``.
         body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
-            interface's Error (§7) with this status; the statuses 204, 205 and 304 have no body.
+            interface's Error (§2, §7) with this status; the statuses 204, 205 and 304 have no body.
         headers: header fields, which are added to the usual ones or replace those with the same name. An empty value
             removes the field. A list sends the field once for each value: ``{"Set-Cookie": ["a=1", "b=2"]}``.
         delay: seconds before the response, or a ``(low, high)`` pair to draw from.
 
     Raises:
         PetStoreMockError: the status is not from 200 to 599, you pass both ``json`` and ``body``, ``json`` is not a
-            JSON value, HTTP does not allow the body or a header field, or the fake sets that field.
+            JSON value, HTTP does not allow the body or a header, or ``headers`` has a field that only the fake sets.
     """
 
 
@@ -67,7 +67,7 @@ def bad_request(*, delay: Seconds | None = None) -> Fault:
 
 @responds("the service failed", arguments={"status": status_from(500)})
 def server_error(status: int = 500, *, delay: Seconds | None = None) -> Fault:
-    """Respond with a server error and the interface's Error (§7).
+    """Respond with a server error and the interface's Error (§2, §7).
 
     Args:
         status: an HTTP status from 500 to 599.
@@ -95,7 +95,7 @@ def rate_limited(retry_after: float | str | date | None = 1, *, delay: Seconds |
 def delay(seconds: Seconds) -> Fault:
     """Send the operation's response late.
 
-    With ``at="before_commit"``, the operation waits too. If the client leaves meanwhile, nothing commits.
+    With ``at="before_commit"``, the operation waits too. If the client disconnects meanwhile, nothing commits.
 
     Args:
         seconds: the delay from 0 to 3600, or a ``(low, high)`` pair to draw from.

@@ -31,7 +31,7 @@ class Fault:
 
     Attributes:
         kind: the name of the function that makes the fault, such as ``reset`` or ``tls.expired``.
-        arguments: the arguments of that function, without defaults of None.
+        arguments: the arguments of that function, without those that keep their default of None.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Fault:
 
     @property
     def parts(self) -> tuple[Fault, ...]:
-        """The faults that requests meet: the fault itself, or the faults of a sequence."""
+        """The faults of a sequence; for any other fault, the fault itself."""
         parts: tuple[Fault, ...] = self.arguments["faults"] if self.kind == "sequence" else (self,)
         return parts
 
@@ -80,7 +80,7 @@ class Fault:
 
     @property
     def body(self) -> bytes | None:
-        """The body of the fault's own response; None for the interface's Error (§7)."""
+        """The body of the fault's own response; None for the interface's Error (§2, §7)."""
         if "json" in self.arguments:
             return encode_json(self.arguments["json"])
         body = self.arguments.get("body")
@@ -112,7 +112,7 @@ class Fault:
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether the fault keeps the client from a response that the interface allows."""
+        """Whether the fault prevents a response that the interface allows."""
         if self.kind == "sequence":
             return any(part.breaks_contract for part in self.parts)
         if self.row.responds:  # by the meaning of §7, no success has an Error as its body
@@ -150,7 +150,7 @@ class Fault:
 
 
 def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:  # noqa: ANN401
-    """Return a decorator for a function without a body: the result checks its arguments and returns a fault."""
+    """Return a decorator for an empty function: the decorated function checks its arguments and returns a fault."""
 
     def register(function: Callable[P, Fault]) -> Callable[P, Fault]:
         meets_handshakes = function.__module__.endswith(".tls")

@@ -21,7 +21,7 @@ _LARGEST_NUMBER: Final = 2**63
 
 
 class Argument(NamedTuple):
-    """An argument of a kind."""
+    """An argument of a kind of fault."""
 
     schema: Schema  # of the JSON form; its description, if any, says what is expected
     parse: Callable[[str, Any], Any]  # returns the value in the form that a fault keeps, or refuses it

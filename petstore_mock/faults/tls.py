@@ -1,8 +1,8 @@
 """Faults of the TLS handshake, modelled on https://badssl.com. Connections meet them, not requests.
 
-They need ``PetStoreMock(tls=True)``. When you plan one, the fake closes open connections, busy ones after their
-response. It also sends no session tickets, so every client meets the fault. A client that checks the certificate sends
-no request over such a connection.
+They need ``PetStoreMock(tls=True)``. When you plan such a fault, the fake closes idle connections at once and busy ones
+after their response. It also sends no session tickets, so every client meets the fault. A client that checks the
+certificate sends no request over such a connection.
 """
 
 # mypy: disable-error-code="empty-body"
@@ -38,4 +38,4 @@ def handshake_reset() -> Fault:
 
 @loses("the service never responded in the TLS handshake", waits=True)
 def handshake_hang() -> Fault:
-    """Never respond to the ClientHello. The client's close, a reset or the end of the test ends the fault."""
+    """Never respond to the ClientHello. The fault ends when the client leaves, at a reset, or when the test ends."""
