@@ -107,7 +107,8 @@ class _Reading:
             with contextlib.suppress(zlib.error):
                 self._body[:] = decoder.decompress(self._body, _MOST_BODY)
             if not decoder.eof:
-                raise self.failed("frame", "Content-Encoding is gzip, but the body is not")
+                words = f"Content-Encoding is gzip, but the body is no gzip of at most {_MOST_BODY} bytes"
+                raise self.failed("frame", words)
         return self._response()
 
     def _response(self) -> Response:
@@ -137,7 +138,7 @@ class Connection:
         """A hint if no readable response arrives. It leaves out the address of a proxy, which may hold a password."""
         words = "if this port speaks TLS, use https://"
         if self.is_tls:
-            words = "if this port speaks no TLS, use http://; to trust another authority, set SSL_CERT_FILE"
+            words = "if this port speaks no TLS, use http://; to trust another certificate authority, set SSL_CERT_FILE"
         name = "https" if self.is_tls else "http"
         if name in getproxies() and not proxy_bypass(self._peer[0]):
             words += (
