@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.run import Run
 
 _MOST_PETS: Final = 120  # with more animals than this, other actors add none by seed_many
-_FRAMES: Final = 8  # of a traceback; a library adds some of its own around a lock
+_FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
-_KNOWN_STANDSTILL: Final = 2.0  # seconds, from the second standstill on
+_KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
 _DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
@@ -127,10 +127,11 @@ class Example:
         except (Found, PetStoreMockError):
             raise
         except Exception as error:
-            if scenario.environment is None:  # an error of the test, not of the client in an environment
+            if scenario.environment is None:  # the environment is not the cause, so this is an error of the test
                 raise
             outcome = Outcome(error=error)
-            sentence = f"make_client {outcome} (the base address may be any valid URL)."
+            why = " (the base address may be any valid URL)" if scenario.environment == "ipv6" else ""
+            sentence = f"make_client {outcome}{why}."
             raise Found(sentence, outcome) from None
         watched.limits = run.limits
         for one in self._clients:
@@ -146,8 +147,8 @@ class Example:
         """Run a line of the pasted test, or ``action`` if the values of the line may have no Python source."""
         self.lines.append(line)
         if action is None:
-            # The example runs the very text that the pasted test shows, so the two can't differ. The text consists of
-            # values of the scenario, which ``literal`` and ``repr`` quote.
+            # The example runs the very text that the pasted test shows, so the two can't differ. Its values come from
+            # the scenario, and ``literal`` and ``repr`` quote them.
             exec(line, self._names)  # noqa: S102
         else:
             action()
@@ -200,7 +201,7 @@ class Example:
         except (Found, PetStoreMockError):
             raise
         except Exception as error:  # noqa: BLE001  # your step may raise anything
-            if error is not client.raised:  # the checks have allowed an error of a call
+            if error is not client.raised:  # else a call raised the error, and the checks allowed it
                 outcome = Outcome(error=error)
                 words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
                 raise Found(f"{name} {words} (a step of your test).", outcome) from None
