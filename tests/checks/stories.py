@@ -87,6 +87,17 @@ class RetriesAtOnce(HttpClientPets):
         return answer if answer.status != 503 else self.send(method, path, body)
 
 
+class RaisesTheFirstFailure(HttpClientPets):
+    """Correct: it reads twice, and raises the first failure if both reads fail."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        first = self.send(method, path, body)
+        if method != "GET" or first.status < 500:
+            return first
+        second = self.send(method, path, body)
+        return second if second.status < 500 else first
+
+
 class RetriesRefusals(HttpClientPets):
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         return [self.send(method, path, body) for _ in range(3)][-1]

@@ -165,6 +165,13 @@ def test_a_client_may_reject_animals_by_a_rule_of_its_own() -> None:
         creates(petstore, watched)
 
 
+def test_a_call_may_raise_the_failure_of_any_of_its_requests() -> None:
+    with PetStoreMock() as petstore, watch(maker_of(stories.RaisesTheFirstFailure), petstore) as watched:
+        for operation in ("listPets", "getPet"):
+            meets(faults.sequence(503, 500), operation, times=None)(petstore, watched)
+            assert [entry.status for entry in petstore.journal[-3:]] == [503, 500, 200]
+
+
 # Checks in your own tests
 
 

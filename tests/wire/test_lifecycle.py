@@ -268,6 +268,23 @@ def test_inside_a_request_connections_can_be_closed_and_stop_raises(home: PetSto
     handle.cancel()
 
 
+def test_trouble_of_the_system_is_logged(home: PetStoreMock, caplog: pytest.LogCaptureFixture) -> None:
+    """It is no failure of the test: asyncio reports such errors when descriptors or memory run out."""
+
+    def inside(_: object) -> bool:
+        trouble = {"message": "no descriptors", "exception": OSError("too many")}
+        asyncio.get_running_loop().call_exception_handler(trouble)
+        return False
+
+    handle = home.inject(503, when=inside)
+    with Raw(home) as client:
+        assert client.call(get()).status == 200
+    handle.cancel()
+    home.verify()
+    assert "no descriptors" in caplog.text
+    assert "too many" in caplog.text
+
+
 # The process
 
 
