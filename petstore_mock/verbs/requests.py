@@ -8,6 +8,7 @@ from json import dumps
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
+from petstore_mock.common.real import Event
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
@@ -21,7 +22,7 @@ from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
 
-_HEARTBEAT: Final = 10.0  # seconds; a stream notices only at its next event or heartbeat that its client has gone
+_HEARTBEAT: Final = 10.0  # seconds; a stream detects a closed client only when it sends an event or heartbeat
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
@@ -185,10 +186,13 @@ def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
 def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
     """Yield events as text/event-stream, until the world ends or the client reads too slowly."""
     queue: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
+    has_dropped = Event()
 
     def add(world: World, event: WorldEvent, exchange: Exchange | None) -> None:
         is_shown = only is world if only is not None else world.name is not None or world is worlds.default
-        if is_shown and queue.qsize() < _LONGEST_QUEUE:
+        if is_shown and queue.qsize() >= _LONGEST_QUEUE:
+            has_dropped.set()
+        elif is_shown:
             value: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
             queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **value}))
 
@@ -197,7 +201,7 @@ def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
         with nullcontext() if only is None else worlds.visiting(only):
             yield b": the events of petstore-mock\n\n"
             is_over = False
-            while not is_over and queue.qsize() < _LONGEST_QUEUE:
+            while not (is_over or has_dropped.is_set()):
                 try:
                     kind, data = queue.get(timeout=_HEARTBEAT)
                 except Empty:
