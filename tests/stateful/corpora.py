@@ -20,7 +20,7 @@ from tests.clients.shapes import SHAPES, AsyncPets, Shaped, by_key, maker_of
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
-EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
+EVERYWHERE: Final = ("ipv6", "locale", "proxies", "netrc", "time_zone")
 # The interface does not require errors that can be pickled, and those of most clients can't be.
 NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
