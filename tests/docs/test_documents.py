@@ -28,7 +28,6 @@ from tests.sentences import DIGEST, sentences
 from tools.documents import charts, corpus
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
-from tools.documents.tables import door_document
 
 pytestmark = pytest.mark.untraced
 
@@ -120,7 +119,7 @@ def test_every_block_of_data_can_be_read(block: Block) -> None:
 
 
 def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
-    """One inner run for all blocks, each a module of its own."""
+    """One inner run of pytest has a module for each block."""
     (folder / "conftest.py").write_text(FEW_EXAMPLES, encoding="utf-8")
     assert_passes(folder, [one for one in PYTHON if one.has_tests and not one.is_session_wide and not one.is_slow])
 
@@ -196,7 +195,7 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
                 assert found
                 assert found[1] in {".", PROJECT["name"]}
                 assert found[2] is None or found[2] in PROJECT["optional-dependencies"]
-        case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the port of a door beside TLS
+        case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the separate port of the door, with TLS
             with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as running:
                 door = json.loads(running.first[0])["control_url"].removesuffix("/__petstore/")
                 curl([word.replace("http://127.0.0.1:8444", door) for word in options])
@@ -217,7 +216,7 @@ def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
 # The scripts of the documents
 
 
-# A program that finds the service by its environment. It exits with the number of animals in the first page.
+# Uses the environment variables, and exits with the number of animals in the first page, plus 1 after an error.
 OTHER_PROGRAM = """
 import os, sys
 from shop import PetClient, ShopError
@@ -239,7 +238,7 @@ def with_command(folder: Path) -> str:
 
 
 @POSIX_SHELL
-def test_shell_script_serves_a_program_and_exits_with_its_code(folder: Path, with_command: str) -> None:
+def test_shell_script_starts_a_stub_for_a_program_and_exits_with_its_code(folder: Path, with_command: str) -> None:
     result = run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
     assert (result.returncode, result.stdout, result.stderr) == (20, "", "")
     (log,) = folder.glob("stub.log.*")
@@ -302,25 +301,6 @@ def test_a_signal_ends_the_script_with_faults_and_its_tests(folder: Path, number
 
 
 # The documents themselves
-
-
-def test_the_page_of_the_door_names_everything_internal() -> None:
-    """The OpenAPI document of the door marks internal parts with ``x-internal``. All other parts are promised."""
-    marked: set[str] = set()
-
-    def look(part: object, name: str = "") -> None:
-        if isinstance(part, dict):
-            if part.get("x-internal") and "?record=true" not in str(part.get("description", "")):
-                marked.add(name)
-            for key, value in part.items():
-                look(value, str(part["name"]) if key == "schema" and "name" in part else str(key))
-        for value in part if isinstance(part, list) else ():
-            look(value, name)
-
-    look(door_document())
-    page = (ROOT / "docs" / "reference" / "door.md").read_text(encoding="utf-8")
-    listed = page.partition("Internal, and free to change")[2]
-    assert {name for name in marked if not re.search(rf"`\??{name}\b", listed)} == set()
 
 
 def test_each_json_form_on_the_page_of_faults_is_a_fault() -> None:

@@ -167,11 +167,7 @@ def door() -> str:
             if method not in operations:
                 continue
             operation = operations[method]
-            asked = [
-                one["name"]
-                for one in operation.get("parameters", [])
-                if one["in"] == "query" and "x-internal" not in one["schema"]
-            ]
+            asked = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             takes = [f"`?{'&'.join(f'{name}=' for name in asked)}`"] if asked else []
             takes += [f"`{name}`" for name in _members(body)]
