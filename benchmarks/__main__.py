@@ -50,7 +50,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         help=f"one of {', '.join(MEASUREMENTS)}; with --trees, one of {', '.join(trees.MEASUREMENTS)}",
     )
     parser.add_argument("--quick", action="store_true", help="few repeats: shows only that the benchmarks run")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="the file (default: print; a full run: RESULTS.md)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file (default: stdout, for full runs RESULTS.md)")
     parser.add_argument(
         "--trees",
         nargs=2,

@@ -110,14 +110,14 @@ def seconds_a_test(folder: Path, suite: Suite, tree: Path | None = None) -> Cost
 
     Args:
         folder: the folder of the suite.
-        suite: the suite, for its plugins.
+        suite: the suite in the folder; pytest loads its plugins.
         tree: a folder with the package to use instead of the installed one.
     """
     environment = {**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if tree is not None:
         environment["PYTHONPATH"] = str(tree)
     plugins = [part for plugin in suite.plugins for part in ("-p", plugin)]
-    done = subprocess.run(  # our own interpreter
+    done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *plugins, str(folder)],
         cwd=folder,
         env=environment,
@@ -160,10 +160,10 @@ def measure(plan: Plan) -> Result:
     )
     rows = [[name, f"{middle[name]:.0f}", f"{over[name]:.0f}", f"{min(taken[name]):.0f}"] for name in taken]
     result.tables.append(
-        Table(f"A test, microseconds, in suites of {tests}", ["each test uses", "median", "added", "min"], rows)
+        Table(f"Microseconds per test, in suites of {tests} tests", ["each test uses", "median", "added", "min"], rows)
     )
     result.notes.append(
-        f"{rounds} rounds with one run of each suite, with no other plugin; the cost is the median "
+        f"{rounds} rounds with one run of each suite. A run loads only the suite's own plugins. The cost is the median "
         "difference from the empty tests of the same round. The set-up of the session and the imports are left out."
     )
     return result

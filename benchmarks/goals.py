@@ -40,7 +40,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "our processor time, divided by that of a bare asyncio server, which parses nothing and sends the same bytes",
         "at most 2.3, 2.3 and 3.3; with fast 1.8, 1.8 and 2.5",
     ),
-    "log_line": Goal("processor time of a request with a log line, divided by that without", "at most 1.5"),
+    "log_line": Goal("processor time of a request with a log line, divided by that without one", "at most 1.5"),
     "latency": Goal(
         "median latency of one client on `http.client`, divided by that of a raw Python socket with the same bytes",
         "at most 2; p99 under 5 ms, no stalls of 40 ms",
@@ -52,7 +52,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "at most 20 ms, no import of werkzeug, hypothesis or asyncio",
     ),
     "variants": Goal(
-        "time of a variant of exploration and of a mutant, collection included, without the time of the test itself",
+        "processor time that each run under a variant or a mutant costs beyond the test itself, collection included",
         "at most 1 ms",
     ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
@@ -89,7 +89,7 @@ class Figure:
     Attributes:
         text: the figure, in words.
         met: whether the figure meets the goal.
-        met_by: a variant that meets its goal, or empty. A report names it if another misses its own.
+        met_by: a variant that meets its goal, or empty. The report names it if another variant misses its goal.
     """
 
     text: str
@@ -103,7 +103,7 @@ class Table:
 
     Attributes:
         title: what it shows.
-        head: the names of the columns; the first is of text, the others are of numbers.
+        head: the names of the columns; the first column has text, the others have numbers.
         rows: the cells.
     """
 

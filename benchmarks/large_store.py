@@ -24,7 +24,7 @@ SMALL: Final = 100
 LARGE: Final = 100_000
 OPERATIONS: Final = ("list", "list?status=sold", "get", "create")
 _TIMES: Final = 1.5
-_RESETS: Final = {20: 20e-6, 300: 50e-6, LARGE: 10e-3}  # the longest, in seconds, by animals
+_RESETS: Final = {20: 20e-6, 300: 50e-6, LARGE: 10e-3}  # the longest allowed median in seconds, by number of animals
 _US: Final = 1e6
 
 
@@ -61,7 +61,7 @@ def timings(*, large: int, rounds: int) -> dict[str, float]:
 
 
 def sizes(*, large: int) -> dict[str, float]:
-    """Return the bytes of an animal as JSON and in resident memory. Call this in a new process."""
+    """Return the bytes of an animal as JSON and in memory, and the seconds of seeding. Call this in a new process."""
     warm = PetStoreMock(seed=SMALL)
     gc.collect()
     before = resident_bytes()
@@ -88,7 +88,7 @@ def resets(*, large: int, times: int) -> dict[str, float]:
         start = perf_counter()
         petstore.reset()
         taken.append(perf_counter() - start)
-    assert len(petstore.pets) == large  # else nothing was measured
+    assert len(petstore.pets) == large  # else the resets did nothing
     return {"median": median(taken), "most": max(taken)}
 
 
@@ -103,7 +103,7 @@ def measure(plan: Plan) -> Result:
     beyond = size["resident"] - size["json"]
     words = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
     result.figures["large_store"] = Figure(
-        f"{words}; {beyond:.0f} bytes an animal beyond its JSON", max(ratios.values()) <= _TIMES
+        f"{words}; {beyond:.0f} bytes per animal besides its JSON", max(ratios.values()) <= _TIMES
     )
     result.figures["reset"] = Figure(
         ", ".join(f"{one['median'] * _US:,.0f} µs" for one in reset.values()),

@@ -59,7 +59,7 @@ def _install() -> str:
     stamp.write_text(wanted)
     command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
     try:
-        done = subprocess.run(  # npm, from the path
+        done = subprocess.run(  # npm, found on PATH
             command, cwd=_FOLDER, capture_output=True, text=True, timeout=_PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:

@@ -42,7 +42,7 @@ def _arguments(folder: Path, allowed: str) -> list[str]:
 def _whole_run(folder: Path, allowed: str) -> tuple[float, set[str]]:
     """Run pytest in a new process; return its seconds, and the modules that it imported."""
     start = perf_counter()
-    done = subprocess.run(  # our own interpreter
+    done = subprocess.run(
         [sys.executable, "-m", "pytest", *_arguments(folder, allowed)],
         cwd=folder,
         env=ENVIRONMENT,
@@ -61,8 +61,8 @@ def _whole_run(folder: Path, allowed: str) -> tuple[float, set[str]]:
 def forked_runs(*, folder: str, contestants: list[str], rounds: int) -> dict[str, list[list[float]]]:
     """Run pytest in forks of a process that has run it before; return wall and processor seconds of each run.
 
-    pytest's own modules are loaded then and cost nothing. A new process would take several times as long as our goal
-    allows to load them, and its noise alone exceeds the goal. Call this in a new process.
+    pytest's own modules are loaded then and cost nothing. In a new process, loading them would take several times as
+    long as our goal, and the noise of that time alone exceeds the goal. Call this function in a new process.
     """
     import pytest  # noqa: PLC0415  # other measurements do not need it
 
@@ -147,8 +147,8 @@ def measure(plan: Plan) -> Result:
     head = ["entry point", "run, median ms", "added ms", "added processor ms", "one run in a new process, ms"]
     result.tables.append(Table("A pytest run of one empty test, with at most one entry point", head, rows))
     result.notes.append(
-        f"{rounds} rounds with a run of each entry point, in forks of a process with pytest loaded; the cost is the "
-        "median difference from the run of the same round without an entry point. Beyond pytest's own modules, our "
+        f"{rounds} rounds with one run per entry point, in forks of a process that has loaded pytest. The cost is the "
+        "median difference from the run without an entry point in the same round. Beyond pytest's own modules, our "
         f"entry point imports {', '.join(sorted(imported))}. Our dependency pytest-httpserver has its own entry point. "
         "-p no:pytest_httpserver switches it off."
     )

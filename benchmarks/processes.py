@@ -134,7 +134,7 @@ def started(
     log = folder / "output.txt"
     with log.open("wb") as output:
         started_at = time.perf_counter()
-        process = subprocess.Popen(  # the contestants' own commands
+        process = subprocess.Popen(
             command,
             cwd=ROOT,
             env=ENVIRONMENT,

@@ -57,7 +57,7 @@ class Rates:
         if not mocks:
             return {}
         return {
-            operation: max(mocks, key=lambda server: self.rate(server, operation))  # max() calls it at once
+            operation: max(mocks, key=lambda server: self.rate(server, operation))  # max() calls the lambda at once
             for operation in OPERATIONS
         }
 
@@ -80,6 +80,6 @@ class Rates:
 
 
 def figure_of(words: list[str], reached: dict[str, bool]) -> Figure:
-    """Return the figure of all variants. If one misses its goal, the figure names a variant that meets its own."""
+    """Return the figure of all variants; its ``met_by`` is a variant that meets its goal, or empty."""
     enough = [name for name, is_enough in reached.items() if is_enough]
     return Figure("; ".join(words), 0 < len(enough) == len(reached), enough[0] if enough else "")

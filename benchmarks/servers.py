@@ -91,7 +91,7 @@ def running(server: Server) -> Generator[Running]:
 # petstore_mock
 
 
-# Runs the fake without the extra `fast`, even if uvloop is installed: its import fails.
+# Runs the fake as without the extra `fast`: the import of uvloop fails, even if uvloop is installed.
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 
 
@@ -111,7 +111,7 @@ def _fake_logging(port: int, folder: Path) -> list[str]:
     return [part for part in _fake(port, folder) if part != "--quiet"]
 
 
-# The limit (nginx) and the floor
+# The limit (nginx), and the floor (asyncio and a raw socket)
 
 _NGINX: Final = """
 daemon off;

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["measure"]
 
-# The goals without an extra and with the extra `fast`. Three numbers are those of list, get and create.
+# The goals without an extra and with the extra `fast`. A triple has the numbers for list, get and create.
 _AGAINST_LIMIT: Final = {FAKE: 0.7, FAKE_FAST: 0.9}
-_AGAINST_FLOOR: Final = {FAKE: (2.3, 2.3, 3.3), FAKE_FAST: (1.8, 1.8, 2.5)}  # at most so many times its CPU time
-_AGAINST_MOCKS: Final = {FAKE: (3.0, 3.0, 2.0), FAKE_FAST: (4.0, 4.0, 2.5)}  # at least so many times less CPU time
+_AGAINST_FLOOR: Final = {FAKE: (2.3, 2.3, 3.3), FAKE_FAST: (1.8, 1.8, 2.5)}  # at most x times asyncio's CPU time
+_AGAINST_MOCKS: Final = {FAKE: (3.0, 3.0, 2.0), FAKE_FAST: (4.0, 4.0, 2.5)}  # the mocks take at least x times ours
 _LOG_LINE: Final = 1.5
 _MIB: Final = 1 << 20
 
 
 class _Contest(Rates):
-    """The contestants that run, all of them warm."""
+    """Measures the contestants that can run, after a warm-up."""
 
     def __init__(self, servers: Iterable[Server], plan: Plan) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _Contest(Rates):
 
     def _warm(self, server: Server, process: Running, operations: Iterable[str] = OPERATIONS) -> None:
         for operation in operations:
-            with suppress(RuntimeError):  # a cold JVM may not respond for a second
+            with suppress(RuntimeError):  # a cold JVM may need over a second to respond
                 ask(server, process, operation, self.warm_up)
 
     def microseconds(self, server: Server, operation: str) -> float:
@@ -137,7 +137,7 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
 
 
 def _judge_processor(contest: _Contest, result: Result) -> None:
-    """Compare the CPU time of a request with mock servers and a bare server, and with and without a log line."""
+    """Judge our CPU time per request against that of mock servers and a bare server. Judge the cost of a log line."""
     mocks, words, reached = contest.fastest_mocks(), [], {}
     for ours, name in contest.ours() if mocks else ():
         less = _ratios(contest, mocks, dict.fromkeys(OPERATIONS, ours))
@@ -182,17 +182,17 @@ def _rates(contest: _Contest) -> Table:
 
 
 def _why_short(contest: _Contest) -> str:
-    """Return a sentence about the limits of the fake, for a goal that it misses."""
+    """Return the reason why we miss goals, with our CPU times and those of asyncio."""
 
     def all_of(server: Server) -> str:
         return ", ".join(f"{contest.microseconds(server, operation):.0f}" for operation in OPERATIONS)
 
-    ours = " and ".join(f"{all_of(server)} µs of it {name}" for server, name in contest.ours())
+    ours = " and ".join(f"{all_of(server)} µs {name}" for server, name in contest.ours())
     limit = contest.rate(LIMIT, "list")
-    share = f" ({contest.rate(ASYNCIO, 'list') / limit:.2f} of the rate of nginx for a list)" if limit else ""
+    share = f"; its rate of lists is {contest.rate(ASYNCIO, 'list') / limit:.2f} of that of nginx" if limit else ""
     return (
         f"Why we miss goals: Python uses one core. A list, a get and a create take {ours}. asyncio alone takes "
-        f"{all_of(ASYNCIO)} µs{share} for the same bodies, without a key, a rule, a store or a journal."
+        f"{all_of(ASYNCIO)} µs for the same bodies, without a key, a rule, a store or a journal{share}."
     )
 
 

@@ -87,12 +87,12 @@ def isolated(name: str, *, tree: Path | None = None, **arguments: Any) -> Any:  
         "sys.path.insert(0, sys.argv[3])\n"
         "import petstore_mock\n"
         "assert petstore_mock.__file__.startswith(sys.argv[3]), petstore_mock.__file__\n"
-        "del sys.path[0]\n"  # the measurements are this checkout's
+        "del sys.path[0]\n"  # `benchmarks` comes from this checkout
         "module, name = sys.argv[1].split(':')\n"
         "function = getattr(importlib.import_module(f'benchmarks.{module}'), name)\n"
         "print(json.dumps(function(**json.loads(sys.argv[2]))))\n"
     )
-    done = subprocess.run(  # our own interpreter and module
+    done = subprocess.run(
         [sys.executable, "-c", program, name, json.dumps(arguments), str(tree or ROOT)],
         cwd=ROOT,
         env=ENVIRONMENT,

@@ -1,4 +1,4 @@
-"""The measurements of one tree, with public names only. Each function runs in a new process."""
+"""The measurements of one tree, by its public names only. Each measurement runs in a new process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _start_response(*_: object) -> Any:  # noqa: ANN401  # PEP 3333's write(), n
 
 
 def _create(bodies: Iterator[bytes]) -> Callable[[], object]:
-    """Return a call that creates an animal from the next of ``bodies``, which have the same length."""
+    """Return a function that creates an animal from the next body. All ``bodies`` have the same length."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     request = environ("POST", "/v1/pets", KEY, next(bodies))
     call(app, request)  # it is a success

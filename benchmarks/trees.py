@@ -31,7 +31,7 @@ _IN_TURN: Final = 100  # requests
 _SIZES: Final = (20, 300, 100_000)  # animals in a store that is reset
 _UNITS: Final = {"µs": 1e6, "ms": 1e3}
 
-# The tree precedes the installed package. The import of uvloop fails, as without the extra `fast`.
+# The tree comes before the installed package in sys.path. The import of uvloop fails, as without the extra `fast`.
 _SERVE: Final = (
     "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); sys.modules['uvloop'] = None; "
     "runpy.run_module('petstore_mock', run_name='__main__', alter_sys=True)"
@@ -96,7 +96,7 @@ def _fixture(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
             for side, tree in trees.items():
                 without = fixture_cost.seconds_a_test(empty, fixture_cost.EMPTY).median
                 seconds = fixture_cost.seconds_a_test(ours, fixture_cost.OURS, tree).median
-                rows.add("fixture, a test, over an empty one, µs", side, seconds - without)
+                rows.add("time that the fixture adds to a test, µs", side, seconds - without)
 
 
 def _stub(stack: ExitStack, tree: Path) -> Running:
@@ -151,7 +151,7 @@ def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None
                         spent[side] += stubs[side].processor_seconds() - before
                         rows.add(f"socket, {operation}, µs", side, median(taken))
             for side, seconds in spent.items():
-                rows.add(f"socket, {operation}, processor of the stub, µs", side, seconds / rounds / _IN_TURN)
+                rows.add(f"socket, {operation}, processor time of the stub, µs", side, seconds / rounds / _IN_TURN)
 
 
 def _seconds(client: socket.socket, request: bytes) -> float:

@@ -1,4 +1,4 @@
-"""The cost of a variant of exploration and of a mutant, beyond the test itself, with the collection."""
+"""The cost of a run under a variant or a mutant, beyond the test itself. The collection is included."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _run(folder: Path, arguments: tuple[str, ...], workers: int = 0) -> tuple[fl
     distributed = ("-p", "xdist", "-n", str(workers)) if workers else ()
     plugins = ("-p", "no:cacheprovider", "-p", "petstore_mock.pytest_plugin", *distributed)
     began, before = perf_counter(), _processor_seconds()
-    done = subprocess.run(  # our own interpreter
+    done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-s", "-W", "ignore", *plugins, *arguments, str(folder)],
         cwd=folder,
         env={**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
@@ -124,7 +124,7 @@ def measure(plan: Plan) -> Result:
 
 
 def _on_several_cores(plan: Plan) -> Table:
-    """Run a suite of longer tests in one process and in a worker of pytest-xdist for each core, alternately."""
+    """Run a suite of longer tests alternately in one process and in one pytest-xdist worker per core."""
     workers = os.cpu_count() or 1
     seconds: dict[tuple[str, int], list[float]] = {}
     each: list[float] = []

@@ -188,7 +188,7 @@ def _measure_cost(result: Result, plan: Plan) -> None:
         "create": ("POST", "/v1/pets", _CREATED),
     }
     for _ in range(plan.pick(7, 1)):
-        for name, options in (("shut", ("--no-control",)), ("open", ())):  # a new stub each: created animals stay
+        for name, options in (("shut", ("--no-control",)), ("open", ())):  # new stubs: they keep created animals
             with _stub(*options) as stub:
                 _ask_once(stub.port, "/__petstore/health" if name == "open" else "/v1/pets")  # its first request
                 for what, (method, path, body) in asked.items():
@@ -199,7 +199,7 @@ def _measure_cost(result: Result, plan: Plan) -> None:
     rows = [[f"{name}, per second", *(f"{median(rates[name][what]):,.0f}" for what in asked)] for name in rates]
     rows += [[f"{name}, processor µs", *(f"{median(times[name][what]):.1f}" for what in asked)] for name in times]
     rows.append(["open / shut, processor", *(f"{ratios[what]:.2f}" for what in asked)])
-    result.tables.append(Table("Requests to the service with the door", ["door", *asked], rows))
+    result.tables.append(Table("Requests to the service, door open or shut", ["door", *asked], rows))
     words = ", ".join(f"{what} {ratio:.2f}" for what, ratio in ratios.items())
     result.figures["door_cost"] = Figure(words, max(ratios.values()) <= 1 + _MOST_COST)
 
@@ -223,7 +223,7 @@ def _addresses(names: Sequence[str]) -> str:
 
 
 def _measure_many(result: Result, plan: Plan) -> None:
-    """Compare one world with a thousand of ten thousand worlds, to which wrk sends requests in turn."""
+    """Compare one world with ten thousand worlds. wrk sends requests to a thousand of these in turn."""
     count, seconds = plan.pick(10_000, 1_000), plan.pick(2, 1)
     names = [f"world-{number:05}" for number in range(count)]
     rates: dict[str, list[float]] = {}
@@ -252,7 +252,7 @@ def _measure_many(result: Result, plan: Plan) -> None:
         "whose name is spelt in a thousand ways (RFC 3986 §6.2.2). The difference is the cost of the worlds."
     )
     alone, beside, spelt, turn = map(median, times.values())
-    words = f"one of them {beside / alone:.2f}, 1,000 in turn {turn / spelt:.2f}"
+    words = f"one of the worlds {beside / alone:.2f}, 1,000 worlds in turn {turn / spelt:.2f}"
     result.figures["worlds_load"] = Figure(words, beside / alone <= _MOST_SLOWER)
 
 
@@ -307,6 +307,6 @@ def _measure_two(result: Result, plan: Plan) -> None:
         for name, values in rates.items()
     ]
     result.tables.append(
-        Table("Lists of 20 per second, 100 worlds in turn", ["stubs", "per second", "of one behind nginx"], rows)
+        Table("Lists of 20 per second, 100 worlds in turn", ["stubs", "per second", "ratio to 1 behind nginx"], rows)
     )
     result.notes.append(f"wrk, nginx and the stubs share the {cpu_count()} cores of the computer.")

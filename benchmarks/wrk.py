@@ -70,7 +70,7 @@ def load(
     """
     fields = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
     first = path.split(maxsplit=1)[0]
-    done = subprocess.run(  # wrk, from the path that Debian gives it
+    done = subprocess.run(
         [
             *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", *fields),
             *("-s", str(_SCRIPT), f"{scheme}://{HOST}:{port}{first}", "--", method, path, body.decode()),

@@ -34,7 +34,7 @@ extensions: Final = [
 ]
 
 myst_enable_extensions: Final = ["colon_fence", "deflist"]
-myst_heading_anchors: Final = 3  # so that a link may name a heading
+myst_heading_anchors: Final = 3  # links can point to headings
 
 html_theme: Final = "furo"
 html_title: Final = f"petstore_mock {release}"
@@ -44,8 +44,8 @@ html_static_path: Final = ["_static"]
 html_css_files: Final = ["site.css"]
 
 suppress_warnings: Final = [
-    "ref.python",  # `date` is a type, and an attribute of a verdict
-    "misc.highlighting_failure",  # a block is named by its language, whether or not there are colours for it
+    "ref.python",  # `date` is ambiguous: a type, and an attribute of a verdict
+    "misc.highlighting_failure",  # a block names its language even if Pygments can't highlight it
 ]
 
 autodoc_member_order: Final = "bysource"
@@ -55,8 +55,8 @@ napoleon_numpy_docstring: Final = False
 copybutton_exclude: Final = ".linenos, .gp, .go"
 
 
-# The types of a signature: of others, whose documents a build without a network can't look into, and of ours, in whose
-# place something else may be given as the words beside it say. What the words themselves refer to is looked up.
+# Types in signatures that need no link: those of other packages, whose documents an offline build can't read, and some
+# of ours, if the words beside them say which values are allowed. References to functions and methods must resolve.
 nitpick_ignore_regex: Final = [
     ("py:class", r"(?!petstore_mock\.)\w+\..+"),
     ("py:class", r"petstore_mock(\.\w+){2,}"),
@@ -66,16 +66,16 @@ nitpick_ignore_regex: Final = [
 
 
 def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: object, lines: list[str]) -> None:
-    """Read a property's words as those of a method: napoleon takes what stands before a colon in them for a type."""
+    """Read a property's docstring like a method's. Otherwise, napoleon takes the text before a colon for a type."""
     if what == "property" and isinstance(obj, property):
         lines[:] = GoogleDocstring(inspect.getdoc(obj) or "", app.config, app, "method", name, obj).lines()
 
 
-# Nobody makes anything else by hand: what the other classes take is for the package's own rooms.
+# Users create objects of only these classes. The parameters of the other classes are internal.
 _MADE_BY_HAND: Final = {"petstore_mock.PetStoreMock", "petstore_mock.Behaviour", "petstore_mock.checks.WatchedClient"}
 
 
-def _leave_out_internal(  # attributes of the package's own rooms
+def _leave_out_internal(  # parameters and attributes that only the package uses
     _app: Sphinx, what: str, name: str, _obj: object, _options: object, lines: list[str]
 ) -> None:
     if what in {"class", "exception"} and name not in _MADE_BY_HAND and "Args:" in lines:
@@ -86,14 +86,6 @@ def _leave_out_internal(  # attributes of the package's own rooms
     for number, line in enumerate(lines):
         if line == "Attributes:" and not (lines[number + 1 : number + 2] or [""])[0].strip():
             lines[number] = ""
-
-
-def _show_signature(
-    _app: Sphinx, _what: str, name: str, _obj: object, _options: object, signature: str | None, result: str | None
-) -> tuple[str | None, str | None]:
-    """Show the handle that ``inject`` returns in place of the protocol of both."""
-    handle = "RemoteHandle" if name.startswith("petstore_mock.RemotePetStore.") else "FaultHandle"
-    return signature, result and re.sub(r"[\w.~]*\bHandle\b", handle, result)
 
 
 # Links
@@ -122,7 +114,7 @@ def _mark_sentences(page: nodes.document) -> None:
 
 
 def _parted(paragraph: nodes.Element) -> list[nodes.inline]:
-    """Take the sentences out of a paragraph. They are those of ``tests/sentences.py``."""
+    """Split a paragraph into its sentences, like ``tests/sentences.py``."""
     parts = [nodes.inline()]
     for child in list(paragraph.children):
         paragraph.remove(child)
@@ -141,7 +133,7 @@ def _link_citations(app: Sphinx, doctree: nodes.document, page: str) -> None:
         if "§" not in text or any(isinstance(parent, _NO_LINKS) for parent in _parents(text)):
             continue
         around = [one for one in _parents(text) if isinstance(one, (nodes.row, nodes.list_item, nodes.paragraph))]
-        has_own_words = text.startswith("§") and " " in text  # one of several lines in a row
+        has_own_words = text.startswith("§") and " " in text  # a cell may have several lines
         context = around[-1].astext() if around and not has_own_words else text
         begin = context.index(text)
         parts: list[nodes.Node] = []
@@ -166,7 +158,7 @@ def _parents(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def _stay_on_the_site(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Make links to the published site, such as those of the README, links within this build of it."""
+    """Turn links to the published site, such as those of the README, into links within this build."""
     for link in doctree.findall(nodes.reference):
         if link.get("refuri", "").startswith(_SITE):
             name, _, anchor = link["refuri"].removeprefix(_SITE).partition("#")
@@ -208,10 +200,9 @@ def _first_sentence(app: Sphinx, page: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Add the hooks. Those of autodoc come before and after napoleon, whose priority is 500."""
+    """Add the hooks. One docstring hook runs before napoleon, whose priority is 500, and the other after it."""
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
-    app.connect("autodoc-process-signature", _show_signature)
     app.connect("doctree-resolved", _link_citations)
     app.connect("doctree-resolved", _stay_on_the_site)
     app.connect("build-finished", _write_llms)

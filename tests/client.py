@@ -1,7 +1,7 @@
 """The client of the tests: sends a request exactly as it is written, over WSGI, a socket or TLS.
 
 Target, fields and body arrive exactly as the test writes them. ``send()`` checks each response against the schemas
-(``tests/observer.py``). ``bare()`` does not, for a response that a fault has spoilt.
+(``tests/observer.py``). ``bare()`` checks nothing: use it if a fault has spoilt the response.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | No
 
 
 class _Socket:
-    """Writes requests on one kept connection."""
+    """Writes requests on one keep-alive connection."""
 
     def __init__(self, petstore: PetStoreMock | RemotePetStore) -> None:
         parts = urlsplit(petstore.url)
@@ -259,7 +259,7 @@ class _Socket:
     def _exchange(self, data: bytes, method: str) -> Response:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=30)
-            # Otherwise, the first request waits 40 ms: the other side delays its acknowledgement of the TLS handshake.
+            # Without this option, the first TLS request waits 40 ms: the other side acknowledges the handshake late.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])

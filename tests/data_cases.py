@@ -1,4 +1,4 @@
-"""The valid and invalid values in ``tests/data``: one file for each schema, cases as data."""
+"""The valid and invalid values in ``tests/data``, which has one file for each schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Case:
-    """A value, and the rules that it breaks, each as the path below the value and the keyword."""
+    """A value, and the rules that it breaks. A rule is a path inside the value and a keyword of JSON Schema."""
 
     schema: str
     name: str

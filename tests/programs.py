@@ -29,7 +29,7 @@ def run(
     Args:
         command: the program and its arguments.
         cwd: its folder.
-        environment: variables beside those of this process.
+        environment: variables to add to those of this process.
         without: the program gets no variables of this process with these prefixes.
         code: the expected exit code. Another code fails the test, with the output.
         timeout: in seconds.

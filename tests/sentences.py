@@ -1,8 +1,8 @@
 """Every sentence of the interface, with its clauses, its gaps, or the reason why no response shows it.
 
 The sentences are those of ``docs/reference/interface.md``. A row of a table and a line of a list count as sentences.
-A row below names its sentence by the first words. Tests check that each row names one sentence, and that the clauses
-and the gap register are complete. The documents count the sentences of each kind.
+A row below names its sentence by the first words. Tests check that each row names one sentence, that each sentence has
+a row, and that the rows have all clauses and all gaps. The documents count the sentences of each kind.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "interface.md"
-# The digest of all sentences. The page changes only with the specification. Then put the new digest here.
+# The digest of all sentences. Change the page only if the specification changes. Then put the new digest here.
 DIGEST: Final = "76c8f0f6be630f95"
 _MISSING: Final = "5-missing-key 5-missing-key-get 5-missing-key-create"
 _KEY_REFUSED: Final = f"{_MISSING} 5-unknown-key 5-unknown-key-get 5-unknown-key-create 7-401-error"

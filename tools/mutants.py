@@ -115,7 +115,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the executed nodes, without the text of f-strings, whose position Python 3.11 does not record."""
+    """Yield the executed nodes, but none in f-strings: Python 3.11 does not record the position of their text."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns"} or (name == "body" and _is_for_types(node)):

@@ -34,12 +34,10 @@ _PACKAGE: Final = "petstore_mock"
 _AT_ONCE: Final = 2
 _GIT: Final = shutil.which("git") or "git"
 _PYTEST: Final = ("-m", "pytest", "-q", "--tb=no", "--hypothesis-profile=ci", "-o", "cache_dir=.cache/failed")
-_QUICK: Final = (
-    15.0  # seconds of the test files that run first on a mutant; each further batch may take four times as long
-)
+_QUICK: Final = 15.0  # seconds of the first batch of test files; each later batch may take four times the previous
 _SUSPECTS: Final = 3  # failing tests that are run again
 _START: Final = 15.0  # seconds for pytest to start and end, without tests
-_FACTOR: Final = 3  # a run is stopped after so many times its usual time
+_FACTOR: Final = 3  # a run may take _START, and this many times its usual seconds
 _LIVE: Final[set[subprocess.Popen[bytes]]] = set()  # runs that a signal must end
 _VERDICT: Final = frozenset({0, 1, 5})  # exit codes of a complete pytest run
 
@@ -73,7 +71,7 @@ class Checkout:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
         known = [path for path in sys.path if path.endswith("site-packages")]
         packages = next(venv.glob("lib/python*/site-packages"))
-        # Python reads this file first. It ignores .pth files in the listed folders, such as an editable install's.
+        # Python reads this file first. Python ignores .pth files in the listed folders, such as an editable install's.
         (packages / "_checkout.pth").write_text("\n".join([str(self.folder), *known]) + "\n")
         for path in known:
             for starts_coverage in Path(path).glob("*cov*.pth"):  # in child processes
@@ -129,14 +127,14 @@ class Checkout:
 
 
 def _stop(_number: int, _frame: object) -> None:
-    """End at a signal, with all runs. Each result is already written."""
+    """End all runs and this process at a signal. Each result is already written."""
     for process in list(_LIVE):
         _end(process)
     os._exit(1)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the rest of a run, which leads its own process group."""
+    """Kill all processes of a run that are left: its process group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

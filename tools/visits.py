@@ -124,7 +124,7 @@ class Floors:
 
 
 def _stays(steps: Sequence[Step]) -> list[str]:
-    """Return the visited modules in order, without repeats."""
+    """Return the visited modules in order, without immediate repeats."""
     found: list[str] = []
     for step in steps:
         if step.module is not None and found[-1:] != [step.module]:
@@ -177,7 +177,7 @@ def main() -> None:
     )
     print("than the stay before. 'calls up' counts the calls to a higher floor.")
     visited = Counter(module for steps in first.values() for module in set(_stays(steps)))
-    print(f"\n{len(visited)} visited modules, with the number of first requests (of {len(first)}) that visit each")
+    print(f"\n{len(visited)} visited modules, and how many of the {len(first)} requests visit each, the first time")
     for module, count in sorted(visited.items()):
         print(f"  {count} {module}")
     if arguments.turns:

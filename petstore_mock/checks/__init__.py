@@ -1,7 +1,7 @@
 """Checks for clients of the pet store service. Each check is one function over requests and outcomes.
 
 The machine, its pasted tests and your own tests use the same checks: ``checks.no_repeated_create(petstore.journal)``.
-:func:`watched` returns a client that checks each of its calls. :func:`check` makes a check of your own.
+:func:`watched` returns a client that checks each of its calls. :func:`check` turns a function of yours into a check.
 """
 
 # ruff: noqa: I001  # each check stands on one line here, and __all__ takes the checks from CHECKS

@@ -1,8 +1,8 @@
 """Adapts clients of any shape to one form: a method for each operation, and ``close()``.
 
-Methods may be ``async def``, generators, or have other names. A client may be a context manager, and ``make_client``
-may need a running event loop. Each client has its own event loop, which also runs between the calls. So libraries
-notice closed connections as they do in production.
+Methods may be ``async def`` or generators, and may have other names. A client may be a context manager, and
+``make_client`` may need a running event loop. Each client has its own event loop, which also runs between the calls. So
+libraries notice closed connections as they do in production.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PetClient(Protocol):
         """Return the animals in the response to listPets."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Any:  # noqa: ANN401
-        """Return the created animal, with ``name``, ``category_id`` and ``status``."""
+        """Create an animal with ``name``, ``category_id`` and ``status``, and return it."""
 
     def get_pet(self, pet_id: int, /) -> Any:  # noqa: ANN401
         """Return the animal in the response to getPet."""
@@ -76,7 +76,7 @@ class AdaptedClient:
         try:
             return self._value(make_client(petstore))
         except RuntimeError as error:
-            if "no running event loop" not in str(error):  # the message of asyncio, which its libraries pass on
+            if "no running event loop" not in str(error):  # asyncio's message; libraries pass it on
                 raise
             return self._on_loop(made())
 
@@ -90,7 +90,7 @@ class AdaptedClient:
             known = in_words(row.client_method for row in OPERATIONS.values())
             refuse(
                 f"expected make_client to return a client with at least one of {known}; got {shown(self.client)} "
-                f"({type(self.client).__name__}): return an instance of a class, or pass methods= with its own names"
+                f"({type(self.client).__name__}): return an instance of a class, or pass methods= with your own names"
             )
         return found
 
@@ -149,7 +149,7 @@ class AdaptedClient:
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
         future = asyncio.run_coroutine_threadsafe(self._with_its_tasks(coroutine), self._loop)
         try:
-            while not future.done():  # a wait without a timeout can't be interrupted in every thread
+            while not future.done():  # in some threads, an interrupt can't end a wait without a timeout
                 concurrent.futures.wait([future], _LOOK)
             return future.result()
         finally:
@@ -172,11 +172,11 @@ def checked_methods(methods: object) -> Methods:
     known = [row.client_method for row in OPERATIONS.values()]
     given: object = {} if methods is None else methods
     if not is_object(given):
-        refuse(f"expected methods= as a mapping of {in_words(known)} to names; got methods={shown(methods)}")
+        refuse(f"expected methods= to map {in_words(known)} to names or functions; got methods={shown(methods)}")
     for name, target in given.items():
         one_of(name, known, "name in methods=")
         fits = callable(target) or (isinstance(target, str) and target)
-        require(fits, f"the name of a method, or a function of the client, for {name}", target=target)
+        require(fits, f"the name of a method, or a function that takes the client, for {name}", target=target)
     return given
 
 
@@ -188,7 +188,7 @@ def _accepted(row: Operation, method: Callable[..., Any]) -> list[str]:
         name = row.client_method
         refuse(
             f"expected a client whose {name} takes {in_words(required)}; {problem}: pass methods={{{name!r}: ...}} "
-            "with a function of the client and these arguments"
+            "with a function that takes the client and these arguments"
         )
     return [name for name in schemas.arguments(row) if _misfit(row, {*required, name}, method) is None]
 

@@ -38,7 +38,7 @@ _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and
 _RUNAWAY: Final = 200  # requests of one call, followed redirections included
 _INTERRUPTS: Final = 50
 
-_LOOK: Final = 0.001  # seconds between two looks at the other of two calls
+_LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # after so many looks without progress, the other call counts as waiting, for example for a lock
 _LONGEST: Final = 0.5  # seconds; the longest stop of a call
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules in which a call waits for a response
@@ -54,7 +54,7 @@ class Limits:
     sends_by_itself: bool = False  # whether threads of the client send requests after or between its calls
 
     def after(self, last: Exchange | None) -> float:
-        """Return the seconds after the request ``last`` until a call counts as standing still."""
+        """Return how many seconds may pass after the request ``last`` before a call counts as standing still."""
         longest, told = self.longest_wait, None if last is None else seconds_told(last)
         if longest is None or told is None or max(told) <= longest:
             return max(self.standstill, 1.5 * self.patience)
@@ -76,7 +76,7 @@ class Player:
 
     @property
     def ident(self) -> int:
-        """The number of the thread."""
+        """The identifier of the thread."""
         return self._thread.ident or 0
 
     def play(self, work: Callable[[], Any]) -> Future[Any]:
@@ -86,7 +86,7 @@ class Player:
         return future
 
     def end(self) -> None:
-        """End the thread once it is done."""
+        """End the thread when its work is done."""
         self._work.put(None)
 
     def attend(
@@ -122,7 +122,7 @@ class Player:
                 wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # it may arrive after the call
+        with closing(asyncio.new_event_loop()) as loop, suppress(RunawayError):  # the error may arrive after the call
             asyncio.set_event_loop(loop)  # some clients call get_event_loop()
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
@@ -163,7 +163,7 @@ def at_once(
 
 
 def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
-    """Yield the observation of each of two calls, with the requests that may be its own."""
+    """Yield the observation of each of two calls, with the requests that this call may have sent."""
     for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
         own = [one for one in both.exchanges if asks_for(call, one)]
         either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
@@ -172,7 +172,7 @@ def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]
 
 
 class _Hold:
-    """Stops one of two calls, once, before the line number ``place``, or never for None."""
+    """Stops one of two calls once, before line ``place``; never if ``place`` is None."""
 
     other: _Hold
     until: threading.Event

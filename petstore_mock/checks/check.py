@@ -57,7 +57,7 @@ class Call:
 
     @property
     def row(self) -> Operation:
-        """The row of its operation."""
+        """The row of the operation in the table of operations."""
         return OPERATIONS[self.operation]
 
     @property
@@ -145,7 +145,7 @@ class Observation:
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
-    meanwhile: Call | None = None  #: the other of two calls at once, or None
+    meanwhile: Call | None = None  #: the call that ran at the same time, or None
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests
     url: str = ""  #: the base address of the service
     keys: Sequence[str] = ()  #: the API keys of the client
@@ -191,7 +191,7 @@ class Check:
     name: str  #: the name of the function
     section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
     words: str  #: the words of that section, or an inference from it
-    needs: frozenset[Need]  #: the facts that it reads, of ``journal``, ``outcome`` and ``process``
+    needs: frozenset[Need]  #: the facts that the check reads: some of ``journal``, ``outcome`` and ``process``
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
     def find(self, seen: Observation) -> str | None:

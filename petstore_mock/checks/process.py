@@ -108,7 +108,7 @@ _one_at_a_time: Final = Lock()
 
 
 class _Mark(Warning):
-    """Never issued. Its filter comes first, so the list changes even if a client sets the former first filter again."""
+    """Never issued. Its filter is first, so the list changes even if a client only sets the second filter again."""
 
 
 _MARK: Final = ("ignore", None, _Mark, None, 0)
@@ -118,7 +118,7 @@ class Watch:
     """Observes output, settings and threads of the process, from its creation until :meth:`end`.
 
     Meanwhile, the root logger has no handlers. They would make a client's ``basicConfig()`` a no-op that no check
-    reports, and fill reports with a run's deliberate failures. A second watch at the same time observes threads only.
+    reports, and fill reports with logs of deliberate failures. A second watch at the same time observes threads only.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Watch:
             _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
-            with suppress(Exception):  # only the main thread may set signals, and handlers of C code can't be restored
+            with suppress(Exception):  # only the main thread sets signal handlers, and those of C can't be restored
                 _SETTINGS[name][1](self._former[name])
         self._is_open = False
         _one_at_a_time.release()
@@ -172,8 +172,8 @@ class Watch:
     def threads_left(self, forget: Callable[[], object], *, closed: bool) -> list[str]:
         """Return the threads that a client leaves behind, in words.
 
-        If threads of a closed client end only when ``forget`` drops the last references to it, its close left them.
-        Otherwise, and for a client without ``close()``, the remaining threads count if there are more than a pool has.
+        If threads of a closed client end only when ``forget`` drops the last references to it, its close left them. In
+        other cases (or without ``close()``), the result has the remaining threads, if they are more than a pool has.
         """
         settled(lambda: not self._running(), _MOMENT)
         before = self._running()
@@ -241,8 +241,8 @@ def _show_warning(texts: list[str], former: Callable[..., None], message: Any, *
 def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
     """Wait until ``holds`` is true, and return whether it is. The last and longest wait takes at most ``seconds``.
 
-    A cycle of references may keep a connection open. So the garbage of the young generations is collected first, which
-    is quick, and all garbage before the last wait.
+    A cycle of references may keep a connection open. So the function first collects young garbage, which is quick, and
+    all garbage before the last wait.
     """
     for patience, generation in ((_PAUSE, 1), (min(seconds, _MOMENT), 2), (seconds, 0)):
         deadline = monotonic() + patience

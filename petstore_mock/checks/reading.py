@@ -224,7 +224,7 @@ def literal(value: object) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return ``value`` as Python source, cut to a sentence's length."""
+    """Return ``value`` as Python source, shortened to fit in a sentence."""
     return cut(literal(value), _SHOWN)
 
 
@@ -256,7 +256,7 @@ def _forms(key: str) -> dict[str, str]:
 
 
 def key_in(text: str, keys: Iterable[str]) -> str | None:
-    """Return words about the encoding of a key in a text, empty for a plain key, or None if there is no key."""
+    """Return how a text encodes a key, in words (empty for a plain key), or None if the text has no key."""
     return next((words for key in keys for form, words in _forms(key).items() if form in text), None)
 
 

@@ -75,7 +75,7 @@ def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
     port = urlsplit(url).port if exchange.connection else None  # a mock in the process has no port
     for host in request.values("host"):
         if port not in {None, 80} and not host.endswith(f":{port}"):
-            return Broken(f"sent 'Host: {host}'", "RFC 9110 §7.2", "Host names the host and the port of the service")
+            return Broken(f"sent 'Host: {host}'", "RFC 9110 §7.2", "the Host field has the service's host and port")
     for date in request.values("date"):
         moment = seconds_of(date)
         if moment is None or http_date(moment) != date:
@@ -137,7 +137,7 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         return _unasked(exchange) if _commits(exchange) else None
     row, path = call.row, call.row.path_parameter
     if path is not None and exchange.path.rpartition("/")[2] != str(call.path_value):
-        return Broken(f"sent {exchange.request_line} for another animal", row.section, path.sentence.text)
+        return Broken(f"sent {exchange.request_line}, which requests another animal", row.section, path.sentence.text)
     for parameter in row.query_parameters:
         wanted, sent = call.arguments.get(parameter.name), exchange.query.get(parameter.name)
         fits = [wanted] if wanted is not None else [None, schemas.parameters(row)[parameter.name].get("default")]
@@ -244,7 +244,7 @@ def retry_after_is_honoured(seen: Observation) -> str | None:
 def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
     """Return how long a response tells the client to wait, by the service's clock and by the client's, in seconds.
 
-    Both times begin with the request. Returns None for a response without a valid ``Retry-After``.
+    Both waits start at the time of the request. Returns None for a response without a valid ``Retry-After``.
     """
     hint = exchange.response_headers.get("retry-after") if exchange.status in TELL_TO_WAIT else None
     if hint is not None and hint.isdecimal():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
 _RESULT: Final = 0  # the kind of an outcome without an exception
 _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy computer, a call that took longer may fail with a timeout at any time
-_LATE: Final = 0.2  # seconds that may pass after a client reads its clock, until this check reads its own
+_LATE: Final = 0.2  # seconds that may pass between the clock readings of a client and of this check
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
 _ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
 _UNKNOWN: Final = "neither a status nor a lost response"
@@ -61,12 +61,12 @@ def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     if latest is None:
         return False
     longest = max(seconds_told(latest) or (0.0,))
-    has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides for how long
+    has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides how long it waits
     return has_no_hint or (longest > 0 and longest + _LATE > perf_counter() - latest.request.started)
 
 
 def _is_own_rule(call: Call, outcome: Outcome) -> bool:
-    """Whether a client rejects an odd animal by a rule of its own. It may, since §2 shows no limits."""
+    """Whether a client rejects an odd animal by its own rule. §2 shows no limits, so a client may have such rules."""
     error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
     is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
     body = call.body or {}
@@ -90,7 +90,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
         return Broken("sent more than 200 requests and did not end", "", "a call ends after a few requests")
     words = "a failed call releases its locks and connections, and pauses no longer than longest_wait"
     if seen.meanwhile is not None:
-        words = "each call waits for a lock of the other: acquire locks in the same order everywhere"
+        words = "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
     after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
     return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "", words)
 
@@ -127,7 +127,7 @@ def _is_unread(outcome: Outcome) -> bool:
 def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
     """Return the lists of requests that may be those of the call.
 
-    If other threads may have sent requests, each request that fits the call may be its only one.
+    If other threads may have sent requests, each request that fits the call may be the call's only request.
     """
     asked = [one for one in seen.exchanges if not is_ping(one)]
     single = [[one] for one in asked if asks_for(call, one)] if seen.shared else []
@@ -177,7 +177,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
         found = _Allowed({_RESULT}, why, row.section, words)
     elif call.path_value in seen.pets:  # the client looked for the animal in a list
-        words = "a list has at most limit animals; the interface shows neither pages nor an order"
+        words = "a list has at most 'limit' animals; the interface shows neither pages nor an order"
         found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
     else:
         found = _Allowed({404}, "the service has no such animal", *SENTENCES["absent"])
@@ -249,7 +249,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
     try:
         found = [_misread(seen, outcome.value, one) for one in wanted]
     except Exception as error:  # noqa: BLE001  # the client's object may raise anything
-        words = "reading a result raises no error; if yours needs another reader, pass a function as read_pet="
+        words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="
         section = call.row.section
         return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)
     return None if None in found else next(iter(found), None)

@@ -30,10 +30,10 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which a watched client runs them."""
 
 _MOST_CONNECTIONS: Final = 5  # of one client: a call needs one connection, and a pool may keep some more
-_UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
+_UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may take to reach the mock
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
-_KEPT: Final = 2  # earlier results that each call is checked against
+_KEPT: Final = 2  # earlier results that are checked after each call
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
 
@@ -87,7 +87,7 @@ class WatchedClient:
         self.quiet, self.others, self.player = quiet, [*others], Player()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0
-        self.raised: BaseException | None = None  # the error that the latest call raised, unless it was quiet
+        self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
@@ -107,7 +107,7 @@ class WatchedClient:
         __tracebackhide__ = True
         context = copy_context()
         outcome: Outcome = self.player.play(lambda: context.run(attempt, make, self._classify)).result()
-        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # make_client sets a signal
+        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # from signal.signal()
             outcome = attempt(make, self._classify)
         if outcome.error is not None:
             raise outcome.error
@@ -284,7 +284,7 @@ class WatchedClient:
 watched = WatchedClient
 
 
-# Facts about a mock. A mock in another process has none of them here.
+# Facts about a mock. For a mock in another process, they are not known here.
 
 
 def open_connections(petstore: Any) -> int:  # noqa: ANN401

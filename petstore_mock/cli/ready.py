@@ -64,7 +64,7 @@ def _ask(health: str, timeout: float, ca_path: str | None, *, verify: bool) -> t
     """Return why the stub is not ready (empty if it is ready), and whether more waiting is useless."""
     try:
         context = ssl.create_default_context(cafile=ca_path) if health.startswith("https") else None
-        # On this machine, the certificate may be for other names.
+        # Without --url, the stub is on this machine, and its certificate may be for other names.
         if context is not None and not verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))

@@ -8,7 +8,7 @@ from typing import Final
 
 from petstore_mock.common.refusing import refuse, require, shown
 
-# The range for setting the clock. A set clock can run on through 9999, the last year of HTTP dates (RFC 9110 §5.6.7).
+# The range for setting the clock. It can then run to the end of 9999, the last year of HTTP dates (RFC 9110 §5.6.7).
 EARLIEST: Final = 0.0
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 

@@ -17,7 +17,7 @@ CUT: Final = "..."  # the end of a text that was cut
 ISSUED_START: Final = "petstore-"
 ISSUED_KEY: Final = re.compile(rf"{ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a key that a world issues
 
-_RECOGNISABLE: Final = 8  # characters; a shorter fixed key such as `test` is part of many words
+_RECOGNISABLE: Final = 8  # characters; a shorter fixed key, such as `test`, also occurs in ordinary words
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
 _SHORTEST_WITH_TAIL: Final = 12  # characters; four visible ones would reveal too much of a shorter key
@@ -60,7 +60,7 @@ def mask(secret: str) -> str:
 
 
 def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
-    """Return a header field's value with masked credentials; if the name suggests none, with masked ``keys``."""
+    """Return a header field's value. Mask credentials if the field's name suggests them, else mask ``keys``."""
     if _SECRET_FIELD.search(name) is None:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")

@@ -1,4 +1,4 @@
-"""The real functions of time and threads for the fake itself, bound at import: a test may patch the standard ones.
+"""The fake's own functions for time and threads, bound at import, because a test may patch the standard ones.
 
 freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of one. So this module has partials.
 If the time is frozen during the import of this module, the real functions come from freezegun.
@@ -25,7 +25,7 @@ RLock = threading.RLock
 
 
 class Thread(threading.Thread):
-    """A thread of the package. It starts and ends even if a test replaced methods of the public class."""
+    """A thread of the package. It starts and ends even if a test replaced methods of ``threading.Thread``."""
 
     start, run, join, is_alive = (
         threading.Thread.start,

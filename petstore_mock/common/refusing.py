@@ -65,7 +65,7 @@ def shown(value: object) -> str:
     """Return the shortened ``repr`` of a value."""
     try:
         text = repr(value)
-    except ValueError:  # Python converts no integer of more than 4,300 digits to text
+    except ValueError:  # Python refuses to convert an integer of more than 4,300 digits to text
         return "an integer of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

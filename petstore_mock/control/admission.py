@@ -2,7 +2,7 @@
 
 A page of any site can make a browser send requests to loopback. With a host name that the site controls (DNS
 rebinding), the page can also read the responses. So the door accepts only its own Origin and, on loopback, a Host that
-no other site can have. ``Admission`` has the exceptions. The door permits no preflight.
+no other site can have. ``Admission`` lists further hosts and origins to accept. A CORS preflight always fails.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Admission:
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
-        """Refuse requests of other sites' pages, but accept links to the console."""
+        """Refuse requests from pages of other origins, but accept links to the console."""
         host = (request.header("Host") or "").lower()
         own = [f"{name}:{port}" for name in _LOOPBACK_HOSTS]
         own += _LOOPBACK_HOSTS if port in {80, 443} else ()
@@ -83,13 +83,13 @@ class Admission:
             if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
                 raise ProblemError(
                     f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. If a proxy "
-                    "forwards the requests of a page of yours, name its origin with --allowed-origin",
+                    "forwards requests of your own page, name the page's origin with --allowed-origin",
                     403,
                 )
         navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
         may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
         if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
-            raise ProblemError("expected a request from this origin; got one from a page of another site", 403)
+            raise ProblemError("expected a request from this origin; got one from a page of another origin", 403)
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the right token. The comparison takes constant time."""

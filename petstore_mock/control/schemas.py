@@ -40,7 +40,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_INTERNAL: Final = frozenset({"name", "origin", "new", "shares_port", "when"})  # arguments that no request contains
+_INTERNAL: Final = frozenset({"name", "origin", "new", "shares_port", "when"})  # arguments that no schema contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Shape:
     """The schemas of a verb's arguments and of its result."""
 
     concerns_all: bool  # the verb takes all worlds, not one
-    added: frozenset[str]  # the arguments that the caller adds
+    added: frozenset[str]  # the arguments that the door adds
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
@@ -184,7 +184,7 @@ _COMPONENTS: Final[dict[str, Schema]] = {
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }
 
-# With `oneOf`, a validator can't tell which kind of fault has the mistake. `discriminator` selects it by name.
+# With `oneOf`, a validator can't tell which kind of fault has the mistake. `discriminator` selects the kind by name.
 _FOR_VALIDATION: Final[dict[str, Schema]] = {
     "Criteria": {"type": "object", "properties": _CHECKED},
     "Fault": {

@@ -90,15 +90,15 @@ class FaultHandle(Stays):
     def _check_values(self) -> None:
         when, where = self.when, self.where
         counts = self.times is None or (is_integer(self.times) and self.times >= 1)
-        require(counts, "times as a whole number of at least 1, or none", times=self.times)
-        require(is_integer(self.after) and self.after >= 0, "after as a whole number of at least 0", after=self.after)
+        require(counts, "a whole number of at least 1, or none", times=self.times)
+        require(is_integer(self.after) and self.after >= 0, "a whole number of at least 0", after=self.after)
         is_share = is_number(self.probability) and 0 < self.probability <= 1
         require(is_share, "a probability above 0 and at most 1", probability=self.probability)
         one_of(self.at, get_args(CommitPoint), "commit point")
         plain = when is None or callable(when)
-        words = "when as a non-async function of an ApiRequest"
+        words = "a non-async function of an ApiRequest"
         require(plain and not iscoroutinefunction(when), words, when=when)
-        words = "where as a mapping of criteria, such as {'name': 'Rex'}"
+        words = "a mapping of criteria, such as {'name': 'Rex'}"
         require(where is None or is_object(where), words, where=where)
 
     def _check_declared(self) -> None:
@@ -209,7 +209,7 @@ class FaultPlan:
 
     def clear(self) -> None:
         self._planned = 0
-        self.every: list[FaultHandle] = []  # in force or spent; the list is replaced, never changed
+        self.every: list[FaultHandle] = []  # in force, spent, or kept as unfired; the list is replaced, never changed
 
     @property
     def in_force(self) -> list[FaultHandle]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -> tuple[ApiRequest, str]:
-    """Return the request that the service handles, and the condition that refuses its key."""
+    """Return the request and the condition that refuses its key, as the mutant changes them."""
     request = exchange.request
     turn = _turn(world, mutant, request, refused_key)
     if turn is None or mutant.statuses:

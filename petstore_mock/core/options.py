@@ -145,7 +145,7 @@ _PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnim
 _SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
 _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
 _SEED_WORDS: Final = "The animals of the starting state: a number of them, or a JSON file with an array of them"
-_BEHAVIOUR_WORDS: Final = "The fake's choices where the interface shows nothing: a preset or a TOML file of gaps"
+_BEHAVIOUR_WORDS: Final = "The fake's choice for each gap of the interface: a preset or a TOML file"
 _STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
 _RANDOM_WORDS: Final = "The seed of random ids, list orders, delays and probabilities"
 _TTL_WORDS: Final = "End a world at /w/NAME after this many seconds without a request"
@@ -177,7 +177,7 @@ def options_at(place: Place) -> dict[str, Option]:
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the values of all options of a place, defaults included. For an unknown name, the error suggests one."""
+    """Return the options of a place with values or defaults. The error for an unknown name suggests a known one."""
     known = options_at(place)
     for name in given:
         if name not in known:
@@ -193,7 +193,7 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
 
 
 def own_start(base: Start, own: Mapping[str, Any]) -> Start:
-    """Return ``base`` with one test's options except None. ``gaps`` override its behaviour, ``seed`` adds animals."""
+    """Return ``base`` with one test's options that are set. ``gaps`` override its behaviour, ``seed`` adds animals."""
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", {}), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}

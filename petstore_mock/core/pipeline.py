@@ -1,7 +1,7 @@
 """The pipeline: route, authenticate, validate, choose the fault, execute, render. It does no I/O.
 
-:func:`handle` responds to one request of one world. The world's lock covers every step from the key to the journal,
-so the journal has the order of events. The adapters wait for delays, outside the lock.
+:func:`handle` responds to one request of one world. The world's lock is held from the check of the key to the entry in
+the journal, so the journal keeps the order of events. The adapters wait for delays, without the lock.
 
 Each operation has one executor. Everything else about an operation follows from its row in the table.
 """
@@ -138,9 +138,9 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 def _execute(call: Call) -> Response:
     """Execute an operation, and cache the response of a read-only one.
 
-    The cache is by route. The store clears it when an animal changes, and a new behaviour has new routes. A response is
-    valid within its second, because ``Date`` and the removal depend on the time. The store caches no response that a
-    mutant may change later, and none with paging headers: a link depends on the client's base address.
+    The cache key is the route. The store clears the cache when an animal changes; a new behaviour has new routes. Each
+    second needs a new response, because ``Date`` and the removal of getPet depend on the time. The store caches no
+    response that a mutant may change later, and none with paging headers: a link depends on the client's base address.
     """
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)

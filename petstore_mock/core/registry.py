@@ -224,7 +224,7 @@ class Worlds:
         return self.current if isinstance(found, _Lost) else found
 
     def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body to read, in bytes (gap body_limit), or 0 for a refused head. It counts no request."""
+        """Return the body limit in bytes (gap body_limit), or 0 for a refused head. This does not count the request."""
         world = self.world_of(request)
         with world.lock:
             rules = world.store.rules
@@ -276,4 +276,4 @@ class Worlds:
 def whose(owner: str, *, present: bool) -> str:
     """Return a text that names the owner of a retired key and says how to fix its client."""
     name = "an earlier world of this test" if present and owner != NOBODY else owner
-    return f"{name}, which has ended; if its client has a wider scope, it needs a fixed key: set petstore_api_key"
+    return f"{name}, which has ended; a client of wider scope needs a fixed key: set petstore_api_key"

@@ -57,7 +57,7 @@ class Refusal:
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
 class Route:
     operation: Operation | None = None
-    # For a wrong path or method (no operation), or wrong parameters (reported after the key).
+    # For a wrong path or method (then there is no operation), or for wrong parameters (the key is checked first).
     refusal: Refusal | None = None
     allow: str = ""  # the methods of the path
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included

@@ -1,4 +1,4 @@
-"""The state of one world that a reset undoes: animals, behaviour, time, randomness and counts.
+"""The state of one world that a reset restores: animals, behaviour, time, randomness and counts.
 
 The caller holds the world's lock. The operations use the store. Tests also use it, to seed, change and remove animals
 as another actor would.
@@ -44,7 +44,7 @@ _REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
 _is_allowed: Final = schemas.quick(_RULES)
 _LARGEST_ID: Final = 2**63 - 1
-_All = None  # the key of all ids in the index
+_All = None  # the index has all ids under this key
 # The fields that a parameter of the interface filters by.
 _FILTERED: Final = tuple(
     dict.fromkeys(one.filters for operation in OPERATIONS.values() for one in operation.parameters if one.filters)
@@ -203,7 +203,7 @@ class Store:
     # Seeding
 
     def add(self, fields: object) -> Pet:
-        """Add and return an animal. Samples fill missing required fields. Only the schema and id_assignment apply."""
+        """Add and return a valid animal. Samples fill missing required fields. Only gap id_assignment applies."""
         if not is_object(fields):
             refuse(f"expected the fields of an animal, such as name and categoryId; got {shown(fields)}")
         return self._add(fields, _REQUIRED)
@@ -248,7 +248,7 @@ class Store:
 
 
 def wall_clock() -> float:
-    """Return the real time, freezegun's or time-machine's. A test's own ``time.time`` is for the client only."""
+    """Return the time, as freezegun or time-machine sets it. The fake ignores a test's own patch of ``time.time``."""
     now: float = (time if getattr(time.time, "__module__", "") == "freezegun.api" else real).time()
     return now if EARLIEST <= now < LATEST else float(real.time())
 
@@ -286,7 +286,7 @@ def _check(given: Mapping[str, Any], call: str) -> None:
     if not _is_allowed(dict(given)):
         try:
             broken = schemas.violations(_RULES, dict(given), call)
-        except ValueError:  # Python writes no integer of thousands of digits
+        except ValueError:  # Python refuses to convert such an integer to text
             refuse("expected an animal that Pet.json allows (§2); got a number of thousands of digits")
         if broken:  # the quick check refuses even a valid ``StrEnum`` member
             words = f"expected an animal that Pet.json allows (§2): {broken.in_words()}"

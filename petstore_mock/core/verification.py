@@ -26,7 +26,7 @@ _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of tim
 class Problem:
     kind: Literal["error", "unfired_fault", "violation"]
     text: str  # keys masked
-    source: object  # the exception, handle, exchange or text; it identifies the problem in later verifications
+    source: object  # the exception, handle, exchange, journal or text, which identifies the problem later
 
 
 @dataclass(slots=True, eq=False)

@@ -56,7 +56,7 @@ class Host:
     max_worlds: int = MAX_WORLDS  # at /w/NAME
     ttl: float | None = None  # seconds without a request after which a world at /w/NAME ends
     keep: int | None = None  # requests that each journal keeps; None for the default
-    # Closes idle connections, by their numbers or all. With ``busy=True``, also busy ones, after their response.
+    # Closes all idle connections, or those with given numbers. With ``busy=True``, also busy ones after their response.
     close_connections: Callable[..., object] = lambda *_, **__: None
     at_end: Callable[[World], object] = lambda _: None  # called with a world before its reset or end
     # Called in the thread of each event, with the exchange of a new or a finished request.

@@ -31,12 +31,12 @@ class Pending:
         self._released = False
 
     def add(self, release: Callable[[], None]) -> None:
-        """Register ``release``, which ends the waiting from any thread. After a reset, call it at once."""
+        """Register ``release``, which any thread can call to end the waiting. If a reset has come already, call it."""
         with self._lock:
             if not self._released:
                 self._releases.add(release)
                 return
-        release()  # the reset came between the core's decision and the adapter's waiting
+        release()  # the reset came after the core's decision and before the adapter began to wait
 
     def discard(self, release: Callable[[], None]) -> None:
         with self._lock:
@@ -73,7 +73,7 @@ class Blocking:
 
 @dataclass(frozen=True, slots=True)
 class TlsPlan:
-    """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
+    """The fault that a connection meets in its TLS handshake; through ``pending``, a reset ends a hang."""
 
     kind: str  # of the fault, such as tls.expired
     pending: Pending
@@ -88,7 +88,7 @@ class Handler(Protocol):
     # Return the size limit of the request's body in bytes, or None. It is 0 if the head is refused.
     def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    # Return a token that changes with each test. ``refuse`` gets the one from the first byte of an incomplete head.
+    # Return a token that changes with each test. For an incomplete head, ``refuse`` gets the token of its first byte.
     def generation(self) -> object:
         return None
 

@@ -24,7 +24,7 @@ UNASKED_BODY: Final = 64 * 1024  # bytes; for a longer body, an adapter asks the
 
 
 class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
-    """Header fields as (name, value), as sent (under WSGI, without their order and case); requests may share them."""
+    """Header fields as pairs of name and value; WSGI loses their order and case. Requests may share an instance."""
 
     by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
 
@@ -92,7 +92,7 @@ class ApiRequest:
 
     @property
     def base_path(self) -> str:
-        """The path before the target in the client's address. Addresses in responses begin with it."""
+        """The path before the target in the URL that the client requests. Addresses in responses begin with it."""
         return self.root_path + self.mount
 
     @property
@@ -116,7 +116,7 @@ class ApiRequest:
         return [value.decode("latin-1") for value in found]
 
     def header(self, name: str, default: str | None = None) -> str | None:
-        """Return the value of the header ``name``, repeated ones joined by a comma, or ``default``."""
+        """Return the value of the header ``name``, or ``default``; a comma joins repeated values."""
         values = self.values(name)
         return ", ".join(values) if values else default
 

@@ -98,7 +98,7 @@ class Behaviour(Mapping[str, str]):
         """Return the behaviour in a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
 
         Args:
-            path: the file, as text or a path object. The other lines win over its preset.
+            path: the file, as text or a path object. Its gaps win over its preset.
 
         Raises:
             PetStoreMockError: the file can't be read, or a gap, an alternative or the preset in it does not exist; the
@@ -129,14 +129,14 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
         gaps = dict(cast("Mapping[str, Any]", given))
         return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)  # gaps win over the preset
     if isinstance(given, str) and not given.endswith(".toml") and Path(given).name == given:
-        return Behaviour.preset(given)  # a file has the ending .toml or a folder; a preset has neither
+        return Behaviour.preset(given)  # a file's path ends with .toml or contains a folder; a preset's name does not
     if not isinstance(given, (str, PathLike)):
         refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
     return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
 
 
 def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
-    """Return the alternatives by gap that the texts of a setting choose, such as ``list_order = by_name``."""
+    """Return the alternatives by gap, read from texts of the form ``list_order = by_name``."""
     for text in texts:
         require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
     choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}

@@ -63,8 +63,8 @@ class Gap:
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
-# Gaps that decide which requests the service accepts. A function for a parameter receives the invalid text and the
-# schema of the parameter. It returns a replacement, "" to ignore the parameter, or None to refuse the request.
+# Gaps that decide which requests the service accepts. A function for an invalid parameter receives its text and
+# schema; for a repeated one, only its texts. It returns a replacement, "" to ignore the parameter, or None to refuse.
 
 
 def _refuse(*_: object) -> None:
@@ -109,7 +109,7 @@ _ACCEPTED: Final[_Rows] = {
         _IS_REFUSED,
     ),
     "null_status": (
-        "§2: status is PetStatus and not required; the interface does not say whether null equals leaving it out.",
+        "§2: status is PetStatus and not required; the interface does not say whether null means no status.",
         "that the service treats null like a missing status",
         {"reject": True, "as_omitted": False},
     ),
@@ -163,7 +163,7 @@ _ACCEPTED: Final[_Rows] = {
 
 
 def _by_checksum(value: object) -> int:
-    """Return a 32-bit checksum; an order by it is stable and looks random."""
+    """Return a 32-bit checksum; sorting by it gives a stable order that looks random."""
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass"))
 
 
@@ -300,7 +300,7 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
 
 _LOOKS: Final[_Rows] = {
     "json_style": (  # a function rewrites a body; None leaves it as it is
-        "§1: Bodies are JSON; JSON leaves white space, escapes and the order of members open (RFC 8259).",
+        "§1: Bodies are JSON; JSON does not prescribe white space, escapes or the order of members (RFC 8259).",
         "a certain layout of JSON: white space, escapes, order of members",
         {
             "compact": None,

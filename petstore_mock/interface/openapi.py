@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 _REF: Final = "#/components/schemas/"
-# §1 names two environments and shows neither address; `.example` leads nowhere (RFC 2606 §2).
+# §1 names two environments and shows neither address; `.example` is reserved for examples (RFC 2606 §2).
 _ENVIRONMENTS: Final = (
     {"url": f"https://petstore.example{BASE_PATH}", "description": "Production (§1); its address is not shown"},
     {"url": f"https://staging.petstore.example{BASE_PATH}", "description": "Staging (§1); its address is not shown"},
@@ -91,7 +91,7 @@ def _responses(operation: Operation) -> JsonObject:
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
     if operation.response is not None:
         success |= _content(operation.response)
-    # Links from an id to the operations that read it. Tools that explore an interface use these links.
+    # Links from an id to the operations that get its animal. Tools that explore an interface use these links.
     source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
     readers = [one for one in OPERATIONS.values() if one.effect == "reads" and one.path_parameter] if source else []
     if readers:
@@ -148,7 +148,7 @@ def _older(node: Any) -> Any:  # noqa: ANN401  # a JSON value
     for key, value in node.items():
         if key == "examples":
             found["example"] = value["first"]["value"]
-        elif key == "$ref" and len(node) > 1:  # its neighbours have no effect in 3.0
+        elif key == "$ref" and len(node) > 1:  # its siblings have no effect in 3.0
             found["allOf"] = [{"$ref": value}]
         else:
             found[key] = _older(value)

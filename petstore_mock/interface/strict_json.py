@@ -120,7 +120,7 @@ def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any val
 
 
 def copy_json(value: Any, advice: str) -> Any:  # noqa: ANN401
-    """Return a copy of the argument ``json``, which the caller can't change later. ``advice`` ends the refusal."""
+    """Return a copy of the argument ``json``, so the caller can't change it later. A refusal ends with ``advice``."""
     try:
         return json.loads(encode_json(value))
     except (TypeError, ValueError, RecursionError) as error:

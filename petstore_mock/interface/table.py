@@ -128,7 +128,7 @@ class RouteRow:
     allow: str  # the value of the header field ``Allow``
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """Return the path parameters in decoded segments, or None if the segments are another path."""
+        """Return the path parameters of a path, given as decoded segments; None if the row does not match the path."""
         if len(segments) != len(self.pattern):
             return None
         found: dict[str, str] = {}
@@ -296,7 +296,7 @@ ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
-# The words that the interface itself says. Other words of a rule are an inference from its section.
+# Words that count as quotations of the interface. Other words of a rule are an inference from its section.
 _QUOTED: Final = frozenset(
     {
         "Request body: none",

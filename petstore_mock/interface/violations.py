@@ -63,7 +63,7 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
 
 
 def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
-    """Return the words for an unknown name: the known names, and the nearest of them that is not in ``given``."""
+    """Return the words for an unknown name. They list the known names and suggest the nearest outside ``given``."""
     names = list(known)
     meant = nearest(name, [other for other in names if other not in given])
     hint = f"; did you mean {meant}?" if meant else ""
@@ -80,7 +80,7 @@ class Violation:
         rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
         expected: the expectation, in words that follow the path.
         value: the received value; absent for a missing member, and for a body that is not JSON.
-        subject: a key in ``SENTENCES``, or the name of the operation with this parameter; empty for a body.
+        subject: the operation that has the parameter; empty for a body; else a key in ``SENTENCES``.
     """
 
     path: str
@@ -99,7 +99,7 @@ class Violation:
 
     @property
     def received(self) -> str:
-        """The received value in words; masked if its name looks like that of a key."""
+        """The received value in words; masked if the name in the path suggests a key."""
         value = self.value
         return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)
 

@@ -180,8 +180,8 @@ GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "condition": lambda exchange, _: exchange.condition and exchange.condition.name,
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
-# No request can meet a value of another type, so an assertion with times=0 would always pass.
-# The last member is the JSON type that the door checks: None where a value may be a key, which the error would show.
+# No request can match a criterion of another type, so an assertion with times=0 would always pass.
+# The last member is the JSON type that the door checks, or None: the door's error would show a key in the value.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
     "body": ("bytes or text", (bytes, str), "string"),

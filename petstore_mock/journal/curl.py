@@ -55,7 +55,7 @@ def _header(name: str, value: str) -> str:
 
 def _body(exchange: Exchange) -> str:
     plain = text_of(exchange.body) or ""
-    # curl reads a file for a body that begins with @.
+    # If a body begins with @, curl reads it as the name of a file.
     is_readable = plain.replace("\n", " ").isprintable() and not plain.startswith("@")
     if plain and is_readable and exchange.body_size <= _LONGEST_BODY:
         return shlex.quote(plain)

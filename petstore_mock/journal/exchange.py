@@ -49,7 +49,7 @@ class Exchange:
     number: int  #: its place in the journal, from 1
     owner: str | None  #: the test that owns the world, or else the name of the world, or None
     request: ApiRequest  #: the journal keeps at most 64 KiB of its body
-    timestamp: float  #: when it arrived by the fake's clock, in seconds since 1970
+    timestamp: float  #: when it arrived, in seconds since 1970 by the fake's clock
 
     connection: int = _of_request("connection")  #: the number of its connection, from 1; 0 without a socket
     exchange: int = _of_request("exchange")  #: its number on its connection, from 1
@@ -70,7 +70,7 @@ class Exchange:
     delayed_by: Fault | None = None  #: if it met two faults, the first, which only slows a response
     executed: bool = False  #: whether the operation ran and its effect was kept
     outcome: str | None = None  #: how the response ended, such as ``reset``; None if it went out whole and at once
-    in_flight: bool = False  #: whether a fault delays the response or still sends it; False once a hang begins
+    in_flight: bool = False  #: whether a fault still delays or sends the response; False once a hang begins
     expected: bool = False  #: whether the test expects the violation
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     noted: bool = False  # whether the pytest plugin has recorded it
@@ -105,7 +105,7 @@ class Exchange:
             self.changed(self)
 
     def trim(self) -> None:
-        """Keep the first 64 KiB of each body. Other users of the request and the response keep the whole bodies."""
+        """Keep the first 64 KiB of each body. Code that holds the original request or response has the whole body."""
         request, response = self.request, self.response
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
@@ -196,7 +196,7 @@ class Exchange:
     def response_body(self) -> bytes:
         """The body of the response, at most its first 64 KiB; empty for HEAD.
 
-        A fault that truncates the response does not shorten it.
+        A fault that truncates the response does not shorten this value.
         """
         response = self._gone_out
         return b"" if response is None or self.method == "HEAD" else response.body

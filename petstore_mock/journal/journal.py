@@ -54,7 +54,7 @@ class Journal(Stays):
         self.clears = 0  # how often clear() was called
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
         self.violation_count = 0  # of all requests
-        self.notes: list[str] = []  # events other than requests, such as failed handshakes; replaced, never changed
+        self.notes: list[str] = []  # events without a request, such as failed handshakes; never changed in place
         self._keys = keys  # the world's keys, to mask
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
@@ -265,8 +265,8 @@ class Journal(Stays):
     ) -> list[Exchange]:
         """Wait until at least ``times`` requests for ``operation`` have arrived since the reset, and return them.
 
-        A request counts once the fake has decided about it, even if its response is held back. With ``status``, a
-        request counts once its response has gone out.
+        A request counts once the fake has decided about it, even if its response is held back. With an HTTP status
+        as a criterion, a request counts once its response has gone out.
 
         Args:
             operation: the operation; None for any request.

@@ -263,10 +263,10 @@ class PetStore(Stays):
         Args:
             fault: an HTTP status, or a fault of ``petstore_mock.faults``.
             on: the operation that the fault breaks. None means every operation.
-            times: how often the fault fires. None means for every matching request.
+            times: how often the fault fires. None means every time that a request matches.
             after: how many matching requests pass before the fault fires.
-            when: a quick function of the request, which returns whether it matches. Only a fake in this process
-                supports it.
+            when: a quick function that takes the request and returns whether the request matches. Only a fake in this
+                process supports it.
             where: criteria of the request: ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
                 They are the criteria of ``journal.assert_called`` that do not concern the response.
             at: whether the fault fires before the state changes, or after. If after, the animal exists, although

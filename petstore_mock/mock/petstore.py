@@ -82,7 +82,7 @@ class PetStoreMock(PetStore):
         """Start to listen, and return this mock. If the mock already listens, only return it.
 
         Raises:
-            PetStoreMockError: another listener uses the address.
+            PetStoreMockError: the mock can't listen at the address, for example because another listener uses it.
         """
         self.service.start()
         return self
@@ -129,8 +129,8 @@ class PetStoreMock(PetStore):
         server = self.service.server
         if server.is_copy:
             refuse(
-                "expected the process that started the mock; got a process forked from it, whose copy no client can "
-                "reach. Start processes with 'spawn', or start a mock in the child"
+                "expected the process that started the mock; got a process forked from it, and no client can reach "
+                "the copy of the mock there. Start processes with 'spawn', or start a mock in the child"
             )
         if not server.is_alive:
             refuse("expected a mock that listens. Use 'with PetStoreMock() as petstore:', or .app without a listener")
@@ -173,7 +173,7 @@ class PetStoreMock(PetStore):
         return WsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
-        """Return a ``requests.Session`` that calls this mock in process, for every host in a URL.
+        """Return a ``requests.Session`` that calls this mock in process, whatever host a URL has.
 
         Raises:
             PetStoreMockError: requests is not installed.

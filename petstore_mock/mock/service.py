@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_STUB_BODY = 64 * 1024 * 1024  # bytes of a request body for an expectation
+_STUB_BODY = 64 * 1024 * 1024  # bytes: the limit of a request body if an expectation may match the request
 
 
 class Service:

@@ -6,7 +6,7 @@ import ssl
 
 from petstore_mock.transport.certificates import authority, certified  # needs an extra
 
-# Their readers, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
+# The programs that read them, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 

@@ -49,7 +49,7 @@ _COMMAND_LINE: Final = {
     "coverage-json": ("FILE", str, "Write a JSON file of the outcomes and faults, with the tests that showed them."),
 }
 _MARKERS: Final = (
-    "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options for a test; seeds add up.",
+    "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options; its seed adds animals.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake follows them. Exploration does not vary them.",
 )
 _sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest
@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         how: dict[str, Any] = {"type": reads, "metavar": metavar} if metavar else {"action": "store_true"}
         group.addoption(f"--petstore-{name}", help=words, **how)
     for name, words in settings.SETTINGS.items():
-        # Numbers are text as well, so the environment and the settings file share one parser.
+        # The settings file returns numbers as text, because the environment has only text: so both share one parser.
         kind: Any = "bool" if name in OPTIONS and OPTIONS[name].is_flag else "string"
         parser.addini(f"petstore_{name}", f"{words} (or {variable_of(name)}).", kind)
     parser.addini("petstore_assumes", "Known assumptions of the client, one per line: gap = alternative.", "linelist")
@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def petstore_options() -> Mapping[str, Any]:
-    """Keywords of ``PetStoreMock`` for the fixture ``petstore``. Override it to set the starting state of all tests."""
+    """Keywords of ``PetStoreMock`` for ``petstore``. Override this fixture to set the starting state of all tests."""
     return {}
 
 

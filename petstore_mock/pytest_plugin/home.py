@@ -52,7 +52,7 @@ class Home:
 
 
 def state_of(petstore: PetStore) -> dict[str, object]:
-    """Return the state that fixtures can set up, for a comparison before and after."""
+    """Return the state that a fixture can set up, for a comparison before and after that fixture."""
     from petstore_mock.core.store import wall_clock  # noqa: PLC0415  # only users of the fixture need it
     from petstore_mock.verbs.state import list_faults  # noqa: PLC0415  # as above
 

@@ -1,6 +1,6 @@
 """Collects the facts in test reports, also from xdist workers, and makes the summaries from them.
 
-A summary is a function of the ledger. It returns lines for the terminal, and some return a JSON document as well.
+Each summary is a function that takes the ledger. All return lines for the terminal; some also return a JSON document.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Ledger:
     def is_needless(self, item: pytest.Item) -> bool:
         """Return whether a variant can show nothing new. Such a variant is not run."""
         facts = self.facts.get(name_without_variant(item), {}).get("", set())
-        # Another xdist worker may have run the test itself.
+        # Another xdist worker may have run the unchanged test.
         if not variant_of(item) or "finished" not in facts:
             return False
         mutant = mutant_of(item)
@@ -151,7 +151,7 @@ def _listed(tests: Sequence[str]) -> str:
 
 
 def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
-    """Return the counts and the percentage of a document. A share below 100 % is never rounded up to 100."""
+    """Return the counts and the percentage for a JSON document. A share below 100 % is never rounded up to 100."""
     percent = 100.0 if len(part) == len(whole) else min(round(100 * len(part) / len(whole), 2), 99.99)
     return {"count": len(whole), what: len(part), "percent": percent}
 
@@ -222,7 +222,7 @@ def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str,
     survivors = [line.format(**one, tests=_listed(one["reached_by"]) or "no test") for one in missed]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
-        *_block("No test noticed these mutants. Those that most tests reached come first:", survivors),
+        *_block("No test noticed these mutants. Those that the largest number of tests reached come first:", survivors),
         *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
         *_alone(ledger),
     ]

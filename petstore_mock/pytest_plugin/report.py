@@ -55,7 +55,7 @@ def _lines(run: Run, home: Home) -> Iterator[str]:
     yield from (f"also: {problem}" for problem in run.problems)
     for name, (changed, first) in run.lost.items():
         yield f"the fixture {name!r} of wider scope set up {' and '.join(changed)} for {first.nodeid}"
-        yield "  that state is gone, because each test starts anew: return it from petstore_options, such as seed=3"
+        yield "  each test gets a new world without that state: set it up in the test, or in petstore_options (seed=3)"
     if home.died:
         yield f"the listener died: {home.died}"
     journal = home.world.journal
@@ -91,7 +91,7 @@ def _files(run: Run, report: Any, journal: str, config: pytest.Config) -> Iterat
         path = config.invocation_params.dir / folder / f"{name}.har"
         yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
     if folder := config.getoption("petstore_html"):
-        # Broken rules come first, because they mostly caused the failure of the test.
+        # Broken rules come first, because they are usually the cause of the failure.
         broken = [one for kept in worlds.values() for one in kept if one.is_violation and not one.expected]
         pairs = [(one, rule) for one in broken for rule in one.violations or [one.reason]]
         rules = dict.fromkeys(f"{one.request_line}: {one.masked(str(rule))}" for one, rule in pairs)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
 
-# For each fixture of wider scope: the state that it set up in the fake, and the first test that used it.
+# For each fixture of wider scope: the state that it set up in the fake, and the first test that used the fixture.
 WiderFixtures = dict[str, tuple[list[str], pytest.Item]]
 
 _DECORATOR_LINES: Final = 50
@@ -40,7 +40,7 @@ class Run:
         self.uses = FIXTURE in getattr(item, "fixturenames", ())  # note() sets it as well
         self.home: Home | None = None  # set once the test has a world
         self.start_error = ""  # why the starting state is wrong
-        self.by_example = False  # whether each Hypothesis example is verified by itself
+        self.by_example = False  # whether each Hypothesis example is verified on its own
         # The violations and unfired faults of a test that failed for another reason.
         self.problems: list[str] = []
         self.warnings: dict[str, Warning] = {}
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def lost(self) -> WiderFixtures:
-        """The fixtures of wider scope whose state this test lacks, because each test starts anew."""
+        """The fixtures of wider scope whose state this test lacks, because each test gets a new world."""
         used = {name: self._wider[name] for name in getattr(self.item, "fixturenames", ()) if name in self._wider}
         return {name: one for name, one in used.items() if one[0] and (self.by_example or one[1] is not self.item)}
 

@@ -42,7 +42,7 @@ class Session:
         self.config = config
         self._summaries = Summaries(config)
         config.pluginmanager.register(self._summaries, "petstore-summaries")
-        self._options: object = None  # the fixture definition whose options the fake has
+        self._options: object = None  # the definition of petstore_options that the fake uses
         self._leak_count = 0
         self._wider: WiderFixtures = {}
 
@@ -158,7 +158,7 @@ class Session:
             await inner(*args, **kwargs)
             self._end_example(run)
 
-        # The plugins for asyncio run coroutine functions in another way.
+        # The plugins for asyncio await a test only if it is a coroutine function.
         return example_async if inspect.iscoroutinefunction(inner) else example
 
     def _end_example(self, run: Run) -> None:
@@ -202,7 +202,7 @@ class Session:
         try:
             return (yield from self._phase("call", item))
         finally:
-            handle.inner_test = inner  # parameters and variants share the function
+            handle.inner_test = inner  # tests with other parameters or variants share the function
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Wrapper:
@@ -248,13 +248,13 @@ class Session:
             run.leaks += leaks
         if not run.uses and not leaks:
             return report
-        # A mutant may keep a client running.
+        # A mutant may make a client send requests after its test.
         leaks = [leak for leak in leaks if "mutant=" not in leak["world"]]
         report.petstore = run.record(report, None if call.excinfo is None else call.excinfo.value, leaks)
         if run.mutant is not None:  # a failure means that the test noticed the mutant
             report.outcome, report.longrepr, report.sections = "passed", None, []
             report.__dict__.pop("wasxfail", None)
-            call.excinfo = None  # no debugger should stop there
+            call.excinfo = None  # a debugger must not stop at this failure
         elif report.failed:
             add_journal(report, run, self.config)
         return report

@@ -101,8 +101,8 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         from petstore_mock.interface.schemas import preload_validator  # noqa: PLC0415  # a slow import
         from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # as above
 
-        # In this thread: the import makes syntax trees, as pytest does, and CPython 3.11 fails if two threads do so at
-        # the same time (python/cpython#106905).
+        # Not in the fake's thread: the import makes syntax trees, as pytest does in this thread, and CPython 3.11 fails
+        # if two threads do so at the same time (python/cpython#106905).
         preload_validator()
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:

@@ -1,4 +1,4 @@
-"""Sends verbs to the control door of a stub. A refusal by the door raises an error at the call."""
+"""Sends verbs to the control door of a stub. If the door refuses a verb, the call raises an error."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Elsewhere:
-    """Steers a stub in another process for the plugin, as ``Home`` steers a fake in this process.
+    """Controls a stub in another process for the plugin, as ``Home`` controls a fake in this process.
 
-    Each test has its own address, so a leak shows its test. With a fixed key, all tests share one address, because
-    clients of session scope keep the address. The plugin then replaces the world there for each test.
+    Each test has its own address, so the plugin can name the test of a leak. With a fixed key, all tests share one
+    address, because clients of session scope keep the address. The plugin then replaces the world there for each test.
     """
 
     died = ""  # another process owns the listener

@@ -136,14 +136,14 @@ class RemotePetStore(PetStore):
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url, path = world["url"], urlsplit(self._door.root).path
         if not urlsplit(self.url).path.startswith(f"{path}/"):
-            refuse(f"expected a world below {path}, the path of a proxy; got {self.url}. Pass --public-url to serve")
+            refuse(f"expected a world below {path}, the path of a proxy; got {self.url}. Run serve with --public-url")
         self._key: str = world["api_key"]
         self._handles: list[RemoteHandle] = []
         self._journal = RemoteJournal(self._do, self.secrets)
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the key that reports must mask; issued keys have a known form. Internal."""
+        """Return the key that reports must mask; they recognise issued keys by their form. Internal."""
         return (self._key,)
 
     def __getattr__(self, name: str) -> NoReturn:

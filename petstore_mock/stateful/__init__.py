@@ -64,23 +64,23 @@ def check_client(
     Args:
         make_client: a function that takes the mock and returns a client of ``petstore.url`` with ``petstore.api_key``.
             The machine calls it once or twice per example. Methods of the client may be ``async def``. The machine
-            enters a context manager, and closes a client that has ``close()``. If the client lacks a method, the report
-            lists its operation as left out.
+            enters a client that is a context manager, and closes a client that has ``close()``. If the client lacks a
+            method, the report lists its operation as left out.
         classify: a function that returns the meaning of a client's exception: an HTTP status, ``"transport"``,
             ``"timeout"`` or ``"protocol"``. It raises an error for an unknown exception. The default knows the usual
             libraries.
         read_pet: a function that returns the fields of an animal that the client returned, by the interface's names.
             The default reads mappings and objects with attributes, also with ``category_id``.
-        methods: the client's names of ``list_pets``, ``create_pet`` and ``get_pet``, also with dots, or
-            functions that take the client and the arguments.
+        methods: the client's names of ``list_pets``, ``create_pet`` and ``get_pet``, such as ``pets.all``,
+            or functions that take the client and the arguments.
         vary: the gaps that vary; all gaps by default.
         faults: the faults that requests may meet; the machine's own faults by default, ``()`` for none.
         patience: the seconds after which a call that waits for a response is reported as having no timeout.
         max_examples: the number of drawn examples. The default is 200, or no limit with ``max_seconds``.
         max_seconds: the seconds after which no further example begins. Shrinking may take longer. The default is no
             limit.
-        settings: Hypothesis's settings; those of the current profile by default. Their ``max_examples`` does not
-            count, and the machine switches deadlines and health checks off.
+        settings: Hypothesis's settings; those of the current profile by default. Their ``max_examples`` is
+            ignored, and the machine switches deadlines and health checks off.
         tls: whether the service speaks TLS. Then the client must verify certificates and host names, and
             ``make_client`` must make it trust ``petstore.tls``.
         concurrent: whether threads may share the client, or tasks if it is asynchronous. Then some steps make two calls
@@ -90,8 +90,8 @@ def check_client(
             than UTC. ``"locale"`` is an installed locale other than English. In ``"netrc"``, a netrc file has an entry
             for the host of the service. The default is all of them except ``"netrc"``.
         longest_wait: the longest ``Retry-After`` that the client waits for, in seconds. With this argument, some
-            responses tell the client to wait for days, or have a date by another clock. Without it, no response tells
-            the client to wait for more than a second, because the interface shows no rate limits.
+            responses tell the client to wait for days, or have dates of a clock that is an hour fast or slow. Without
+            it, no response tells the client to wait for more than a second, because the interface shows no rate limits.
         checks: your own checks (see ``petstore_mock.checks.check``), in addition to those of ``petstore_mock.checks``.
         steps: your own steps, which are functions of the client and its mock. The client has the methods of the
             interface, and each of its calls is checked. An AssertionError of a step is a bug.

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 # The sentence of a report for a bug that needs the environment.
 ENVIRONMENTS: Final[Mapping[str, str]] = {
     "ipv6": "The bug needs an IPv6 address: it has colons, and a URL puts it in brackets (RFC 3986 §3.2.2).",
-    "locale": "The bug needs a locale other than English: dates of HTTP do not depend on it (RFC 9110 §5.6.7).",
+    "locale": "The bug needs a locale other than English: HTTP dates do not depend on the locale (RFC 9110 §5.6.7).",
     "netrc": "The bug needs a netrc entry for the host: with trust_env, libraries send the entry instead of the key.",
     "proxies": "The bug needs HTTP_PROXY with a proxy, and NO_PROXY with the host of the service.",
-    "time_zone": "The bug needs a time zone other than UTC: dates of HTTP are in UTC (RFC 9110 §5.6.7).",
+    "time_zone": "The bug needs a time zone other than UTC: HTTP dates are in UTC (RFC 9110 §5.6.7).",
 }
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
@@ -65,8 +65,8 @@ def environment(name: str) -> Generator[None]:
     Args:
         name: the environment. In ``"proxies"``, HTTP_PROXY names a proxy that does not work. In ``"netrc"``, NETRC
             names a file with an entry for 127.0.0.1. ``"locale"`` is an installed locale other than English.
-            ``"time_zone"`` is a zone other than UTC, if the system has zones. ``"ipv6"`` changes nothing: use a mock
-            with ``host="::1"``.
+            ``"time_zone"`` is a zone other than UTC; it changes nothing on Windows. ``"ipv6"`` changes nothing: use a
+            mock with ``host="::1"``.
 
     Raises:
         PetStoreMockError: there is no such environment, or no other locale is installed.

@@ -37,7 +37,7 @@ _BY_ITSELF: Final = 0.3  # seconds within which a background thread of the clien
 
 @dataclass(kw_only=True)
 class Options:
-    """The arguments of ``check_client``. Wrong ones are refused."""
+    """The arguments of ``check_client``. A wrong argument raises PetStoreMockError."""
 
     make_client: Callable[[Any], Any]
     classify: Callable[[BaseException], Kind] = classify_exception
@@ -90,7 +90,7 @@ class CheckReport:
         examples: the number of examples, with the failing one and without shrinking.
         calls: the number of calls in these examples.
         seconds: the duration of the run, in seconds.
-        waited: the part of ``seconds`` for the faults that take real time. They are played side by side.
+        waited: the part of ``seconds`` for the examples that take real time. These run at the same time.
         answers: the number of responses, by operation and status, or by how the response was lost (``"reset"``).
         gaps: the number of examples in which a gap differed from its default, by gap and alternative.
         faults: the number of requests that met a fault, by kind.

@@ -94,8 +94,8 @@ class InvalidListQuery(NamedTuple):
 def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     """Draw queries of listPets that break exactly one rule under the default behaviour.
 
-    The errors for invalid query parameters are not shown (§7). Encode a query with ``urlencode(query, doseq=True)``, or
-    pass it as ``params=``.
+    The interface does not show the errors for these queries (§7). Encode a query with ``urlencode(query, doseq=True)``,
+    or pass it as ``params=``.
     """
     valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
     parts, texts = schemas.parameters(_LISTS), st.sampled_from(_NO_INTEGERS) | st.text(CHARACTERS, max_size=5)

@@ -23,7 +23,7 @@ try:
 except ImportError as error:
     raise PetStoreMockError(
         'expected trustme, which makes certificates, to be installed: pip install "petstore-mock[tls]", '
-        "or pass your own certificate to serve with --tls-cert and --tls-key"
+        "or run serve with your own certificate: --tls-cert and --tls-key"
     ) from error
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ _INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held 
 _KNOWN: Final = 4096  # requests in the cache
 _KNOWN_SIZE: Final = 2048  # bytes of the longest request in the cache
 _KEPT_WIRE: Final = 16 * 1024  # bytes of the longest response whose wire form is cached
-# SO_LINGER with a timeout of 0 makes close() send a RST. Windows has two 16-bit members.
+# SO_LINGER with a timeout of 0 makes close() send a RST. On Windows, the struct has two 16-bit members.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
 

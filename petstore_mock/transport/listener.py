@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.server import Server
 
 _SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
-_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # keep-alive contradicts our Connection
+_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # Keep-Alive may contradict the fake's Connection field
 _LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
 
 

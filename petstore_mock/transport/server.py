@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
 _SWEEP: Final = 0.5  # seconds between two checks for slow clients
-_RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
+_RETRY: Final = 1.0  # seconds until the server tries again to accept, for example after descriptors ran out
 _BACKLOG: Final = 1024
-_SHAKE_PATIENCE: Final = 10.0  # seconds for a client to shake hands
+_SHAKE_PATIENCE: Final = 10.0  # seconds for a client's first byte, and again for the rest of its TLS handshake
 _SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may use", ". Use port 0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all of its addresses"),
+    errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all local addresses"),
 }
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
@@ -52,7 +52,7 @@ class _Loop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         replaced, socket.socket = socket.socket, _socket.socket  # type: ignore[assignment, misc]
         try:
-            super().__init__()  # makes a pair of sockets by the public name
+            super().__init__()  # creates two sockets through the name socket.socket
         finally:
             socket.socket = replaced  # type: ignore[misc]
 
@@ -168,7 +168,7 @@ class Server:
             self._thread = None
 
     def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
-        """Close the idle connections in ``numbers`` (None: all); with ``busy``, busy ones after a response.
+        """Close the idle connections in ``numbers`` (None: all). With ``busy``, close busy ones after their response.
 
         It waits until the idle ones are closed, unless it is called inside a request.
         """
@@ -305,9 +305,9 @@ class Server:
 
 def _listen(host: str, port: int) -> list[_socket.socket]:
     """Return listening sockets, one for each address family of ``host``."""
-    # Clients of localhost differ in the family that they try first.
+    # For localhost, some clients try IPv4 first, and others IPv6.
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    require(host != "*", "an address, such as 0.0.0.0 for all", host=host)  # glibc resolves * to loopback only
+    require(host != "*", "an address, such as 0.0.0.0 for all addresses", host=host)  # glibc resolves * to loopback
     sockets: list[_socket.socket] = []
     taken = port
     try:

@@ -101,8 +101,8 @@ def plan_fault(
     handle = FaultHandle(fault=coerce(fault), sent_as=fault, when=when, **rule)
     if handle.at == "handshake":
         _check_handshakes(world, handle.fault)
-        if shares_port:  # with the door of this request
-            got = "one port for both, so connections to the door would meet the fault too"
+        if shares_port:  # the door and the service listen on one port
+            got = "one port for the door and the service, so connections to the door would meet the fault too"
             refuse(f"expected a door with its own port (serve --control-port) for {handle.fault}; got {got}")
     world.plan.add(handle)
     if handle.at == "handshake":
@@ -154,7 +154,7 @@ def change_behaviour(world: World, gaps: GapChoices) -> BehaviourData:
     preset = chosen.pop("preset", None)
     former = world.store.rules.behaviour if preset is None else Behaviour.preset(preset)
     world.store.rules = rules_for(former.replace(chosen))
-    world.store.responses.clear()  # a delayed request keeps its former route, and would get the response cached for it
+    world.store.responses.clear()  # a delayed request keeps its old route, whose cached response is out of date
     return dict(world.store.rules.behaviour)
 
 

@@ -32,7 +32,7 @@ class Verb:
     path: str  # relative to /__petstore/; each {placeholder} is an argument
     status: int = 200  # the status of a success; a PUT that replaces a world responds with 200 instead
     body: str = ""  # the argument that takes the whole body; if empty, each member is an argument
-    member: str = ""  # the member that holds the result; if empty, the result is the whole value
+    member: str = ""  # the member of the response that holds the result; if empty, the response is the result
     locks: bool = True  # whether the caller holds the world's lock; a verb that waits must not block the world
     media_type: str = "application/json"
 

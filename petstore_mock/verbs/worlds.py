@@ -129,7 +129,7 @@ def verify_world(world: World) -> VerificationData:
 @verb("POST", "world/verification")
 def report_problems(world: World, *, again: bool = True) -> VerificationData:
     """List the problems that would fail a test, and mark them as reported."""
-    return _verification(world.verification.report(again=again))  # `again`: reported ones too
+    return _verification(world.verification.report(again=again))  # with `again`, also those that were reported before
 
 
 @verb("DELETE", "world")

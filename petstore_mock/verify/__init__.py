@@ -1,4 +1,4 @@
-"""Checks a service against the contract, and detects its choices where the interface shows nothing.
+"""Checks a service against the contract, and detects which choice it makes for each gap.
 
 You pass a base address and a key, and get a :class:`Verdict`. The fake and the real service are checked alike.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
-__dir__ = __all__.copy  # what editors and consoles complete
+__dir__ = __all__.copy  # editors and consoles complete these names
 
 
 def verify(
@@ -52,7 +52,7 @@ def verify(
         timeout: seconds that a whole response may take; at most 7 until the first response arrives.
         deadline: seconds that the whole run may take.
         headers: more header fields for each request, for example those of a gateway. Reports mask their values.
-        receipt: a file that gets a JSON line for each animal that was or may have been created, before the next step.
+        receipt: a file. Before its next request, the run adds a JSON line for each animal that it may have created.
         behaviour: the recorded choices: a ``Behaviour``, the name of a preset, or a TOML file of ``learn``. Other
             choices are reported as drift.
         progress: a function that is called with one line before each request.

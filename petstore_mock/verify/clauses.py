@@ -245,7 +245,7 @@ def _of_status(seen: Seen, history: History) -> Iterator[Check]:
 
 
 def _cause(seen: Seen, history: History, wanted: int = 0) -> str:
-    """Return the same text for all breaches by one mistake of the service, or an empty text if no mistake is known."""
+    """Return the cause of a breach: the same text for all breaches by one mistake of the service; empty if unknown."""
     if seen.status in history.unserved(seen.operation):
         return f"{seen.status} from {seen.operation.name}"
     return f"{seen.status} for {wanted}" if wanted and not seen.is_success else ""

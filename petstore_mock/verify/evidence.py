@@ -41,12 +41,12 @@ _NEEDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("status_when_omitted", "location_header"), _CREATED),
     "name_rule": "needs two creates, with an empty name and with a long name (--allow-create)",
     "list_order": f"needs a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
-    "page_fill": "needs more animals than a limit",
+    "page_fill": "needs at least as many animals as the limit of a list",
     "id_assignment": f"needs {_ENOUGH_IDS} created animals (--allow-create)",
     "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
-    "visibility": f"{_CREATED}, and right after it a getPet or a list with fewer animals than its limit",
+    "visibility": f"{_CREATED}, and right after the create a getPet or a list with fewer animals than its limit",
 }
-# The rule of a service, by whether it refuses each probe: an empty and a long name, or the category 0.
+# The rule that the refused probes show. The probes are an empty and a long name, or the category 0.
 _RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {
     "name_rule": {(False, False): "any", (True, False): "non_empty", (False, True): "max_255"},
     "category_rule": {(False,): "any", (True,): "positive"},

@@ -32,7 +32,7 @@ OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
 
 # The response that the interface demands. ``accepted``: a success, which shows that a value is allowed. ``made``: a
-# success with the last created animal. ``open``: the interface shows no response.
+# success with the last created animal. ``open``: the interface leaves the response open.
 Expected = Literal["success", "accepted", "made", "refused", "kept out", "absent", "absent or there", "open"]
 
 
@@ -136,7 +136,7 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
 
 # Creates
 
-# Values that a service may refuse, by kind of field. The keys are JSON texts, the values the gaps that they show.
+# Values that a service may refuse, by kind of field: for each value in JSON, the gap that it shows.
 _ODD: Final[Mapping[str, Mapping[str, str]]] = {
     "string": {
         **dict.fromkeys(('"{name}Žofka✓"', '"{name}😀"', '" {name}  x "'), ""),

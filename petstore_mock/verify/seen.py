@@ -76,7 +76,7 @@ class Seen:
         self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
 
     def _items(self) -> list[Any] | None:
-        """Return a success's unchecked animals; None if there should be none, or the JSON or its array is missing."""
+        """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
         is_absent = self.effect == "reads" and not self.probe.is_valid
         if is_absent or not self.probe.has_key or not self.is_success or self.document is NO_JSON:
             return None
@@ -154,7 +154,7 @@ class History:
         return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
 
     def standing(self, seen: Seen) -> set[int]:
-        """Return the ids that a list should show: they match its filters in the list itself, or before and after it."""
+        """Return the ids of animals that match the filters of a list, in that list or both before and after it."""
         found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
         for pet_id in self.views:
             before, after = self.around(pet_id, seen.number)

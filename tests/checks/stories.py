@@ -1,4 +1,4 @@
-"""Scenarios, which are functions that prepare the fake and call a client. Also clients: one correct, others buggy."""
+"""Scenarios, which are functions that prepare the fake and call a client. Also clients: two correct, others buggy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAR_AWAY = "Wed, 01 Jan 2098 00:00:00 GMT"
 
 
 def watch(make_client: Any, petstore: PetStoreMock, **options: Any) -> Any:
-    """Return a watched client whose calls raise only failed checks."""
+    """Return a watched client whose calls raise an error only for a failed check."""
     return checks.watched(make_client, petstore, **{"quiet": True, "patience": 0.3, **options})
 
 
@@ -124,7 +124,7 @@ class SetsTheRootLogger(HttpClientPets):
 
 
 class NamesItsThreads(ThreadsLeft):
-    """Names its threads almost as the package names its own."""
+    """Gives its threads names that resemble those of the package's threads."""
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         self.pools.append(ThreadPoolExecutor(1, thread_name_prefix="petstore-mock-client"))
@@ -137,7 +137,7 @@ class ShowsItsKey(HttpClientPets):
 
 
 class RefusesOddNames(HttpClientPets):
-    """Correct: it rejects names by its own rule. It may, since §2 shows no limits."""
+    """Correct: it rejects names by its own rule. It may do so, because §2 shows no limits."""
 
     def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
         if not name.isalnum():

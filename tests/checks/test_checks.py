@@ -175,7 +175,7 @@ def test_a_call_may_raise_the_failure_of_any_of_its_requests() -> None:
 # Checks in your own tests
 
 
-def test_a_check_accepts_a_journal() -> None:
+def test_a_check_can_be_called_with_a_journal() -> None:
     with PetStoreMock() as petstore:
         client = buggy_living.CreatesAgain(petstore.url, petstore.api_key)
         client.create_pet(name="Rex", category_id=1)
@@ -257,8 +257,6 @@ def test_a_sentence_describes_two_concurrent_calls(outcome: checks.Outcome, word
 
 
 def test_a_call_that_does_not_stop_sending_requests_is_found() -> None:
-    """The client's own thread sends requests too, so the number of requests of the call is not known."""
-
     class Endless(HttpClientPets):
         def get_pet(self, pet_id: int) -> Any:
             while True:

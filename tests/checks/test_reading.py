@@ -130,7 +130,7 @@ def refused(make_client: Any, **options: Any) -> str:
     return str(error.value)
 
 
-def test_a_client_without_any_method_and_a_class_are_refused() -> None:
+def test_a_class_and_a_client_without_methods_are_refused() -> None:
     assert re.search(r"one of list_pets, create_pet(,| and) get_pet\b", refused(lambda _: object()))
     assert "return an instance" in refused(lambda _: HttpClientPets)
 

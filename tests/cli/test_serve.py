@@ -222,7 +222,7 @@ def test_a_full_pipe_delays_no_client_and_lost_lines_are_counted() -> None:
 def test_a_pipe_that_another_program_made_non_blocking_loses_no_line() -> None:
     code = "import os, runpy; os.set_blocking(1, False); runpy.run_module('petstore_mock', run_name='__main__')"
     with stub("--api-key", KEY, "--log-format", "json", lines=1, command=(sys.executable, "-c", code)) as running:
-        for _ in range(300):  # more than the pipe holds, before anybody reads it
+        for _ in range(300):  # more lines than the pipe holds, before the test reads it
             ask(f"{running.url}/pets?limit=0&{'x' * 150}")
         lines = [json.loads(running.stdout.readline()) for _ in range(300)]
         assert [line["number"] for line in lines] == [*range(1, 301)]
@@ -269,7 +269,7 @@ def test_environment_variables_set_options_that_are_not_given() -> None:
         assert ask(f"{root_of(running)}/__petstore/world") == 404
 
 
-def test_worlds_have_a_largest_number_and_end_without_requests() -> None:
+def test_the_number_of_worlds_is_bounded_and_unused_worlds_end() -> None:
     with stub("--max-worlds", "1", "--world-ttl", "2", "--quiet") as running:
         world = f"{root_of(running)}/w/{{}}/__petstore/world"
         assert (ask(world.format("a"), method="PUT"), ask(world.format("b"), method="PUT")) == (201, 507)

@@ -32,7 +32,7 @@ LimitPastTheMaximum = altered(
     query=lambda self, limit, status: self.plain.query((limit or 20) + 1, status),
     list_pets=lambda self, limit=None, status=None: self.plain.list_pets(limit=limit, status=status)[: limit or 20],
 )
-# Calls the status filter ``state``.
+# Sends the status filter under the name ``state``.
 ParameterMisnamed = altered(
     query=lambda self, limit, status: self.plain.query(limit, status).replace("status=", "state=")
 )
@@ -112,7 +112,7 @@ IdAsFloat = altered(
 )
 # Omits ``Bearer``.
 KeyWithoutScheme = altered(headers=lambda self: {"Authorization": self.key})
-# Adds the key to a query.
+# Adds the key to the query, if there is one.
 KeyInQuery = altered(
     query=lambda self, *given: self.plain.query(*given) and f"{self.plain.query(*given)}&api_key={quote(self.key)}"
 )
@@ -222,7 +222,7 @@ class NameAsTemplate(HttpClientPets):
         return text.encode()
 
 
-# Raises 404 for a negative id without a request.
+# Raises 404 for a negative id without sending a request.
 NegativeIdsMissing = before("get_pet", lambda self, pet_id: ApiError(404) if pet_id < 0 else None)
 
 

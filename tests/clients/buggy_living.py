@@ -104,7 +104,7 @@ class NoTimeoutInSession(RequestsPets):
         return self.checked(self.session.post(f"{self.url}/pets", json=pet, allow_redirects=False), 201)
 
 
-# Uses a kept connection that the service may have closed.
+# Reuses an idle connection that the service may have closed.
 StaleConnection = altered(is_stale=lambda self, connection: False)
 
 
@@ -162,7 +162,7 @@ class ListsRemembered(Remembers):
 
 
 class RememberedByTheClass(HttpClientPets):
-    """Shares its cache with all clients, in the class."""
+    """Keeps its cache in the class, so all clients share it."""
 
     known: ClassVar[dict[str, Any]] = {}
 
@@ -258,7 +258,7 @@ class ConnectionsKept(HttpClientPets):
 
 
 class ErrorsKeepConnections(HttpClientPets):
-    """Keeps the connection of every error open."""
+    """Keeps the connection open after each error, and never reuses it."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -363,7 +363,7 @@ class KeyKeptOnRedirect(Urllib3Pets):
 
 
 class SessionShared(RequestsPets):
-    """Shares one session between all clients, with the key of the latest."""
+    """Shares one session between all clients, so all use the latest client's key."""
 
     common: ClassVar[requests.Session] = requests.Session()
 

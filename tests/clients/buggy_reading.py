@@ -29,7 +29,7 @@ from tests.clients.bugs import (
 )
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, new_pet
 
-# Reads ``status`` although it is optional.
+# Requires ``status``, which is optional.
 StatusTakenForGranted = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 # Shows an animal without a status as available.
 StatusMadeUp = reads(lambda pet: {"status": "available", **pet})
@@ -88,11 +88,11 @@ class HeaderNamesCompared(HttpClientPets):
         return Answer(response.status, headers, response.read())
 
 
-# Reads Content-Length although it may be absent.
+# Requires Content-Length, which may be absent.
 LengthTakenForGranted = altered(content=lambda self, response: response.read(int(response.headers["Content-Length"])))
 # Reads only the first 64 KiB of the body.
 OneReadOnly = altered(content=lambda self, response: response.read()[:65536])
-# Decodes each block alone, although a character may cross two blocks.
+# Decodes each block alone, although a character may span two blocks.
 BlocksDecoded = altered(
     content=lambda self, response: b"".join(
         block.decode(errors="replace").encode() for block in iter(lambda: response.read(1024), b"")
@@ -101,7 +101,7 @@ BlocksDecoded = altered(
 
 
 class SunsetTakenForGranted(HttpClientPets):
-    """Reads the Sunset header although it may be absent."""
+    """Requires the Sunset header, which may be absent."""
 
     def get_pet(self, pet_id: int) -> Json:
         answer = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
@@ -110,7 +110,7 @@ class SunsetTakenForGranted(HttpClientPets):
 
 
 class LocationFollowed(HttpClientPets):
-    """Reads the new id from Location although it may be absent."""
+    """Reads the new id from Location, which may be absent."""
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
         answer = self.checked(self.ask("POST", "/pets", self.encode(self.body(name, category_id, status))), 201)
@@ -151,7 +151,7 @@ CutHere = altered(list_pets=lambda self, limit=None, status=None: self.plain.lis
 
 
 class TotalTrusted(HttpClientPets):
-    """Repeats the request until it has as many animals as a header says."""
+    """Repeats the request until the list has as many animals as a header says."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         pets: list[Any] = []
@@ -163,7 +163,7 @@ class TotalTrusted(HttpClientPets):
 
 
 class NextPageFollowed(HttpClientPets):
-    """Adds the animals of the next page, past the limit."""
+    """Adds the animals of the next page, and so exceeds the limit."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
         answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
@@ -219,7 +219,7 @@ Deduplicated = altered(
 
 
 class RetryAfterTakenForGranted(HttpClientPets):
-    """Reads the Retry-After of 429 although it may be absent."""
+    """Requires Retry-After in every 429 response, although it may be absent."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == 429:
@@ -238,7 +238,7 @@ RetryAfterInThePast = waits(until, statuses={429}, methods={"GET", "POST"})
 
 
 class ErrorHasMessage(HttpClientPets):
-    """Reads ``message`` in every JSON error, also in a proxy's."""
+    """Requires ``message`` in every JSON error, even in an error from a proxy."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status == success:

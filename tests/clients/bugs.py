@@ -1,4 +1,4 @@
-"""Functions that make buggy clients from the plain one, so that most bugs are one row."""
+"""Functions that make buggy clients from ``HttpClientPets``, so that most bugs are one assignment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reads(change: Callable[[Json], Json]) -> type[HttpClientPets]:
 
 
 def starts(change: Callable[[HttpClientPets], object]) -> type[HttpClientPets]:
-    """Make a client whose constructor does something more."""
+    """Make a client whose constructor also calls ``change``."""
 
     def __init__(self: Altered, url: str, key: str) -> None:  # noqa: N807  # the class gets it as its method
         HttpClientPets.__init__(self, url, key)
@@ -57,7 +57,7 @@ def starts(change: Callable[[HttpClientPets], object]) -> type[HttpClientPets]:
 
 
 def asks_again(times: int, when: Callable[[str, int], bool], *, pause: float = 0) -> type[HttpClientPets]:
-    """Make a client that retries up to ``times`` after some statuses."""
+    """Make a client that retries up to ``times`` times, while ``when`` is true for the method and the status."""
 
     def ask(self: Altered, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.plain.ask(method, path, body)

@@ -44,7 +44,7 @@ class Answer:
 
 
 class HttpClientPets:
-    """A client on ``http.client`` with one kept connection. Its small methods let buggy clients replace one of them."""
+    """A client on ``http.client`` with a keep-alive connection. Its methods are small: a buggy client replaces one."""
 
     timeout: ClassVar[float | None] = TIMEOUT
 

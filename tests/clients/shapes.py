@@ -100,7 +100,7 @@ def snake_case(pet: Json) -> Json:
 
 
 def an_array(document: Json) -> list[Json]:
-    """Return the document if it is an array. Iterating an object would yield its names."""
+    """Return the document, or fail if it is no array: iterating a JSON object would yield its keys."""
     if not isinstance(document, list):
         raise TypeError(f"expected an array of animals; got {document!r}")
     return document
@@ -149,7 +149,7 @@ class Generates(HttpClientPets):
 
 
 class AsyncCalls:
-    """The three calls of an asynchronous client, whose ``ask`` adapts a library."""
+    """The three calls of an asynchronous client. A subclass sends the requests with its library in ``ask``."""
 
     pet: Any = staticmethod(lambda pet: pet)
 

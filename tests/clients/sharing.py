@@ -131,7 +131,7 @@ class OneConnection(HttpClientPets):
 
 
 class AnswerKept(OneAtATime):
-    """Keeps the latest response in an attribute until it reads it."""
+    """Keeps the latest response in an attribute, where another call may overwrite it."""
 
     answer: Answer
 
@@ -158,7 +158,7 @@ class ParametersKept(OneAtATime):
 
 
 class BodyBuiltInPlace(OneAtATime):
-    """Fills one dict for all bodies."""
+    """Builds every request body in the same dict."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -235,7 +235,7 @@ class TwoLocks(OneAtATime):
 
 
 class FuturesByNumber(OneAtATime):
-    """Numbers its requests to find their responses, and gives two requests one number."""
+    """Numbers its requests to find their responses, but gives two requests the same number."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

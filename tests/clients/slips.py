@@ -43,7 +43,7 @@ class PrintsFailures(HttpClientPets):
         return super().checked(answer, success)
 
 
-# Warns of a deprecated operation, with the headers of the request.
+# Warns about a deprecated operation, and shows the headers of the request in the warning.
 WarnsWithKey = before(
     "get_pet", lambda self, pet_id: warnings.warn(f"{pet_id} with {self.headers()}", DeprecationWarning, stacklevel=3)
 )
@@ -58,7 +58,7 @@ SendsBasicToo = altered(
 
 
 class SendsState(HttpClientPets):
-    """Sends its state with the key in a cookie, as JSON in base64."""
+    """Sends its state in a cookie: JSON in base64, which contains the key."""
 
     def headers(self) -> dict[str, str]:
         state = json.dumps({"host": self.host, "key": self.key}).encode()
@@ -66,7 +66,7 @@ class SendsState(HttpClientPets):
 
 
 class TellsTheUrl(HttpClientPets):
-    """Puts an address with the key, in hexadecimal, into its errors."""
+    """Puts a URL into its errors that contains the key in hexadecimal."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         try:

@@ -117,7 +117,7 @@ class NetrcWins(RequestsPets):
 
 
 class NetrcWinsOnAiohttp(AiohttpBlock):
-    """Uses ``trust_env``, so that aiohttp fails if netrc has an entry for the host."""
+    """Uses ``trust_env``, so aiohttp fails if netrc has an entry for the host."""
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=TIMEOUT)

@@ -140,7 +140,7 @@ class ClosesLater(AsyncPets):
         self.later.add(asyncio.ensure_future(self.close_later()))
 
 
-# Reads a rate limit header although it may be absent (nextsnake/nextcore#49).
+# Requires a rate limit header, which may be absent (nextsnake/nextcore#49).
 HeaderTakenForGranted = waits(
     lambda answer: min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT), statuses={429}
 )
@@ -245,7 +245,7 @@ class Secret:
     value: str
 
 
-# Puts its key, in a dataclass, into an error (deepset-ai/haystack#11808).
+# Raises an error that shows a dataclass with the key (deepset-ai/haystack#11808).
 SecretInItsError = before(
     "checked",
     lambda self, answer, success: (
@@ -271,7 +271,7 @@ JoinedWithASlash = starts(lambda pets: vars(pets).update(base=pets.base + "/"))
 
 
 class LoopOfYesterday(LibraryPets):
-    """Uses one asynchronous client in a new event loop for each call (conductor-oss/python-sdk#507)."""
+    """Runs each call in a new event loop, but with the same asynchronous client (conductor-oss/python-sdk#507)."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)

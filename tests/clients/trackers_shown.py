@@ -119,7 +119,7 @@ class ErrorsAreJson(RequestsPets):
 
 
 class ErrorsHaveACode(HttpClientPets):
-    """Reads ``code`` and ``message`` in every error (coinbase/coinbase-python#15)."""
+    """Requires ``code`` and ``message`` in every error (coinbase/coinbase-python#15)."""
 
     def checked(self, answer: Answer, success: int) -> Answer:
         if answer.status != success:
@@ -286,7 +286,7 @@ def wait_until(date: str, now: float) -> float | None:
 def own_clock(answer: Answer) -> float | None:
     text = after(answer)
     wait = float(text) if text.isdecimal() else wait_until(text, time.time())
-    return None if wait is None or wait >= 86_400 else max(wait, 0)  # it ignores waits of a day
+    return None if wait is None or wait >= 86_400 else max(wait, 0)  # it ignores waits of a day or more
 
 
 # Compares the date in Retry-After with its own clock instead of the response's Date (xorbitsai/xllamacpp#155).
@@ -303,7 +303,7 @@ def any_past(answer: Answer) -> float | None:
 
 # Passes a negative time to sleep() for a date in the past (mansuf/mangadex-downloader#147).
 PastIsNegative = waits(any_past)
-# Reads an optional field (nylas/nylas-python#382).
+# Fails if an optional field is absent (nylas/nylas-python#382).
 OptionalIsRequired = reads(lambda pet: {**pet, "status": pet["status"].lower()})
 
 
@@ -312,7 +312,7 @@ class PostBecomesGet(CreatedByAList):
 
 
 class CacheWithoutTheKey(RememberedByTheClass):
-    """Caches responses by address, for all keys (lysine-dev/okhttp#9365)."""
+    """Caches responses by URL alone, so all keys share them (lysine-dev/okhttp#9365)."""
 
 
 # Prints its key in its constructor (scaleoutsystems/scaleout-client#949).

@@ -1,4 +1,4 @@
-"""Bodies that break careless services. An invalid one gets a clear 4xx, creates nothing, and the service goes on."""
+"""Bodies that break careless services. An invalid body gets a clear 4xx and creates no animal. The service goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that hold for each operation. The operations come from the OpenAPI document, so the tests include a new one."""
+"""Rules for each operation. The operations come from the OpenAPI document, so the tests also cover new operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.client import JSON, Client, Response
 class Operation(NamedTuple):
     """An operation, with the example of its body and the status of its success."""
 
-    name: Any  # one of the literals of the interface
+    name: Any  # an OperationName, which is a Literal
     method: str
     path: str
     body: bytes | None

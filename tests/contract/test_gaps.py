@@ -22,8 +22,8 @@ Check = Callable[[Client], None]
 Gap = tuple[str, str]
 MANY = "9" * 5000
 
-# The expected response to a query, in a store of 121 animals, one of them without a status: the number of animals, or
-# the status of an error.
+# The expected response to a query: the number of animals, or the status code of an error. The store has 121 animals.
+# One of them has no status.
 QUERIES: dict[Gap, dict[str, int]] = {
     ("invalid_limit", "clamp"): {
         **dict.fromkeys(("limit=0", "limit=-5", "limit=-0", f"limit=-{MANY}"), 1),
@@ -141,7 +141,7 @@ RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
     },
     ("location_header", "absent"): {POST: (201, {"Location": None})},
     ("location_header", "present"): {POST: (201, {"Location": "/v1/pets/31"}), LIST: (200, {"Location": None})},
-    ("deprecation_headers", "present"): {  # RFC 9745 (a structured-field date of our choice) and RFC 8594
+    ("deprecation_headers", "present"): {  # RFC 9745 (we chose the date of Deprecation) and RFC 8594 (Sunset)
         **dict.fromkeys((PET, "HEAD /v1/pets/1"), (200, GONE)),
         ABSENT: (404, GONE),
         LIST: (200, dict.fromkeys(GONE)),
@@ -471,7 +471,7 @@ def _(client: Client) -> None:
     assert [client.list().status for _ in range(12)] == [200] * 10 + [401] * 2
     assert (client.refusal, client.petstore.journal.violations) == ("rotated_key", []), "a rotation is no violation"
     second = client.petstore.issue_key()
-    assert {client.status(key=second) for _ in range(15)} == {200}, "only the first used key rotates"
+    assert {client.status(key=second) for _ in range(15)} == {200}, "only the key that was used first rotates"
     client.petstore.configure(Behaviour())
     assert (client.list().status, client.refusal) == (401, "rotated_key"), "the key stays invalid"
 

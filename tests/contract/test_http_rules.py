@@ -1,4 +1,4 @@
-"""Rules of HTTP that hold for each carrier: credentials, methods, heads, and the fields of every response."""
+"""Rules of HTTP that hold for each carrier: credentials, methods, and the fields of requests and responses."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_wrong_method_is_405_with_allow(client: Client) -> None:
 
 
 def test_connect_is_refused(client: Client) -> None:
-    """With an authority the method is wrong (RFC 9110 §9.3.6), with a path the target is wrong (RFC 9112 §3.2.3)."""
+    """With an authority, the method is wrong (RFC 9110 §9.3.6). With a path, the target is wrong (RFC 9112 §3.2.3)."""
     response = client.send("CONNECT", "h.example:443")
     assert (response.status, response.header("Allow")) == (405, EVERY)
     response = client.send("CONNECT", "/v1/pets")
@@ -133,7 +133,7 @@ def test_unknown_method_is_501(client: Client) -> None:
     assert client.list().status == 200
 
 
-def test_head_has_the_fields_of_get_without_a_body(client: Client) -> None:
+def test_head_has_the_fields_of_get_and_no_body(client: Client) -> None:
     client.petstore.seed_many(3)
     client.petstore.clock.freeze()
     for target in ("/v1/pets", "/v1/pets?limit=2", "/v1/pets/1", "/v1/pets/99", "/v1/pets?limit=0", "/v1/cats"):

@@ -1,4 +1,4 @@
-"""Sentences of §2, §4 and §5 of the interface, over each carrier. A test's name is the claim."""
+"""Claims of §2, §4 and §5 of the interface, over each carrier. The name of each test states its claim."""
 
 from __future__ import annotations
 

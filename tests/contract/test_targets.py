@@ -84,7 +84,7 @@ PET_IDS = {"type": [*NO_INTEGERS, *ENCODED], "maximum": TOO_LARGE, "minimum": TO
 
 @pytest.mark.parametrize("rule", PET_IDS)
 def test_pet_id_that_is_no_64_bit_integer_is_404(client: Client, rule: str) -> None:
-    """Encoded slashes and signs are part of the identifier (gap malformed_pet_id)."""
+    """Encoded slashes and plus signs are part of the identifier (gap malformed_pet_id)."""
     client.petstore.seed_many([{"id": number} for number in (0, 1, 2, 3, 5, 10)])
     for text in PET_IDS[rule]:
         response = client.get(text)

@@ -187,7 +187,7 @@ def test_animals_are_added_changed_and_removed(door: Door) -> None:
 # Faults
 
 
-def test_a_fault_is_planned_shown_as_sent_and_cancelled(door: Door) -> None:
+def test_a_planned_fault_is_shown_as_it_was_sent_and_can_be_cancelled(door: Door) -> None:
     plan = {"fault": {"kind": "delay", "seconds": 0.001}, "on": "listPets", "times": 1, "where": {"limit": 5}}
     made = door("POST", "faults", plan)
     assert (made.status, {name: made.json()[name] for name in plan}) == (201, plan)
@@ -219,8 +219,8 @@ def test_every_kind_of_fault_except_those_of_tls_can_be_planned(door: Door) -> N
     door("DELETE", "faults")
 
 
-def test_a_door_that_shares_the_port_of_tls_plans_no_fault_of_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next connection to the door would meet the fault. A test in the process of the fake may plan it."""
+def test_a_door_on_the_port_of_tls_refuses_faults_of_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next connection to the door could meet the fault. A test in the fake's own process may plan such faults."""
     with PetStoreMock(tls=True, control=True) as petstore:
         monkeypatch.setenv("SSL_CERT_FILE", str(petstore.tls.ca_path))
         with pytest.raises(PetStoreMockError, match="--control-port"):
@@ -231,7 +231,7 @@ def test_a_door_that_shares_the_port_of_tls_plans_no_fault_of_the_handshake(monk
 # Requests
 
 
-def test_a_request_is_listed_as_it_was_sent_with_the_decision(door: Door) -> None:
+def test_a_request_is_listed_with_its_original_text_and_its_result(door: Door) -> None:
     door.use("POST", "/v1/pets?x=%41", b'{"name":  "Rex","categoryId":"1"}')
     (entry,) = door("GET", "requests").json()["requests"]
     assert (entry["number"], entry["state"], entry["method"], entry["operation"]) == (1, "done", "POST", "createPet")
@@ -286,7 +286,7 @@ def test_an_assertion_shows_near_misses(door: Door) -> None:
         assert (refused.status, "of-a-test" in refused.json()["detail"]) == (422, False)
 
 
-def test_a_wait_ends_with_a_response_at_the_timeout_or_with_the_world(door: Door) -> None:
+def test_a_response_a_timeout_or_the_end_of_its_world_ends_a_wait(door: Door) -> None:
     door("PUT", "world", world="a")
     assert door("POST", "requests/wait", {"timeout": 0}, world="a").json() == {"met": False, "requests": []}
     door("POST", "faults", {"fault": {"kind": "delay", "seconds": 0.2}}, world="a")

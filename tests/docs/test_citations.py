@@ -48,7 +48,7 @@ def test_citation_means_a_sentence(text: str) -> None:
     assert [str(one)[: len(begin)] for one, begin in zip(found, _MEANT[text], strict=True)] == _MEANT[text]
 
 
-def test_citation_is_found_where_it_stands() -> None:
+def test_section_of_an_rfc_is_no_citation() -> None:
     text = "RFC 9110 §15.5.6, and RFC 8259 §8, §9; but (§4.1) and §5."
     assert [text[begin:end] for begin, end, _ in citations(text)] == ["§4.1", "§5"]
 

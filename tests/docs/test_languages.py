@@ -26,7 +26,7 @@ from tools.documents.blocks import blocks
 
 pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 
-# The lines of the documents that start a stub at a fixed port: the given one, or the default.
+# The lines of the documents that start a stub at a fixed port: the port in the line, or the default port.
 SERVING = sorted(
     {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
 )
@@ -53,7 +53,7 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def with_stub(folder: Path, *command: str) -> str:
-    """Run a command by the script of the documents. Return what it printed, or fail if it fails."""
+    """Run a command with the script of the documents. Return what the command printed; if it fails, fail the test."""
     return run("sh", "with_stub.sh", *command, cwd=folder, environment=variables(folder))
 
 

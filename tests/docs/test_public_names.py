@@ -17,7 +17,7 @@ import petstore_mock
 from tools.documents.blocks import ROOT
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference" / "api").glob("*.md")}
-# The entries of the reference with the lines of their options; a check is a row of a table.
+# The entries of the reference, with the lines of their options. A check has a row in a table instead of an entry.
 ENTRIES = dict(
     re.findall(
         r"^\.\. (?:auto\w+|py:data):: petstore_mock\.?([\w.]*).*\n((?:   :.*\n)*)",
@@ -33,9 +33,9 @@ UNITS = re.compile(r"seconds?|bytes|chance|fraction|share|moment|amounts?|patien
 ELSEWHERE = re.compile(r"as (?:in |for )?:(?:func|meth):`|; see :meth:`")  # another entry says it
 # Types that users only pass on, or that only rooms of the package use.
 PASSED_ON = {
-    "WsgiApp",  # to callers of such applications
+    "WsgiApp",  # to code that calls a WSGI application
     *("Listener", "Session"),  # pytest-httpserver and requests document them
-    *("ApiResponse", "Response", "Head", "Condition", "RequestFields"),  # an exchange has their parts
+    *("ApiResponse", "Response", "Head", "Condition", "RequestFields"),  # users read their parts from an exchange
     *("Criteria", "DeferredResponses", "Delivery", "Restrictions", "Step", "PlannedFault"),
     *("AdaptedClient", "Example", "Scenario", "CheckRun"),
     *("Sentence", "Result"),  # a str, and a Literal
@@ -106,7 +106,7 @@ def test_there_are_names() -> None:
 def test_name_has_an_entry(name: str) -> None:
     """A name that two modules share has its entry in one of them."""
     same = {other for other, found in NAMES.items() if found is NAMES[name]}
-    assert (same | {name.rpartition(".")[0]} - {""}) & (ENTRIES.keys() | ROWS), "give it one in docs/reference/api"
+    assert (same | {name.rpartition(".")[0]} - {""}) & (ENTRIES.keys() | ROWS), "add an entry in docs/reference/api"
 
 
 def classes() -> dict[str, type]:
@@ -160,7 +160,7 @@ def test_entry_describes_each_argument(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
 def test_each_attribute_of_an_entry_has_a_type(name: str) -> None:
-    """The type is an annotation in the class, or that of the argument of the same name."""
+    """The type is annotated in the class, or at the constructor's argument of the same name."""
     found = NAMES[name]
     lines = re.findall(r"^    (\w+): (.*)$", section(inspect.getdoc(found) or "", "Attributes"), re.MULTILINE)
     known = {one for kind in found.__mro__ for one in vars(kind).get("__annotations__", {})}
@@ -171,7 +171,7 @@ def test_each_attribute_of_an_entry_has_a_type(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROUTINES)
 def test_entry_names_the_errors(name: str) -> None:
-    """It names the errors that the function itself raises. Only a reader can check those of other functions."""
+    """The entry names the errors that the function itself raises. No test checks those of functions that it calls."""
     function = inspect.unwrap(ROUTINES[name])
     raised = set(re.findall(r"^ +raise ([A-Z]\w+)\(", inspect.getsource(function), re.MULTILINE)) - {"AttributeError"}
     text = inspect.getdoc(function) or ""

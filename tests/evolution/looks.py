@@ -96,7 +96,7 @@ def test_openapi_describes_the_new_operation_parameter_and_field(petstore: World
     assert sent["value"]["colours"] == ["brown"]
 
 
-def test_tests_seed_and_update_the_new_field(petstore: World) -> None:
+def test_seed_and_update_accept_the_new_field(petstore: World) -> None:
     assert [pet["colours"] for pet in petstore.seed_many(2)] == [["brown"], ["grey", "white"]]
     pet = petstore.seed(colours=["new"])
     assert pet["colours"] == ["new"]
@@ -118,7 +118,7 @@ def test_journal_knows_the_new_operation_and_its_criteria(petstore: World) -> No
 
 
 @pytest.mark.parametrize(("at", "is_left"), [("before_commit", True), ("after_commit", False)])
-def test_faults_strike_before_and_after_the_commit(petstore: World, at: str, is_left: bool) -> None:
+def test_faults_fire_before_and_after_the_commit(petstore: World, at: str, is_left: bool) -> None:
     pet = petstore.seed()
     with petstore.inject(faults.server_error(503), on="retirePet", at=at, where={"petId": pet["id"]}):
         assert ask(petstore, "PUT", PET.format(pet["id"]))[0] == 503
@@ -158,7 +158,7 @@ def test_door_describes_the_additions_and_accepts_the_new_field(petstore: World)
     assert ask(petstore, "POST", "/__petstore/pets", {"colours": "brown"})[0] == 422
 
 
-def test_console_names_no_field_by_hand() -> None:
+def test_console_hard_codes_no_field() -> None:
     page = PACKAGE / "control" / "page"
     assert [file.name for file in page.iterdir() if "categoryId" in file.read_text(encoding="utf-8")] == []
 

@@ -19,7 +19,7 @@ from tests.programs import run
 PACKAGE: Final = Path(petstore_mock.__file__).parent
 ROOT: Final = PACKAGE.parent
 PYTHON: Final = (sys.executable, "-m")
-# Coverage would count the lines of the copy too, and the outer pytest has options of its own.
+# The run on the copy must not get these variables: coverage would count its lines, and pytest would add our options.
 OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
 
 COLOURS: Final = {"description": "Colours", "type": "array", "items": {"type": "string"}, "maxItems": 10}

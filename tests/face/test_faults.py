@@ -39,7 +39,7 @@ def test_options_of_a_fault_select_how_many_requests_it_meets(petstore: Face, cl
         petstore.cancel_faults()
 
 
-def test_a_fault_without_an_operation_meets_exactly_the_declared_ones(petstore: Face, client: Client) -> None:
+def test_a_fault_without_an_operation_meets_all_declared_operations_only(petstore: Face, client: Client) -> None:
     handle = petstore.inject(503)
     assert [client.status(operation) for operation in ("listPets", "createPet", "getPet")] == [503, 503, 503]
     for method, target, status in (("GET", "/nowhere", 404), ("PUT", "/v1/pets", 405), ("OPTIONS", "/v1/pets", 204)):
@@ -58,7 +58,7 @@ def test_a_fault_never_hides_a_mistake_of_the_client(petstore: Face, client: Cli
     assert statuses(client, 3) == [200, 503, 200]
 
 
-def test_a_rate_limit_comes_before_faults_and_the_first_planned_wins(petstore: Face, client: Client) -> None:
+def test_a_rate_limit_comes_before_faults_and_the_fault_planned_first_wins(petstore: Face, client: Client) -> None:
     petstore.configure(rate_limit="retry_after_seconds")
     first, second = petstore.inject(503, times=1), petstore.inject(500, times=1)
     petstore.inject(502, after=1)
@@ -83,7 +83,7 @@ WHERE: list[tuple[str | None, dict[str, Any], str]] = [
 ]
 
 
-def test_the_argument_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: Client) -> None:
+def test_where_selects_the_requests_that_meet_the_fault(petstore: Face, client: Client) -> None:
     for on, where, expected in WHERE:
         handle = petstore.inject(503, on=on, where=where)
         found = [
@@ -101,7 +101,7 @@ def test_the_argument_where_selects_the_requests_that_meet_the_fault(petstore: F
         petstore.cancel_faults()
 
 
-def test_a_request_that_the_argument_where_excludes_uses_up_nothing(petstore: Face, client: Client) -> None:
+def test_a_request_excluded_by_where_uses_up_nothing(petstore: Face, client: Client) -> None:
     petstore.inject(503, on="createPet", where={"name": "Rex"}, after=1, times=1)
     assert client.status("createPet", body={"name": "Tom", "categoryId": 1}) == 201
     assert statuses(client, 3, "createPet") == [201, 503, 201]
@@ -217,7 +217,7 @@ def test_a_response_of_a_fault_has_its_own_body_and_fields(petstore: Face, clien
 
 
 def test_an_injected_404_looks_like_a_real_one_and_head_has_no_body(petstore: Face, client: Client) -> None:
-    """Otherwise a client could recognise the injected 404, which would lack the signs of deprecation (§9)."""
+    """Without the fields of a deprecated operation (§9), a client could recognise the injected 404."""
     petstore.clock.freeze()
     real = client.get(9)
     petstore.inject(404, on="getPet")
@@ -253,7 +253,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
 
 def test_a_behaviour_that_is_chosen_during_a_delay_applies_to_the_response(petstore: Face, client: Client) -> None:
     petstore.seed_many(2)
-    petstore.clock.freeze()  # within a second of the clock, the fake may send a cached response
+    petstore.clock.freeze()  # while the clock shows the same second, the fake may send a cached response
     client.list()
     petstore.inject(faults.delay(0.5), times=1)
     with ThreadPoolExecutor(1) as pool:

@@ -106,7 +106,7 @@ def test_keys_identify_nested_worlds(petstore: PetStoreMock, client: Client) -> 
 # when=
 
 
-def test_function_when_gets_the_request_and_a_mismatch_uses_up_nothing(petstore: PetStoreMock, client: Client) -> None:
+def test_when_function_gets_the_request_and_a_mismatch_uses_up_nothing(petstore: PetStoreMock, client: Client) -> None:
     seen = []
 
     def wanted(request: ApiRequest) -> bool:
@@ -133,7 +133,7 @@ def test_a_when_function_that_raises_lets_the_request_pass_and_fails_the_verific
     assert str(handle) in str(failure.value)
 
 
-def test_a_function_when_may_send_requests_and_control_the_fake(petstore: PetStoreMock, client: Client) -> None:
+def test_a_when_function_may_send_requests_and_control_the_fake(petstore: PetStoreMock, client: Client) -> None:
     """Its own requests may meet the same fault, and a fault that it cancels meets no request."""
     sent: list[int | None] = []
 
@@ -163,7 +163,7 @@ def test_a_function_when_may_send_requests_and_control_the_fake(petstore: PetSto
     assert [entry.number for entry in petstore.journal] == [1]
 
 
-def test_the_argument_when_must_be_a_function(petstore: PetStoreMock) -> None:
+def test_a_value_of_when_that_is_no_function_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="when"):
         petstore.inject(503, when=1)  # type: ignore[arg-type]  # the mistake under test
 

@@ -377,7 +377,7 @@ def test_a_list_of_keys_in_a_query_is_not_shown(petstore: Face, client: Client) 
 
 
 @pytest.mark.parametrize("value", [float("nan"), "\ud800"], ids=["a NaN", "a surrogate"])
-def test_an_impossible_json_is_refused_in_words_about_the_criterion(value: object) -> None:
+def test_the_error_about_an_impossible_json_names_the_criterion(value: object) -> None:
     with pytest.raises(PetStoreMockError, match=r"expected json to be a JSON value; .*: for a .* criterion body"):
         PetStoreMock().journal.assert_called(json=value)
 

@@ -41,7 +41,7 @@ def test_every_verify_reports_a_fault_that_never_fired(petstore: Face, client: C
         petstore.cancel_faults()
 
 
-def test_each_cause_of_an_unfired_fault_has_its_own_reason(petstore: Face, client: Client) -> None:
+def test_each_cause_of_an_unfired_fault_has_its_own_message(petstore: Face, client: Client) -> None:
     def reason(query: str | None, *plans: dict[str, Any]) -> str:
         for plan in plans:
             petstore.inject(503, **{"on": "listPets", "times": 1, **plan})
@@ -99,7 +99,7 @@ def test_an_expected_violation_that_never_happens_fails(petstore: Face, client: 
         (None, "/v1/pets"),
         (r"query\.limit", "/v1/pets?x=1"),
         ("x", "/v1/pets/9"),
-        ("limit", "/v1/pets?foo=3"),  # the message names limit only as a known parameter
+        ("limit", "/v1/pets?foo=3"),  # the violation is about foo; the message only lists limit as known
     ):
         with pytest.raises(VerificationError), petstore.expect_violation(pattern):
             client.authed("GET", target)
@@ -307,7 +307,7 @@ def test_a_frozen_clock_travels_and_advances(petstore: Face) -> None:
     assert clock.moment == MIDNIGHT
 
 
-def test_a_running_clock_runs_on_after_travel_to(petstore: Face) -> None:
+def test_travel_to_does_not_stop_a_running_clock(petstore: Face) -> None:
     petstore.clock.travel_to("2030-12-06")
     first = petstore.clock.now()
     while petstore.clock.now() == first:
@@ -322,7 +322,7 @@ def test_a_running_clock_runs_on_after_travel_to(petstore: Face) -> None:
 
 NO_MOMENTS: list[Any] = [
     *("tomorrow", "", "2030-13-01", "06.12.2030", 5, None, 1.5),
-    *("1969-12-31", "9999-12-31T23:59:59-12:00", "9999-06-01", "9999-01-01"),  # outside the years of HTTP dates
+    *("1969-12-31", "9999-12-31T23:59:59-12:00", "9999-06-01", "9999-01-01"),  # not from 1970 to 9998 in UTC
 ]
 NO_STEPS: list[dict[str, Any]] = [
     *({"days": days} for days in (10**9, -30_000)),

@@ -274,7 +274,7 @@ def cells_of(petstore: PetStoreMock, send: Send) -> dict[str, str]:
 
 
 def documented(client: str) -> dict[str, str]:
-    """Return the cells of a client in the table of ``docs/reference/clients.md`` by column."""
+    """Return the column names and cells of a client's row in ``docs/reference/clients.md``."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in TABLE.read_text(encoding="utf-8").splitlines()

@@ -17,7 +17,7 @@ import pytest
 from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
 from tests.programs import PETSTORE_MOCK
 
-PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than one
+PATIENCE: Final = 30  # seconds; on an idle machine, everything here takes less than a second
 
 
 class Stub:
@@ -51,7 +51,7 @@ class Stub:
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """Yield a port that the system does not assign to others. A listener can still bind its number (Linux only)."""
+    """Yield a free port. On Linux, the system does not assign it to others, but a listener can still bind it."""
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allows a listener beside this socket
         held.bind(("127.0.0.1", 0))

@@ -55,7 +55,7 @@ def encoded(text: str) -> str:
     return b64encode(text.encode("utf-8")).decode("ascii")
 
 
-@pytest.mark.slow  # a Java machine takes a second to start
+@pytest.mark.slow  # a JVM takes a second to start
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed")
 @pytest.mark.parametrize("client", ["HttpClient", "HttpURLConnection"])
 def test_java_client_does_what_the_table_says(client: str) -> None:

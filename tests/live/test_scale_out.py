@@ -171,7 +171,7 @@ def check_that_the_root_is_always_the_same_stub(call: Call) -> None:
     assert call("GET", "/__petstore/worlds")[1]["worlds"][0]["requests"] == 4
 
 
-def test_recipes_name_the_same_stubs_and_manifests_select_their_pods() -> None:
+def test_both_proxies_name_the_same_stubs_and_each_selector_matches_a_pod() -> None:
     """The selector of each Service matches the labels of a pod. The probes request ``health``, which needs no token."""
     for name in ("nginx.conf", "haproxy.cfg"):
         named = re.findall(r"127\.0\.0\.1:808[1-9]", recipe(name))

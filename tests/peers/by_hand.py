@@ -1,7 +1,7 @@
 """Sends its own requests to third-party services, to check the findings of ``verify``.
 
 Each clause that a service breaks has a check here, written from the words of the interface. ``test_verify`` compares
-the findings, and ``python -m tests.peers.by_hand`` writes the table of the documents.
+the findings, and ``python -m tests.peers.by_hand`` writes the table of ``findings.md``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Check: TypeAlias = "Callable[[Client], str]"  # returns the response if it break
 
 
 class Response(NamedTuple):
-    """A response. The status is 0 without a response, and the value is ``...`` without JSON."""
+    """A response. After a timeout, the status is 0. If the body is not JSON, the value is ``...``."""
 
     status: int
     media_type: str = ""
@@ -148,7 +148,7 @@ def filters(client: Client) -> str:
 
 def kept(client: Client) -> str:
     pet_id = client.created(name="Kim", status="sold").value["id"]
-    got = [client.get(f"/pets/{pet_id}") for _ in range(3)]  # it may become visible later
+    got = [client.get(f"/pets/{pet_id}") for _ in range(3)]  # a new animal may become visible later
     if pet_id in [pet["id"] for pet in client.pets("?limit=100")] or any(one.status == 200 for one in got):
         return ""
     return f"201, then {got[-1].status}, and not in the list"
@@ -196,11 +196,11 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "2-pet-object": ("POST an array", pet_object),
     "2-pet-name": ("POST no name", keeps("name", '{"categoryId": 1}', right=lambda name: isinstance(name, str))),
     "2-pet-category": (
-        "POST no categoryId, and one of 2^63",
+        "POST no categoryId, and the categoryId 2^63",
         keeps("categoryId", '{"name": "Rex"}', BEYOND, right=lambda number: isinstance(number, int) and number < 2**63),
     ),
     "2-pet-status": (
-        "POST an unknown status, and none",
+        "POST an unknown status, and no status",
         lambda client: _status(client.post(NOT_STATUS)) or _status(client.created()),
     ),
     "2-id-assigned": ("POST two animals", id_assigned),
@@ -217,15 +217,15 @@ CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "4.3-absent": ("GET an absent animal", lambda client: unless(client.get(ABSENT).status, 404)),
     "4.3-int64": ("GET `/pets/2^63 - 1`", lambda client: unless(client.get(f"/pets/{2**63 - 1}").status, 200, 404)),
     "5-missing-key": ("GET the list without a key", needs_key(lists, "")),
-    "5-unknown-key": ("GET the list with another key", needs_key(lists, "Bearer no-such-key")),
+    "5-unknown-key": ("GET the list with an unknown key", needs_key(lists, "Bearer no-such-key")),
     "5-missing-key-get": ("GET an animal without a key", needs_key(gets, "")),
-    "5-unknown-key-get": ("GET an animal with another key", needs_key(gets, "Bearer no-such-key")),
+    "5-unknown-key-get": ("GET an animal with an unknown key", needs_key(gets, "Bearer no-such-key")),
     "5-missing-key-create": ("POST without a key", needs_key(creates, "")),
-    "5-unknown-key-create": ("POST with another key", needs_key(creates, "Bearer no-such-key")),
+    "5-unknown-key-create": ("POST with an unknown key", needs_key(creates, "Bearer no-such-key")),
     "7-status": ("GET without a key, GET an absent animal, POST `{}`", error_status),
     "7-401-error": ("GET the list without a key", lambda client: error(client.get("/pets", ""))),
     "7-400-error": ('POST `{"name"`', lambda client: error(client.post('{"name"'))),
-    "5-scheme": ("GET the list with the key alone", needs_key(lists, KEY)),
+    "5-scheme": ("GET the list with a key without `Bearer`", needs_key(lists, KEY)),
 }
 
 

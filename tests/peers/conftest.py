@@ -1,4 +1,4 @@
-"""The installed Chromium, driven by pytest-playwright, with rules for every page of the package."""
+"""The installed Chromium, driven by pytest-playwright, and a fixture that opens consoles and checks their pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page, Request
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-# For a run as root, on a machine without a network.
+# With these flags, Chromium also runs as root, and on a machine without a network.
 _FLAGS: Final = (
     "--no-sandbox",
     "--no-proxy-server",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import schemathesis  # type: ignore[import-not-found]  # it has an environment of its own
 
-# The largest value that is sent for a member, and its largest valid value.
+# For each member, the largest value to send and the largest valid value.
 LIMITS: Final[dict[str, tuple[float, float]]] = {"seed": (1000, 1e6), "count": (1000, 1e6), "timeout": (0.05, 25)}
 
 

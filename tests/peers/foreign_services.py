@@ -19,11 +19,11 @@ from tests.peers.tools import HERE, NODE_MODULES, node_tool, openapi_document, p
 
 KEY: Final = "team-secret-key"
 FOREIGN: Final = HERE / "foreign"
-PATIENCE: Final = 60  # seconds until a program responds; Java takes some on a busy machine
+PATIENCE: Final = 60  # seconds until a program responds; Java starts slowly on a busy machine
 
 
 def fastapi(folder: Path) -> list[object]:
-    """A service of a team on FastAPI."""
+    """A team's own service on FastAPI."""
     shutil.copy(FOREIGN / "team_service.py", folder)
     return [python_tool("uvicorn"), "team_service:app"]
 

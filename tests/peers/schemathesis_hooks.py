@@ -20,7 +20,7 @@ def after_load_schema(_context: Any, schema: Any) -> None:
 
 
 def _send_without_socket(self: Any, case: Any, *, session: Any = None, **options: Any) -> Any:
-    # Schemathesis 4.32.5 removes these options of a socket, except in its check `ignored_auth`.
+    # WSGI does not take these options. Schemathesis 4.32.5 removes them, except in its check `ignored_auth`.
     for name in ("max_redirects", "verify", "cert", "proxies"):
         options.pop(name, None)
     return send(self, case, session=session, **options)

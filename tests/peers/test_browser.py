@@ -46,7 +46,7 @@ def visit(page: Page, petstore: PetStoreMock, origin: str) -> Told:
     return Told(page.evaluate("window.outcomes"), page.get_by_role("listitem").all_text_contents(), messages)
 
 
-def test_a_page_of_the_same_origin_lists_creates_and_reads_errors(page: Page) -> None:
+def test_a_page_of_the_same_origin_can_list_and_create_animals_and_read_errors(page: Page) -> None:
     with PetStoreMock() as petstore:
         petstore.inject(faults.rate_limited(7), on="listPets", when=lambda request: request.query.get("limit") == "1")
         told = visit(page, petstore, serve_page(petstore))

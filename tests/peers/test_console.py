@@ -95,7 +95,7 @@ def test_a_refused_request_shows_the_reason_at_its_field(visit: Callable[..., Co
         expect(body.get_by_role("mark")).to_have_text(['"three"', '"brown"'])
 
 
-def test_each_request_has_an_address_and_latest_opens_the_newest(visit: Callable[..., Console]) -> None:
+def test_each_request_has_an_address_and_the_address_latest_opens_the_newest(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url)
         page = console.open("#/requests/5")
@@ -128,7 +128,7 @@ def test_the_keyboard_opens_requests(visit: Callable[..., Console]) -> None:
         expect(console.rows).to_have_count(2)
         page.get_by_role("searchbox").fill("")
         expect(console.rows).to_have_count(10)
-        for _ in range(5):  # the two selects, the two buttons, and the list as one stop
+        for _ in range(5):  # tab stops: two selects, two buttons, and the whole list
             page.keyboard.press("Tab")
         expect(console.rows.nth(3)).to_be_focused()
         for key, number in (("Home", 10), ("ArrowDown", 9), ("j", 8), ("ArrowUp", 9), ("End", 1), ("k", 2)):
@@ -153,7 +153,7 @@ def test_the_keyboard_opens_requests(visit: Callable[..., Console]) -> None:
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
 
-def test_the_focus_moves_into_a_request_and_back_on_a_phone(visit: Callable[..., Console]) -> None:
+def test_on_a_phone_the_focus_moves_into_a_request_and_back(visit: Callable[..., Console]) -> None:
     with day_of_work() as petstore:
         console = visit(petstore.control_url, viewport=PHONE)
         page = console.open()
@@ -201,7 +201,7 @@ def test_a_fault_is_planned_for_the_next_request_like_this_one(visit: Callable[.
         assert [entry.status for entry in petstore.journal][-2:] == [201, 503]
 
 
-def test_the_list_follows_late_responses_resets_and_clears(visit: Callable[..., Console]) -> None:
+def test_the_list_follows_a_late_response_a_reset_and_a_clear(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True) as petstore:
         petstore.inject(faults.delay(2), on="listPets", times=1)
         console = visit(petstore.control_url)

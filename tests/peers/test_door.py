@@ -1,8 +1,8 @@
 """The OpenAPI document of the control door: Schemathesis finds no bug with it, and clients generated from it work.
 
-Some settings are not the defaults. Schemathesis expects 422, because JSON Schema can't describe all rules of the door:
-dates that HTTP can write, criteria with the interface's names, animals as in ``Pet.json``. ``door_hooks.py`` lowers
-large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
+Some settings are not the defaults. Schemathesis accepts 422 for valid data, because JSON Schema can't describe all
+rules of the door: dates that HTTP can write, criteria with the interface's names, animals as in ``Pet.json``.
+``door_hooks.py`` lowers large numbers of animals and long waits. ``events`` never ends, so Schemathesis leaves it out.
 """
 
 from __future__ import annotations

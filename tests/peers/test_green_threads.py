@@ -40,7 +40,7 @@ PATCH = {
 
 @pytest.mark.parametrize("library", PATCH)
 def test_fixture_works_where_conftest_patches_first(tmp_path: Path, library: str) -> None:
-    pytest.importorskip(library, reason="'make peers' installs it")
+    pytest.importorskip(library, reason="not installed: run 'make peers'")
     (tmp_path / "conftest.py").write_text(PATCH[library], encoding="utf-8")
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     printed = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path, timeout=60)
@@ -50,7 +50,7 @@ def test_fixture_works_where_conftest_patches_first(tmp_path: Path, library: str
 
 @pytest.mark.parametrize("library", PATCH)
 def test_mock_works_where_the_program_patches_before_it_imports_the_package(tmp_path: Path, library: str) -> None:
-    pytest.importorskip(library, reason="'make peers' installs it")
+    pytest.importorskip(library, reason="not installed: run 'make peers'")
     uses = "from petstore_mock import PetStoreMock\nwith PetStoreMock() as petstore:\n    print(status(petstore))\n"
     functions = SUITE.partition("def test_")[0]
     printed = run(sys.executable, "-W", "ignore", "-c", PATCH[library] + functions + uses, cwd=tmp_path, timeout=60)

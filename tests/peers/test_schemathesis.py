@@ -19,7 +19,7 @@ from tests.peers.tools import HERE, openapi_document, schemathesis
 pytestmark = [pytest.mark.peers]
 
 KEY = "schemathesis"
-# Without a key, no response has an id for a link to follow.
+# Without a key, no response has an id, so Schemathesis can't follow the links of the document.
 FOUND = {True: "4 covered / 4 selected", False: "3 operations returned only 401/403 responses"}
 
 

@@ -1,4 +1,4 @@
-"""``verify`` on third-party services. Requests by hand confirm each of its findings."""
+"""``verify`` on third-party services. A separate program, ``by_hand``, confirms each of its findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.peers
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_each_finding_is_confirmed_by_hand_and_is_in_the_document(service: str, tmp_path: Path) -> None:
+def test_a_separate_program_confirms_each_finding_and_the_document_lists_it(service: str, tmp_path: Path) -> None:
     verdict, found = by_hand.findings(service, tmp_path)
     assert verdict.exit_code == 1
     assert [clause for clause, came in found.items() if not came] == []

@@ -203,7 +203,7 @@ def test_the_fake_listens_again_after_a_test_has_stopped_it(inner: Inner, stops:
 
 
 def test_no_thread_of_the_fake_imports_modules_during_a_test(pytester: pytest.Pytester) -> None:
-    """An import can make syntax trees, as pytest does. CPython 3.11 fails if two threads do (python/cpython#106905)."""
+    """Imports and pytest make syntax trees. CPython 3.11 fails if two threads do so at once (python/cpython#106905)."""
     pytester.makepyfile("""
         import sys, threading
 

@@ -59,7 +59,7 @@ def test_the_report_of_a_test_that_failed_by_a_leak_shows_the_leak(inner: Inner)
     result = inner(_WIDER)
     result.assert_outcomes(passed=1, failed=3)
     whose = "test_inner.py::test_first, which has ended"
-    advice = "; if its client has a wider scope, it needs a fixed key: set petstore_api_key"
+    advice = "; a client of wider scope needs a fixed key: set petstore_api_key"
     assert "The API key is not valid: it was issued to test_inner.py::test_first, which has ended" in str(result.stdout)
     result.stdout.re_match_lines(
         [
@@ -74,5 +74,5 @@ def test_the_report_of_a_test_that_failed_by_a_leak_shows_the_leak(inner: Inner)
             "no request arrived at .*",
         ]
     )
-    assert str(result.stdout).count(" (401) belongs to ") == 3, "only in the report of the test that received it"
+    assert str(result.stdout).count(" (401) belongs to ") == 3, "each request is in only one report"
     assert "leaked by test_inner.py::test_first" in str(result.stdout)

@@ -36,14 +36,14 @@ petstore_strict = true
 
 
 @pytest.mark.parametrize("setting", ["behaviour = sub/nope.toml", "behaviour = nope.toml", "seed = nope.json"])
-def test_the_error_of_a_missing_file_has_the_path_beside_the_settings(
+def test_the_error_of_a_missing_file_shows_its_path_in_the_folder_of_the_settings(
     inner: Inner, pytester: pytest.Pytester, setting: str
 ) -> None:
     shown = str(inner("def test_it(petstore): pass", settings=f"petstore_{setting}").stdout)
     assert str(pytester.path / setting.rpartition(" ")[2]) in shown.partition("= ERRORS =")[2]
 
 
-def test_a_preset_and_a_number_are_no_files(inner: Inner, pytester: pytest.Pytester) -> None:
+def test_a_preset_and_a_number_win_over_files_of_the_same_name(inner: Inner, pytester: pytest.Pytester) -> None:
     for name in ("lenient", "20"):
         (pytester.path / name).write_text("[]")
     source = """
@@ -196,7 +196,7 @@ def test_options_of_one_module_among_several_are_refused(inner: Inner) -> None:
 
 
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="[tool.pytest] is new in pytest 9")
-def test_settings_of_native_toml_are_text_except_two(pytester: pytest.Pytester, inner: Inner) -> None:
+def test_settings_of_native_toml_are_text_except_flags_and_assumptions(pytester: pytest.Pytester, inner: Inner) -> None:
     pytester.makefile(
         ".toml",
         pytest="""
@@ -219,7 +219,7 @@ def test_settings_of_native_toml_are_text_except_two(pytester: pytest.Pytester, 
     ).assert_outcomes(passed=1)
 
 
-def test_the_fake_keeps_assumptions_without_exploration(inner: Inner) -> None:
+def test_the_fake_follows_known_assumptions_also_without_exploration(inner: Inner) -> None:
     source = """
         @pytest.mark.petstore_assumes(status_when_omitted="sold")
         def test_it(petstore):

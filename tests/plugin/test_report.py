@@ -301,7 +301,7 @@ def test_a_failure_names_lost_state_of_fixtures_with_wider_scope(inner: Inner, i
 
 
 @pytest.mark.parametrize("is_remote", [False, True])
-def test_a_failure_names_a_fixture_that_moved_the_clock_and_no_slow_one(inner: Inner, is_remote: bool) -> None:
+def test_a_failure_names_fixtures_that_moved_the_clock_but_not_a_slow_fixture(inner: Inner, is_remote: bool) -> None:
     source = """
         @pytest.fixture(scope="session")
         def frozen(petstore):

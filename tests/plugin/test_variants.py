@@ -97,15 +97,15 @@ def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner) -> No
 
 def test_an_expected_failure_shows_a_reliance_only_if_the_test_passes_as_it_is(inner: Inner) -> None:
     source = """
-        @pytest.mark.xfail(strict=True, reason="a bug of the client's")
+        @pytest.mark.xfail(strict=True, reason="a bug of the client")
         def test_strict(petstore):
             assert petstore.behaviour.list_order == "by_name"
 
-        @pytest.mark.xfail(reason="mended since")
+        @pytest.mark.xfail(reason="fixed since")
         def test_passes_as_it_is(petstore):
             assert petstore.behaviour.list_order == "id_ascending"
 
-        @pytest.mark.xfail(strict=True, reason="mended since")
+        @pytest.mark.xfail(strict=True, reason="fixed since")
         def test_always_passes(petstore):
             pass
 
@@ -133,12 +133,12 @@ _SEEDED = """
 
 
 def test_a_variant_without_the_state_of_a_fixture_of_wider_scope_shows_nothing(inner: Inner) -> None:
-    """Each variant starts anew, so only the test as it is has the animal."""
+    """Each variant has a new world. Only the unchanged test sees the fixture's animal."""
     assert "No test shows that the client relies on a gap" in str(inner(_SEEDED, "--petstore-explore=3").stdout)
     assert "The tests noticed 0 of 3 mutants" in str(inner(_SEEDED, "--petstore-mutants=3").stdout)
 
 
-def test_a_variant_counts_if_its_test_lacks_the_same_state(inner: Inner) -> None:
+def test_a_variant_counts_if_the_unchanged_test_lacks_the_same_state(inner: Inner) -> None:
     source = f"""{_SEEDED}
     def test_order(petstore, rex):
         first, second = petstore.seed(name="Rex"), petstore.seed(name="Ada")
@@ -148,7 +148,7 @@ def test_a_variant_counts_if_its_test_lacks_the_same_state(inner: Inner) -> None
     assert "list_order=by_name: test_inner.py::test_order" in text
 
 
-def test_variants_of_a_test_that_fails_without_them_do_not_run(inner: Inner) -> None:
+def test_variants_of_a_test_that_fails_as_it_is_do_not_run(inner: Inner) -> None:
     source = """
         def test_broken(petstore):
             assert petstore is None
@@ -166,7 +166,7 @@ def test_every_gap_comes_once_before_any_gap_comes_twice_and_an_id_selects_one_v
     ours = [line for line in listed if "::test_order" in line]
     gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
     assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
-    assert len({*gaps}) == len(gaps) == 27, "no gap twice, while another one is left"
+    assert len({*gaps}) == len(gaps) == 27, "no gap comes twice before every gap came once"
     assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
     assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
     assert len([line for line in listed if "test_without_petstore" in line]) == 1
@@ -394,7 +394,7 @@ def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, tmp_path: Pa
     assert "FAILED: no JSON: " in str(result.stdout)
 
 
-def test_the_option_petstore_at_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
+def test_on_a_later_date_the_summary_lists_the_tests_that_call_a_removed_operation(inner: Inner) -> None:
     source = """
         def test_needs_it(petstore):
             assert call(petstore, path="/pets/1")[0] == 410

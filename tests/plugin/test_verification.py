@@ -104,7 +104,7 @@ def test_an_unfired_fault_is_a_failure_and_not_an_error(inner: Inner) -> None:
     assert "All traceback entries are hidden" not in text
 
 
-def test_skipped_tests_expected_failures_and_discarded_examples_are_not_verified(inner: Inner) -> None:
+def test_a_skipped_test_an_expected_failure_or_a_discarded_example_is_not_verified(inner: Inner) -> None:
     result = inner(_EXCUSED)
     result.assert_outcomes(passed=3, skipped=2, xfailed=1)
     assert "limit=0" not in str(result.stdout), "a skipped test has no warnings"
@@ -145,7 +145,7 @@ _VIOLATIONS = """
         with petstore.expect_violation("categoryId"):
             call(petstore, "POST", body={"name": "Rex"})
 
-    def test_not_the_clients_doing(petstore):
+    def test_not_caused_by_the_client(petstore):
         petstore.configure(key_rotation="mid_session")
         assert [call(petstore)[0] for _ in range(11)] == [200] * 10 + [401]
 
@@ -296,7 +296,7 @@ def test_strict_includes_requests_during_the_teardown_of_fixtures(inner: Inner) 
     assert len(re.findall(r"(?m)^E .*ContractViolationError: GET /v1/pets\?of=module broke", text)) == 1
     assert len(re.findall(r"(?m)^E .*RuntimeError: in the teardown", text)) == 1
     assert "also: GET /v1/pets?while=raising broke the contract" in text
-    assert len(re.findall(r"(?m)^E .*never fired", text)) == 2, "the fault of the body is reported once"
+    assert len(re.findall(r"(?m)^E .*never fired", text)) == 2, "the fault that the test body planned is reported once"
     assert len(re.findall(r"(?m)^E .*in=body broke", text)) == 1
 
 

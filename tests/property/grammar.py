@@ -19,7 +19,7 @@ EXTENSIONS: Final = (
 )
 SIZES: Final = (b"%x", b"%x", b"%x", b"%X", b"0%x", b"000000000000000000%x", b"0x%x", b"+%x", b"-%x", b" %x", b"%x ")
 LENGTHS: Final = ("", "+{}", "-{}", "0{}", "{} ", "\t{}", "{}, {}", "{},", "{}_0", "0x{}", "{}.0", "9" * 25)
-# Field lines. A head with one of them added is usually still a valid request.
+# Field lines. Most of them leave a valid request valid.
 FIELDS: Final = (
     *(b"X-A: b\r\n", b"X-Empty:\r\n", b"x-obs: \xe9\xff\r\n", b"X-Tab:\t a\tb \r\n", b"Connection: keep-alive\r\n"),
     *(b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"Connection:\r\n", b"Upgrade: x\r\n", b"Expect: 100-continue\r\n"),

@@ -42,7 +42,7 @@ def verdicts(data: bytes) -> Iterator[Verdict]:
     Each request has its own connection of h11, so h11 also reads requests after ``Connection: close``.
     """
     while data:
-        data = re.sub(rb"\A(\r\n)+", b"", data)  # RFC 9112 §2.2: empty lines before a request are ignored; h11 rejects
+        data = re.sub(rb"\A(\r\n)+", b"", data)  # RFC 9112 §2.2 ignores empty lines before a request; h11 rejects them
         verdict = Verdict("incomplete") if data == b"\r" else _read_one(data)
         yield verdict
         if verdict.kind != "whole":
@@ -117,7 +117,7 @@ def _is_strictly_chunked(data: bytes) -> bool:
 
 
 def _has_odd_target(request: Verdict) -> bool:
-    """Return whether the target has no form of RFC 9112 §3.2 that its method allows."""
+    """Return whether the target is invalid for the method (RFC 9112 §3.2)."""
     target = request.target
     if "#" in target:
         return True
@@ -131,7 +131,7 @@ def _has_odd_target(request: Verdict) -> bool:
 
 
 def decode(text: str) -> str | None:
-    """Return decoded percent-encoded UTF-8 (RFC 3986 §2.1), or None if it is invalid."""
+    """Decode percent-encoded UTF-8 (RFC 3986 §2.1). Return None if it is invalid."""
     if not text.isascii() or re.search("%(?![0-9A-Fa-f]{2})", text):
         return None
     raw = re.sub("%(..)", lambda match: chr(int(match[1], 16)), text).encode("latin-1")
@@ -198,7 +198,7 @@ def reason_to_take(request: Verdict) -> str | None:
 
 
 def read_responses(data: bytes, methods: Sequence[str]) -> list[Received]:
-    """Return the final responses in ``data``, read strictly; ``methods`` are those of the first requests."""
+    """Read the final responses in ``data`` strictly. ``methods`` has the method of each known request."""
     responses: list[Received] = []
     while data:
         head, mark, data = data.partition(b"\r\n\r\n")

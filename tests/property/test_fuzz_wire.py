@@ -19,7 +19,7 @@ Entry = Any  # an Exchange
 
 pytestmark = pytest.mark.untraced
 
-# Conditions of requests that are refused before routing. A badly encoded path is one reason.
+# Conditions of requests that are refused before an operation is chosen. A badly encoded path is malformed_target.
 HTTP_REFUSALS: Final = {
     *("malformed_request", "malformed_target", "bad_host", "unknown_transfer_coding"),
     *("misdirected_request", "unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed"),
@@ -48,7 +48,7 @@ def talk(petstore: PetStoreMock, sent: Sequence[bytes]) -> bytes:
 @example(data=b"GET https://x/v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])
 @example(data=b"HEAD / HTTP/1.0\r\nHost: x\r\n\r\nabc\0", cuts=[3])
 def test_the_fake_agrees_with_h11_about_bytes(petstore: PetStoreMock, data: bytes, cuts: list[int]) -> None:
-    """Only ``REASONS`` let the fake refuse a request that h11 accepts, or execute a request that h11 rejects."""
+    """Apart from limits and Expect, ``reference`` has a reason if only h11 or only the fake refuses a request."""
     petstore.reset()
     received = talk(petstore, pieces(data, cuts))
     entries = list(petstore.journal)

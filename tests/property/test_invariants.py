@@ -52,7 +52,7 @@ class Model:
         self.key = client.petstore.api_key
 
     def authed(self, method: str, target: str, body: bytes | None = None) -> Response | None:
-        """Return the response to a request with the key, or None if an event refused it (gaps of §5 and §8)."""
+        """Return the response to a request with the key, or None if a key rotation or a rate limit refused it."""
         head = [("Authorization", f"Bearer {self.key}"), *([JSON] if body is not None else [])]
         response = self.client.send(method, target, head, body)
         if response.status == 429:

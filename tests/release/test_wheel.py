@@ -76,7 +76,7 @@ def test_sdist_has_everything_that_its_tests_import(dist: Path, tmp_path: Path) 
 
 
 def test_installed_package_reads_its_own_schemas(programs: Path) -> None:
-    """Its environment has no others, and it does not find those of the checkout."""
+    """The new environment has no other schemas, and the package does not find those of the checkout."""
     document = json.loads(run(programs / "petstore-mock", "openapi", cwd=programs))
     shipped = json.loads((ROOT / "schemas" / "NewPet.json").read_bytes())
     assert document["components"]["schemas"]["NewPet"]["required"] == shipped["required"]

@@ -1,4 +1,4 @@
-"""Minutes of load leave memory, threads and descriptors where they were."""
+"""After minutes of load, the process has the same threads and descriptors, and hardly more memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def connect(petstore: PetStoreMock) -> socket.socket:
 
 
 def response_length(client: socket.socket, requests: bytes) -> int:
-    """Send the requests once, and return the length of their responses. Only the digits of the dates change later."""
+    """Send the requests once, and return the length of their responses. It is constant: only the dates change."""
     client.sendall(requests)
     received = b""
     while received.count(b"HTTP/1.1 ") < len(ASKED) or not received.endswith(b"}"):
@@ -107,7 +107,7 @@ def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(pe
         before, earlier = Footprint.now(), petstore.journal[-1].number
         sent = load(clients, requests, length, REQUESTS)
         assert petstore.journal[-1].number - earlier == sent
-        # The free memory that the allocator holds varies by some MiB. A leak stays.
+        # The free memory that the allocator holds varies by some MiB. A leak shows each time.
         after = [Footprint.now()]
         for _ in range(MORE_LOOKS):
             load(clients, requests, length, 50_000)

@@ -1,4 +1,4 @@
-"""The corpora of buggy clients for the machine: each with its maker, its options and a correct twin."""
+"""The buggy clients of the corpora: each with its maker, its options and a correct client of the same shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 
 EVERYWHERE: Final = ("ipv6", "locale", "proxies", "netrc", "time_zone")
-# The interface does not require errors that can be pickled, and those of most clients can't be.
+# The interface does not require that errors can be pickled, and most clients have errors that can't be pickled.
 NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
 # The interface does not limit how long a client waits. Only these options make long waits a bug.
 NEEDED_OPTIONS: Final[dict[str, dict[str, Any]]] = {

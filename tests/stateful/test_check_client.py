@@ -374,7 +374,7 @@ def test_an_error_of_make_client_is_raised() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_ends_the_slow_phase() -> None:
-    """More than five open clients show that the slow scenarios run. From then on, a call waits longer than the test."""
+    """More than five open clients show that the slow scenarios run. Then list calls wait until the test ends."""
     open_clients: set[int] = set()
     released, pressed = threading.Event(), threading.Event()
     times: list[float] = []
@@ -394,7 +394,7 @@ def test_ctrl_c_ends_the_slow_phase() -> None:
             open_clients.discard(id(self))
             super().close()
 
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores SIGINT for background jobs
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
     try:
         with pytest.raises(KeyboardInterrupt):
             check_client(by_key(Waits), patience=8, **FEW)
@@ -504,7 +504,7 @@ def failing_with(error: type[BaseException]) -> Callable[[Any], Any]:
 
 
 def test_an_unknown_exception_is_reported_as_a_possible_bug() -> None:
-    """The message asks for classify=. A KeyError is a certain bug."""
+    """The message asks for classify=. A KeyError is certainly a bug."""
     with pytest.raises(
         checks.UnknownErrorError, match=r"This is a bug, or classify.*ForeignError.*classify= with a function"
     ) as caught:

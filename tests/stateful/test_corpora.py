@@ -38,7 +38,7 @@ QUICK = {
 }
 # A date in Retry-After has whole seconds, so a client that is early by less than a second may need two runs.
 BY_THE_CLOCK = {"DatesAreLocal"}
-# The bugs that need another installed locale.
+# These bugs show only in another locale, which must be installed.
 NEEDS_LOCALE = {"DatesInTheLocale", "DateInTheLocale", "NumbersForPeople"}
 
 

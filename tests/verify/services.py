@@ -246,7 +246,7 @@ ONE_CAUSE: dict[str, tuple[str, Change]] = {
     "lists are coded": ("1-json-body", where(on("list"), coded)),
     "lists have NaN": ("1-json-body", where(on("list", 200), with_nan)),
     "gets are pages": ("1-json-body", where(on("get", 200), page)),
-    "gets are always the page of an app": ("1-json-body", where(on("get"), page_of_the_app)),
+    "all gets, even refused ones, are 200 with a page": ("1-json-body", where(on("get"), page_of_the_app)),
     "a get wraps the animal": (
         "2-pet-object",
         where(on("get", 200), lambda turn: turn.respond(200, {"data": turn.document})),
@@ -295,7 +295,7 @@ def known_category(turn: Turn) -> int | None:
 RULES: dict[str, Refuses] = {
     "names have at most 10 letters": refuses_names(lambda name: len(name) <= 10),
     "names have at most 10 letters, else 422": refuses_names(lambda name: len(name) <= 10, 422),
-    "names have letters alone": refuses_names(str.isalpha),
+    "names have only letters": refuses_names(str.isalpha),
     "names are ASCII": refuses_names(str.isascii),
     "names have no blanks at their ends": refuses_names(lambda name: name == name.strip()),
     "categories are known": known_category,

@@ -1,4 +1,4 @@
-"""The fake keeps the contract under each alternative of a gap. ``verify`` learns those of the gaps that it looks at."""
+"""The fake keeps the contract under every alternative. ``verify`` learns the alternative of each gap it looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services other than the fake: ``verify`` reports each mistake once, and nothing that the interface leaves open."""
+"""``verify`` reports each mistake of a foreign service once, and no mistake where the interface leaves a choice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_rule_that_the_interface_does_not_show_breaks_no_clause(name: str) -> 
 
 
 def test_verify_tries_the_simplest_animal_if_the_service_refuses_every_plain_one() -> None:
-    with changed(nothing, refuses=RULES["names have letters alone"]) as (petstore, url):
+    with changed(nothing, refuses=RULES["names have only letters"]) as (petstore, url):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     (note,) = verdict.notes
     assert note.startswith("the service refused every plain animal; verify tried the simplest: POST /pets -> 201 ")
@@ -98,12 +98,12 @@ def test_verify_reads_each_created_animal_once_if_none_ever_appears() -> None:
         ("", {"allow_create": 0}, "7-400-error", "creating animals needs --allow-create"),
         ("", {"allow_create": 3}, "2-name-text", "the limit --allow-create 3 is reached"),
         ("", {"max_requests": 5}, "4.3-get", "the limit --max-requests 5 is reached"),
-        ("names have letters alone", {}, "4.2-name-type", "the service refused every plain animal"),
+        ("names have only letters", {}, "4.2-name-type", "the service refused every plain animal"),
         ("a key may not list animals", {}, "2-id-unique", "no response shows it, for example GET /pets -> 403 "),
         ("a key may not read animals", {}, "4.3-get", "no response shows it, for example GET /pets/"),
     ],
 )
-def test_the_reason_of_not_observable_names_the_missing_condition(
+def test_a_clause_that_is_not_observable_names_the_missing_condition(
     rule: str, options: dict[str, int], clause: str, reason: str
 ) -> None:
     with changed(nothing, refuses=RULES.get(rule)) as (petstore, url):
@@ -113,7 +113,7 @@ def test_the_reason_of_not_observable_names_the_missing_condition(
     assert found.detail.startswith(reason)
 
 
-def test_verify_reads_odd_animals_of_the_service_without_allow_create() -> None:
+def test_without_allow_create_verify_reads_odd_animals_of_the_service() -> None:
     with changed(ONE_CAUSE["a get has no emoji"][1]) as (petstore, url):
         petstore.seed_many([{"id": 900, "name": "Rex \U0001f600 the Third of Brno"}, {"id": 901, "name": "Rex"}])
         verdict = ask(url, petstore.api_key)
@@ -127,7 +127,7 @@ def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
     assert [note.split(" got ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]
 
 
-def test_unknown_error_codes_are_no_alternative_and_one_short_page_is_enough() -> None:
+def test_unknown_error_codes_match_no_alternative_and_one_short_page_decides_page_fill() -> None:
     def change(turn: Turn) -> None:
         if turn.status >= 400:
             turn.document["code"] = f"E{turn.status}"

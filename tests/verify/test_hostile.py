@@ -63,7 +63,7 @@ NOTHING_READABLE: dict[str, Callable[[socket.socket], None]] = {
     "a head without an end": always(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000),
     "the status is no number": always(b"HTTP/1.1 twohundred OK\r\n\r\n"),
     "two lengths": always(HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n[] "),
-    "a length beyond any size": always(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n[]"),
+    "a length of 5000 digits": always(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n[]"),
 }
 
 
@@ -105,7 +105,7 @@ LIES: dict[str, tuple[str, Callable[[socket.socket], None]]] = {
     "chunks without an end": ("4.1-list", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n")),
     "hangs in the body": ("4.1-list", hanging_in_the_body),
     "drips": ("4.1-list", dripping),
-    "more than the length": ("1-http", always(OK + b"more")),
+    "bytes beyond the length": ("1-http", always(OK + b"more")),
     "a second response behind the first": ("1-http", always(OK + OK)),
     "an empty response behind the first": ("1-http", always(OK + b"HTTP/1.1 204 No Content\r\n\r\n")),
     "bad chunks": ("1-http", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n")),
@@ -156,7 +156,7 @@ def test_a_silent_service_costs_four_timeouts(scheme: str) -> None:
     assert time.monotonic() - began < 6
 
 
-def test_a_name_with_many_silent_addresses_costs_no_more_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_name_with_many_silent_addresses_costs_no_extra_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.ExitStack() as opened:
         server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(8):  # a full queue takes no more connections

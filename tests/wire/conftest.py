@@ -56,7 +56,7 @@ def client(dial: Callable[..., Raw]) -> Raw:
 
 @pytest.fixture
 def settle(dial: Callable[..., Raw]) -> Callable[[], None]:
-    """Return a function that waits until the service has read all earlier bytes: its loop keeps their order."""
+    """Return a function that waits until the service has read all earlier bytes: one loop reads them in order."""
     other = dial()
 
     def wait() -> None:

@@ -29,7 +29,7 @@ def get(target: str = "/v1/pets", *fields: str, method: str = "GET", version: st
 
 
 def post(body: bytes = REX, *fields: str, framing: str | None = None, version: str = "1.1") -> bytes:
-    """Return a createPet; ``framing`` is the field that delimits its body, by default Content-Length."""
+    """Return a createPet request; ``framing`` is the field that delimits its body, by default Content-Length."""
     head = ("Content-Type: application/json", framing or f"Content-Length: {len(body)}", *fields)
     return get("/v1/pets", *head, method="POST", version=version) + body
 

@@ -83,7 +83,7 @@ def test_spoilt_response_to_head_has_no_body(client: Raw, petstore: PetStoreMock
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.5, 0.999])
-def test_truncated_response_promises_more_than_it_sends(client: Raw, petstore: PetStoreMock, fraction: float) -> None:
+def test_truncated_response_declares_more_than_it_sends(client: Raw, petstore: PetStoreMock, fraction: float) -> None:
     petstore.seed_many(3)
     whole = client.call(get()).body
     petstore.inject(faults.truncate(fraction), times=1)

@@ -85,7 +85,7 @@ def attack(petstore: PetStoreMock) -> None:
 def test_hostile_clients_leave_no_resources_behind(home: PetStoreMock) -> None:
     """Threads, descriptors and memory return to their earlier level."""
     with Raw(home) as client:
-        assert client.call(post(b"{}")).status == 400  # so that the first refusal has made its imports
+        assert client.call(post(b"{}")).status == 400  # before the counts: the first refusal imports modules
     idle = open_descriptors() + 4  # descriptors that the process opens once
 
     def measured() -> int:
@@ -100,8 +100,8 @@ def test_hostile_clients_leave_no_resources_behind(home: PetStoreMock) -> None:
     before = measured()
     for _ in range(6):
         attack(home)
-    # Some 700 leaked buffers, one a connection, would take 50 MB. Wait: the server may still read the last connections.
-    eventually(lambda: measured() - before < 150_000, "the memory as before")
+    # Some 700 leaked buffers, 1 per connection, would take 50 MB. Wait: the server may still read the last connections.
+    eventually(lambda: measured() - before < 150_000, "memory back at its earlier level")
     tracemalloc.stop()
     assert threading.active_count() <= threads
 
@@ -132,7 +132,7 @@ def test_requests_and_faults_leave_no_cycles(home: PetStoreMock, fault: faults.F
         gc.collect()
         gc.disable()
         try:
-            for _ in range(4):  # round 1 makes lasting objects; in a later round, a thread of an earlier test may end
+            for _ in range(4):  # round 1 makes lasting objects; threads of earlier tests may leave garbage in another
                 if fault is not None:
                     home.inject(fault, on="createPet")
                 for _ in range(30):

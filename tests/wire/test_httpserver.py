@@ -145,7 +145,7 @@ def test_body_for_an_expectation_may_be_large_and_wait_for_100_continue(server: 
     assert client.call(post(body)).status == 413
 
 
-# Failures belong to the test
+# Exceptions in handlers and matchers
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_body_for_an_expectation_may_be_large_and_wait_for_100_continue(server: 
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("whose", ["handler", "matcher"])
-def test_exception_of_the_test_is_500_and_fails_the_test(
+def test_exception_in_a_handler_or_matcher_is_500_and_fails_the_test(
     petstore: PetStoreMock, client: Raw, error: BaseException, whose: str
 ) -> None:
     def fail(*_: object) -> Any:

@@ -1,4 +1,4 @@
-"""Connections that an earlier test left open: only a head that is completed in the next test can fail it."""
+"""A connection from an earlier test can fail the next test only if it completes a head in the next test."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_death_of_the_listener_closes_its_connections() -> None:
-    """A client that waits for a dead listener would wait until its timeout."""
+    """Otherwise, a client would wait for the dead listener until its own timeout."""
     others = _running_loops()
     petstore = PetStoreMock(api_key=KEY).start()
     try:
@@ -93,7 +93,7 @@ def test_start_and_stop_are_quick() -> None:
     assert sorted(stops)[10] < 0.05
 
 
-def test_taken_port_raises_and_names_it(home: PetStoreMock) -> None:
+def test_error_of_a_taken_port_names_the_port(home: PetStoreMock) -> None:
     port = address_of(home)[1]
     second = PetStoreMock(port=port)
     with pytest.raises(PetStoreMockError, match=f"port={port}"):
@@ -108,7 +108,7 @@ def test_taken_port_raises_and_names_it(home: PetStoreMock) -> None:
 @pytest.mark.parametrize(
     "host", ["192.0.2.1", "no such host", "127..0.0.1", "a" * 70, "", "*"], ids=lambda host: host[:12]
 )
-def test_impossible_host_raises_and_names_it(host: str) -> None:
+def test_error_of_an_impossible_host_names_the_host(host: str) -> None:
     before = open_descriptors()
     with pytest.raises(PetStoreMockError) as caught:
         PetStoreMock(host=host).start()
@@ -116,7 +116,7 @@ def test_impossible_host_raises_and_names_it(host: str) -> None:
     assert open_descriptors() == before
 
 
-def test_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients differ in the family they try first, and some try only one. Here localhost has both, IPv6 first."""
     resolve = _socket.getaddrinfo
 
@@ -211,7 +211,7 @@ def test_stop_sends_the_response_to_every_request_that_was_served() -> None:
         clients = [Raw(petstore) for _ in range(12)]
 
         def work(client: Raw, responses: list[int] = responses) -> None:
-            with contextlib.suppress(OSError, EOFError):  # the stop, between two requests
+            with contextlib.suppress(OSError, EOFError):  # the stop closes the connection between two requests
                 while client.call(get()).status == 200:
                     responses.append(1)
 
@@ -246,7 +246,7 @@ def test_close_connections_closes_idle_ones(
     assert half.send(get()[8:]).response().status == 200
 
 
-def test_inside_a_request_connections_can_be_closed_and_stop_raises(home: PetStoreMock) -> None:
+def test_a_when_callback_can_close_connections_but_not_stop_the_mock(home: PetStoreMock) -> None:
     """The response goes out before its connection closes. The second time, the request comes from the cache."""
     raised: list[PetStoreMockError] = []
 
@@ -327,7 +327,7 @@ def test_fork_keeps_the_parent_serving_and_advises_the_child() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_the_child_of_a_fork_leaves_the_certificate_of_the_authority_to_its_parent() -> None:
+def test_a_forked_child_does_not_remove_the_certificate_of_the_authority() -> None:
     done = run("""
         with PetStoreMock(tls=True) as secure:
             child = os.fork()
@@ -407,7 +407,7 @@ OURS = "a.example,127.0.0.1 a.example,127.0.0.1"
         ("with connect(sys.argv[1]) as elsewhere:\n with elsewhere.fresh(): pass\n show()", f"{OURS}\n{LEFT}"),
     ],
 )
-def test_changes_of_the_program_to_no_proxy_are_kept(script: str, shown: str) -> None:
+def test_start_and_stop_keep_the_changes_of_the_program_to_no_proxy(script: str, shown: str) -> None:
     with PetStoreMock(control=True) as stub:
         done = run(f"{textwrap.dedent(PROXIES)}sys.argv = ['', {stub.url!r}]\n{script}\nshow()")
     assert done.stdout.splitlines() == shown.splitlines(), done.stderr

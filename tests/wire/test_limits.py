@@ -66,7 +66,7 @@ CONDITIONS = {414: "uri_too_long", 431: "header_too_large", 413: "body_too_large
 
 
 @pytest.mark.parametrize(("sent", "status"), TOO_LARGE.values(), ids=TOO_LARGE)
-def test_too_large_line_head_or_body_is_refused_unread(
+def test_line_or_head_or_body_over_the_limit_is_refused_unread(
     client: Raw, petstore: PetStoreMock, sent: bytes, status: int
 ) -> None:
     client.send(sent)
@@ -180,7 +180,7 @@ def test_client_that_never_closes_is_reset_after_the_linger_timeout(client: Raw)
             return True
         return False
 
-    eventually(is_reset, "the service closed its end")
+    eventually(is_reset, "the reset")
 
 
 # Flow
@@ -226,7 +226,7 @@ def test_flood_behind_a_held_request_stays_unread(client: Raw, petstore: PetStor
 
 
 def test_flood_behind_a_last_request_is_drained(client: Raw, petstore: PetStoreMock) -> None:
-    """The service stops reading while it holds the response. Then it must drain, or the client never reads."""
+    """The service does not read while it holds the response. Afterwards it must drain, or the client never reads."""
     petstore.inject(faults.delay(0.05), times=1)
     client.send(get("/v1/pets", "Connection: close"))
     client.send(OTHER * 500_000)

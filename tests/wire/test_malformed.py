@@ -34,7 +34,7 @@ MALFORMED = (
         for one in (b"", b" five", b" -5", b" +5", b" 0x5", b" 1_0", b" 99999999999999999999999999", b" 5, 5")
     ),
     *(POST + b"Content-Length: 5\r\nContent-Length: " + one + END + b"hello" for one in (b"5", b"6")),
-    # a length beside a coding (RFC 9112 §6.1), and codings that do not end in chunked: no body can be read (§6.3)
+    # a length with a transfer coding (RFC 9112 §6.1); codings that do not end in chunked: no body can be read (§6.3)
     POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked" + END + b"0" + END,
     POST + b"Transfer-Encoding: chunked\r\nContent-Length: 5" + END + b"0" + END,
     POST + b"Content-Length: 5\r\nTransfer-Encoding: xchunked" + END,

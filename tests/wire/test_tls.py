@@ -85,12 +85,12 @@ def test_certificate_passes_the_strictest_verification(petstore: PetStoreMock, n
         assert client.selected_alpn_protocol() is None
 
 
-def test_client_needs_the_authority_and_a_failing_test_reports_distrust() -> None:
+def test_client_needs_the_authority_and_a_failing_test_reports_a_client_without_it() -> None:
     def fail() -> None:
         with PetStoreMock(tls=True, api_key=KEY) as petstore:
             with pytest.raises(ssl.SSLCertVerificationError, match="local issuer"):
                 shake(petstore, ssl.create_default_context())
-            assert call(petstore) == 500  # fails, after the service has seen the failed handshake
+            assert call(petstore) == 500  # fails on purpose; by then the service has seen the failed handshake
 
     with pytest.raises(AssertionError) as caught:
         fail()
@@ -286,7 +286,7 @@ def test_hanging_handshake_ends_with_the_test(petstore: PetStoreMock, fault: fau
     assert left == [None]
 
 
-def test_planned_tls_fault_closes_open_connections_and_meets_the_next(petstore: PetStoreMock) -> None:
+def test_planned_tls_fault_closes_open_connections_and_hits_the_next(petstore: PetStoreMock) -> None:
     """A busy connection closes after its response."""
     petstore.inject(faults.delay(0.1), times=1)
     with shake(petstore) as idle, shake(petstore) as busy:
@@ -315,7 +315,7 @@ def test_fault_counts_connections(petstore: PetStoreMock) -> None:
     assert handle.hits == 2
 
 
-def test_sequence_meets_one_connection_after_the_other_beside_other_faults(petstore: PetStoreMock) -> None:
+def test_each_tls_fault_of_a_sequence_hits_one_connection_and_uses_up_no_other_fault(petstore: PetStoreMock) -> None:
     petstore.inject(503, times=1)
     handle = petstore.inject(faults.sequence(faults.tls.handshake_reset(), faults.tls.wrong_host()))
     with pytest.raises(ConnectionResetError):

@@ -60,7 +60,7 @@ class Input(io.BytesIO):
 
 
 ENDS = {"wsgi.input_terminated": True}  # set by servers that decode chunked bodies
-# Variables that describe the body, the input, the status, the condition, and the number of bytes read.
+# The variables for the body; then the input, the status, the condition, and the number of bytes read.
 BODIES: list[tuple[dict[str, Any], bytes, int, str | None, int]] = [
     ({"CONTENT_LENGTH": "29"}, REX + b"the next request of the connection", 201, None, 29),
     (ENDS, REX, 201, None, 29),
@@ -96,7 +96,7 @@ def test_the_environ_decides_the_length_of_the_body(
 
 
 class Raw(io.RawIOBase):
-    """The input of a server that decodes chunks, like werkzeug's. It allocates as much memory as a read requests."""
+    """The input of a server that decodes chunks, like werkzeug's. ``read(n)`` allocates n bytes at once."""
 
     def __init__(self, content: bytes) -> None:
         self._content = io.BytesIO(content)

@@ -111,7 +111,7 @@ CHARTS: Final[dict[Path, Callable[[], str]]] = {
     _FOLDER / "house.svg": _house,
     _FOLDER / "requests.svg": lambda: _chart("Requests per second", "per second", figures("Requests per second")),
     _FOLDER / "processor.svg": lambda: _chart(
-        "Processor time per request, microseconds of all cores", "microseconds", figures("Processor time per request")
+        "Processor time per request on all cores, microseconds", "microseconds", figures("Processor time per request")
     ),
 }
 

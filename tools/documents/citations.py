@@ -12,7 +12,7 @@ from tests.sentences import PASSAGES, Passage
 # A section of an RFC is no citation of the interface.
 _CITATION: Final = re.compile(r"RFC\s+\d+\s+§[\d.]+(?:,\s+§[\d.]+)*|§(?P<section>\d(?:\.\d)?)(?![\d.]*\d)")
 _BORDER: Final = re.compile(r"[.!?;]\s+(?=[A-Z§])|\n\n")  # of sentences and cells
-# An inference cites this sentence of its section. So does a citation that shares too few words with each sentence.
+# The main sentence of each section. Inferences cite it, and so do citations whose words match no sentence well enough.
 _MAIN: Final = {
     "1": "Request and response",
     "2": "Pet has all fields",
@@ -28,7 +28,7 @@ _ALIKE: Final = 1.3
 
 
 def citations(text: str) -> Iterator[tuple[int, int, Passage | None]]:
-    """Yield each citation in a paragraph or a row of a table: its begin, its end, and the sentence that it means.
+    """Yield each citation in a paragraph or a row of a table: its start, its end, and the sentence that it means.
 
     The sentence is None if the interface has no such section.
     """
@@ -46,7 +46,7 @@ def anchor(passage: Passage) -> str:
 
 
 def _cited(section: str, name: str, before: str, after: str) -> Passage | None:
-    """Return a sentence for a row's clause or gap, for the quotation after a citation, or for the words around it."""
+    """Return the sentence of the row's clause or gap, or the one most like the quotation or words at the citation."""
     passages = [one for one in PASSAGES if one.section == section]
     if not passages:
         return None

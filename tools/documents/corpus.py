@@ -57,9 +57,9 @@ def bug_in_words(name: str) -> str:
 def said_of(name: str) -> str:
     """Return the machine's sentence about a client, or an empty text if it finds no bug."""
     case = CASES[name]
-    for _ in range(2):  # the first run imports libraries, and then the check ignores changes of warning filters
+    for _ in range(2):  # the first run may import libraries; such a run ignores changes of warning filters
         with warnings.catch_warnings():
-            warnings.simplefilter("always")  # some clients warn, with their key
+            warnings.simplefilter("always")  # some clients leak their key in a warning
             warnings.showwarning = lambda *_, **__: None
             bug = bug_of(case.make, **case.options)
         if bug is not None:
@@ -85,7 +85,7 @@ def _row(name: str) -> str:
     elif name in CASES:
         sentence = _by_another_process(name) or "**not found**"
     else:
-        sentence = "not looked for"
+        sentence = "not checked: the interface does not forbid it"
     print(f"{name}: {sentence}", flush=True)
     cells = (f"`{name}`", bug_in_words(name), sentence)
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"

@@ -32,7 +32,7 @@ PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
 
 @dataclass(frozen=True)
 class Call:
-    """One request, and the statuses that the client saw on its way."""
+    """One request, and the statuses of the responses that the client received."""
 
     method: str
     url: str

@@ -114,7 +114,7 @@ def _journal_of(output: str) -> str:
     """Return the report of the fixture, with fixed words for values that vary."""
     start = output.rindex("\n", 0, output.index("petstore journal")) + 1
     part = output[start:]
-    # pytest's next output ends it: a rule of `=`, the counts, or (with --tb=line) the failing line.
+    # pytest's next output ends it: a line of `=`, the counts, or (with --tb=line) the failing line.
     end = re.search(r"^(=+ .* =+|\d+ (failed|passed).*|/.*:\d+: .*)$", part[1:], re.MULTILINE)
     part = part[: end.start() + 1] if end else part
     return _steady_times(re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", part))
@@ -132,7 +132,7 @@ def machine_example() -> str:
 
 
 def machine_sentence() -> str:
-    """Return the first sentence of that report from the document."""
+    """Return the first sentence of the machine's report, from the document that shows the report."""
     sentence = generated(PARTS["machine example"].document, "machine example").splitlines()[1].partition(": ")[2]
     return "\n".join(textwrap.wrap(sentence, 118, initial_indent="> ", subsequent_indent="> "))
 
@@ -164,7 +164,7 @@ def serving_example() -> str:
 
 
 def missed_mutants() -> str:
-    """Return how many mutants the documents' examples detect. This takes minutes."""
+    """Return how many mutants the documents' examples detect, and which they miss. This takes minutes."""
     files = {"conftest.py": _SAME_EXAMPLES}
     for block in blocks("python", "sh", "toml", "json"):
         if block.file_name is not None and not block.has_tests:
@@ -177,7 +177,7 @@ def missed_mutants() -> str:
         found = json.loads(report.read_text(encoding="utf-8"))["mutants"]
     missed = [mutant["name"] for mutant in found if not mutant["noticed"]]
     names = ", ".join(f"`{name}`" for name in missed)
-    return f"The examples of these pages notice {len(found) - len(missed)} of {len(found)}. They miss {names}."
+    return f"The examples of these pages notice {len(found) - len(missed)} of {len(found)} mutants. They miss {names}."
 
 
 def _block(text: str) -> str:

@@ -44,7 +44,7 @@ def output_of(*command: str, folder: str | None = None) -> str:
 
 def _cell(text: str) -> str:
     text = re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", " ".join(text.split()))  # from reStructuredText
-    text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # a page would join the two dashes
+    text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # an option is code
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -142,7 +142,7 @@ def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
         else:
             source = _DRIVERS / "DriveTls.java"
             ask = stack.enter_context(lines_of("java", str(source), petstore.tls.ca_path))
-            ask(f"{petstore.url}/pets {petstore.api_key} {_PATIENCE}")  # the first takes a second, whatever its timeout
+            ask(f"{petstore.url}/pets {petstore.api_key} {_PATIENCE}")  # a first call takes a second with any timeout
             yield lambda mock, timeout: ask(f"{mock.url}/pets {mock.api_key} {timeout}")
 
 

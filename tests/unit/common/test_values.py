@@ -38,7 +38,7 @@ def test_refusals_have_the_expectation_and_the_value(refuse: Callable[[], object
         refuse()
 
 
-def test_nearest_name_is_suggested_in_any_case() -> None:
+def test_nearest_name_is_suggested_whether_in_upper_or_lower_case() -> None:
     words = [did_you_mean(name, OPERATIONS) for name in ("listpets", "get-pet", "zebra", 3)]
     assert words == [" (did you mean 'listPets'?)", " (did you mean 'getPet'?)", "", ""]
 

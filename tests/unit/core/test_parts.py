@@ -1,4 +1,4 @@
-"""Parts of the core: time, names, options, faults, randomness. tests/face covers them together."""
+"""Parts of the core: time, options, faults, randomness, executors, routes. tests/face covers them together."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_several_filters_select_the_animals_that_match_all() -> None:
     assert list(store.ids([("status", "sold"), ("status", "pending")])) == []
 
 
-def test_page_has_the_order_of_the_ids() -> None:
+def test_page_keeps_the_order_of_the_given_ids() -> None:
     store = filled(pet(1), pet(2))
     assert store.page([2, 1]) == b'[{"id":2,"name":"pet 2","categoryId":1},{"id":1,"name":"pet 1","categoryId":1}]'
     assert store.page([]) == b"[]"

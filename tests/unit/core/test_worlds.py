@@ -28,7 +28,7 @@ def test_world_exists_before_watchers_receive_its_event() -> None:
     assert heard == [("made", True), ("made", True)]
 
 
-def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
+def test_leak_names_the_finished_test_of_its_key() -> None:
     worlds = worlds_of()
     world = worlds.default
     first = world.key
@@ -50,7 +50,7 @@ def test_world_of_an_earlier_test_gets_only_requests_with_its_key() -> None:
     assert (worlds.current.journal.total, kept.journal.total) == (1, 1)
 
 
-def test_shared_key_belongs_to_the_world_of_the_address() -> None:
+def test_path_selects_the_world_if_worlds_share_a_key() -> None:
     worlds = worlds_of(api_key="team")
     worlds.add("one", {"api_key": "team", "seed": 1})
     one = worlds.find("one")

@@ -185,7 +185,7 @@ def test_a_fault_copies_its_arguments() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "flags"),
-    [  # breaks the contract, takes time, has a Retry-After
+    [  # breaks the contract, takes time, tells the client to wait
         (faults.not_found(), (False, False, False)),
         (faults.respond(503, body="x"), (True, False, False)),
         (faults.respond(200), (True, False, False)),

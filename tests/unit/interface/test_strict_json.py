@@ -53,11 +53,11 @@ def test_message_says_the_mistake_and_its_place(body: bytes, words: str) -> None
     assert (caught.value.violation.path, caught.value.violation.rule) == ("body", "json")
 
 
-def test_hostile_bodies_have_limits_of_time_and_violations() -> None:
+def test_hostile_bodies_are_read_fast_and_violations_are_limited() -> None:
     inner = b",".join(b'"m%d":1,"m%d":2' % (number, number) for number in range(700))
     started = time.process_time()
     _, repeated = decode_json(b'{"x":[{%s},{%s}],"y":{"a":1,"a":2}}' % (inner, inner))
     assert (len(repeated), repeated.omitted) == (MOST_VIOLATIONS, 401)
     for body in (b'["' + b'[\\"' * 330_000 + b'"]', b"[" + b"{}," * 300_000 + b"1]", b"9" * 1_000_000):
         decode_json(body)
-    assert time.process_time() - started < 10  # about twenty times the usual time
+    assert time.process_time() - started < 10  # many times the usual time

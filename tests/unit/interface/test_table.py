@@ -110,7 +110,7 @@ def test_examples_are_the_first_animal_of_a_seeded_world() -> None:
     assert {"id": first["id"], **sent} == first
 
 
-def test_openapi_3_0_says_the_same_in_its_own_words() -> None:
+def test_openapi_3_0_wraps_a_reference_with_siblings_in_all_of() -> None:
     assert "allOf" in str(as_openapi_3_0(openapi_document())["components"]["schemas"]["Pet"]["properties"]["status"])
 
 

@@ -24,7 +24,7 @@ def exchange(
     status: int | None = 200,
     **more: Any,
 ) -> Exchange:
-    """Return an exchange; ``more`` are header fields, the operation, the response's body and attributes."""
+    """Return an exchange; ``more`` has header fields, the operation, the response's body and other attributes."""
     fields = [(b"Host", b"127.0.0.1:8080"), (b"Authorization", f"Bearer {KEY}".encode()), *more.pop("fields", ())]
     request = ApiRequest(method, target, Fields(fields), body, 1, 1)
     request.operation = more.pop("operation", "createPet" if method == "POST" else "listPets")

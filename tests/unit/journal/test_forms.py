@@ -117,7 +117,7 @@ def test_notes_of_an_exception() -> None:
     assert error.__notes__ == ["petstore journal of the fixture:\nalso: a fault\nalso: never fired\nno requests"]
     broken = ValueError()
     add_note(broken, "x", lambda: str(1 / 0))
-    assert not hasattr(broken, "__notes__"), "the first failure counts"
+    assert not hasattr(broken, "__notes__"), "an error in the report adds no note"
     ended = KeyboardInterrupt()
     add_note(ended, "x", str)
     assert not hasattr(ended, "__notes__")

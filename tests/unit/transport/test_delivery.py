@@ -41,6 +41,6 @@ def test_bug_in_a_thread_closes_the_connection() -> None:
             assert client.recv(100) == b""
     finally:
         server.stop()
-    for thread in threading.enumerate():  # else the next test gets the warning of its exception
+    for thread in threading.enumerate():  # otherwise the next test gets the warning about its exception
         if thread.name == "petstore-mock-call":
             thread.join()

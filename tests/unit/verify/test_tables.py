@@ -38,7 +38,7 @@ def test_each_operation_has_the_section_of_its_sentence() -> None:
     assert named == {name: row.section for name, row in OPERATIONS.items()}
 
 
-def test_operations_on_the_page_have_the_path_parameters_and_statuses_of_their_rows() -> None:
+def test_operations_on_the_page_have_the_path_the_parameters_and_the_statuses_of_their_rows() -> None:
     for row in OPERATIONS.values():
         texts = [text for section, text in sentences() if section == row.section]
         assert f"Method and path: {row.method} {row.path}" in texts
