@@ -1,4 +1,4 @@
-"""The response bodies of all contestants: those of petstore_mock for 20 animals."""
+"""The bodies that every contestant sends: those of petstore_mock for 20 animals."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def in_process(*, rounds: int) -> dict[str, float]:
 
 
 def resets(*, animals: int, times: int) -> float:
-    """Return the seconds of a change and a reset of a store with this number of animals."""
+    """Return the seconds that a change and a reset take with this number of animals."""
     petstore = PetStoreMock(seed=animals)
     taken = []
     for _ in range(times):

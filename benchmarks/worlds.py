@@ -179,7 +179,7 @@ def _measure_memory(result: Result, plan: Plan) -> None:
 
 
 def _measure_cost(result: Result, plan: Plan) -> None:
-    """Compare the service with an open and with a closed door."""
+    """Measure the service with an open and with a closed door."""
     rates: dict[str, dict[str, list[float]]] = {}
     times: dict[str, dict[str, list[float]]] = {}
     asked = {

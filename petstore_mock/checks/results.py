@@ -184,7 +184,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     if fault is None or not is_lost(exchange):
         is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found
-    kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # the status did arrive
+    kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # else: status arrived
     words = "after a lost response, a client does not know whether the operation was executed"
     return _Allowed(kinds, fault.row.sentence, row.section, words)
 

@@ -108,7 +108,7 @@ class RemotePetStore(PetStore):
 
     Attributes:
         url: the base address, ending in ``/v1`` (§1).
-        at_end: a function that is called before a reset or the end clears the world; internal.
+        at_end: a function that is called with the world before its reset or end; internal.
         inner: the worlds of ``fresh()`` blocks that have not ended; internal.
     """
 

@@ -108,7 +108,7 @@ class Listener(Stays, HTTPServer):
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()
 
     def problems(self) -> list[str]:
-        """Return and clear the failures and the unmet expectations."""
+        """Return failures and unmet expectations. Clear failures."""
         unmet = {
             "an ordered expectation": self.ordered_handlers,
             "an expectation for one request": self.oneshot_handlers,

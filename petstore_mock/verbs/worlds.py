@@ -1,7 +1,7 @@
 """Verbs for worlds: make, show, reset, verify and end them.
 
 The caller adds ``name`` (the world in the address), ``origin`` (the start of each ``url``) and ``new`` (never replace).
-A verb of all worlds that has no ``name`` exists only at the root.
+A verb that takes ``worlds`` but no ``name`` is only at the root.
 """
 
 from __future__ import annotations

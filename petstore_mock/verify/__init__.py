@@ -89,7 +89,7 @@ def _keys(api_key: object) -> tuple[str, ...]:
 
 
 def _recorded(behaviour: Behaviour | str | PathLike[str] | None) -> dict[str, str]:
-    """Return the recorded choices: all choices of a ``Behaviour``, but only the named ones of a file."""
+    """Return the recorded choices: all of them, or only those that a file without a preset names."""
     if behaviour is None:
         return {}
     chosen: Mapping[str, str] = as_behaviour(behaviour)

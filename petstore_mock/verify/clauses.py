@@ -1,4 +1,4 @@
-"""The clauses, which are the observable sentences of the interface, and the checks of an exchange against them.
+"""The clauses, which are the testable statements of the interface, and the checks of an exchange against them.
 
 The table is derived from the operations, the schemas and the probes. ``checks`` reads one exchange and yields a
 ``Check`` for each clause that the exchange confirms or breaks.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """An observable sentence of the interface."""
+    """A testable statement of the interface."""
 
     id: str  # stable; it starts with the section of the interface
     words: str

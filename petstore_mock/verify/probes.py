@@ -221,7 +221,7 @@ CONTROLS: Final = tuple(_one(operation, "1") for operation in with_effect("lists
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
-    """Yield a line for each of ``PROBES`` that a run may send. Placeholders stay: only the responses give values."""
+    """Yield a line for each of ``PROBES`` that a run may send. Placeholders stay: responses give their values."""
     for probe in [probe for probe in PROBES if allow_create or not probe.operation.commits][:max_requests]:
         key = f"Authorization: {probe.key}" if probe.key else ""
         yield "  ".join(part for part in (probe.operation.method, probe.target, key, probe.body) if part)

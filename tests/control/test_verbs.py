@@ -286,7 +286,7 @@ def test_an_assertion_shows_near_misses(door: Door) -> None:
         assert (refused.status, "of-a-test" in refused.json()["detail"]) == (422, False)
 
 
-def test_a_response_a_timeout_or_the_end_of_its_world_ends_a_wait(door: Door) -> None:
+def test_a_wait_ends_on_a_response_a_timeout_or_its_worlds_end(door: Door) -> None:
     door("PUT", "world", world="a")
     assert door("POST", "requests/wait", {"timeout": 0}, world="a").json() == {"met": False, "requests": []}
     door("POST", "faults", {"fault": {"kind": "delay", "seconds": 0.2}}, world="a")

@@ -60,7 +60,7 @@ class Block:
 
     @property
     def is_slow(self) -> bool:
-        """Whether the block runs the machine on a client for seconds."""
+        """Whether the block runs the machine, which takes seconds."""
         return "check_client(" in self.text
 
 
