@@ -64,7 +64,7 @@ generated: $(TEST)  ## write the static types and the generated parts of the doc
 	$(BIN)/python -m tools.documents
 
 docs: $(DOCS)  ## build the site into build/site; warnings and broken references are errors
-	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
+	$(BIN)/python -m sphinx -E -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## run the tests that take seconds, such as the wheel in a clean environment
 	$(PYTEST) -n $(WORKERS_THAT_WAIT) --dist worksteal -m "slow and not peers and not soak"
