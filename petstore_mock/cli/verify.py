@@ -71,7 +71,9 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
     """Return the verdict on the service, and write the reports that options name. With --plan, only print the plan."""
     files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
     if options.plan:
-        require(not files, "no report with --plan, which sends no request", **files)
+        if files:
+            got = " ".join(f"--{name}" for name in files)
+            refuse(f"expected no output file with --plan, which sends no request; got {got}")
         stdout.writelines(f"{line}\n" for line in plan(options.allow_create, options.max_requests))
         return None
     for name, path in files.items():  # before the run

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from petstore_mock.common.dates import iso, seconds_of
+from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, is_integer
@@ -181,8 +182,8 @@ class Run:
         until, now = seconds_of(asked), seconds_of(seen.header("Date")) or time()
         wait = float(asked) if asked.isdecimal() else 1.0 if until is None else max(until - now, 0.0)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            header = f"with 'Retry-After: {given}'" if given else "without Retry-After"
-            self._end(f"{seen.line} got 429 {header}, and the run has no time for the wait")
+            header = f"with 'Retry-After: {cut(given, 100)}'" if given else "without Retry-After"
+            self._end(f"{seen.line} got 429 {header}; a wait of {wait:g} s is too long for the run")
         sleep(wait)
         again = self._send(probe)
         if again.status == 429:

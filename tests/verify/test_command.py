@@ -61,7 +61,10 @@ URL = "http://127.0.0.1:9/v1"
         (["verify", URL, "--api-key", "k", "--allow-create", "-1"], "at least 0"),
         (["verify", URL, "--api-key", "k", "--json", "/no/such/directory/f"], "--json"),
         (["verify", URL, "--api-key", "k", "--behaviour", "/no/such.toml"], "TOML"),
-        (["verify", URL, "--plan", "--json", "f"], "expected no report with --plan"),
+        (
+            ["verify", URL, "--plan", "--json", "f"],
+            "no output file with --plan, which sends no request; got --json",
+        ),
         (["verify", URL, "--api-key", "k", "--header", "pass@"], "without a colon"),
         (["verify", URL, "--api-key", "k", "--header", "Authorization: pass@"], "header='Authorization'"),
         (["verify", URL, "--api-key", "k", "--header", "X Y: pass@"], "header='X Y'"),
