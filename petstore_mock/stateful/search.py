@@ -115,7 +115,7 @@ class Search:
         blocks, chosen = Blocks(self._run.operations), self._chosen
         return (
             (self._of_tls(blocks) if chosen.tls else None)
-            or self._first(_known(blocks))
+            or self._first(_known(blocks, chosen))
             or self._waiting(_waits(blocks, chosen))
             or self._first(_shown_once(blocks, chosen))
         )
@@ -241,9 +241,9 @@ def _flat(blocks: Iterable[Block]) -> list[Step]:
     return [step for block in blocks for step in block]
 
 
-def _known(blocks: Blocks) -> Iterator[Scenario]:
+def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with each sample argument, and with each act of another actor."""
-    for kind in (blocks.values(), *blocks.others()):
+    for kind in (blocks.values(options.arguments or ()), *blocks.others()):
         yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 
@@ -265,7 +265,7 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
     is_own = options.faults is None
     quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
-    asks = [step for step in _flat(blocks.values()) if isinstance(step, Call)]
+    asks = [step for step in _flat(blocks.values(options.arguments or ())) if isinstance(step, Call)]
     numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
     steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
     for name in options.environment:

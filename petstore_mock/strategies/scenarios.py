@@ -13,11 +13,12 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from petstore_mock import faults as kinds
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
-from petstore_mock.common.refusing import one_of
+from petstore_mock.common.refusing import one_of, require
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import arguments as schemas_of
@@ -28,8 +29,6 @@ from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.checks.scenario import Step
     from petstore_mock.faults import Fault
@@ -71,11 +70,12 @@ class Blocks:
         gone = [plain_call(row, Pick("vanished")) for row in looking]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
-    def values(self) -> list[Block]:
-        """Return plain calls, and calls in which each argument has each of its sample values."""
+    def values(self, given: Collection[str]) -> list[Block]:
+        """Return plain calls and, unless an operation is ``given``, calls with each sample value of each argument."""
         odd = [
             replace(ask, arguments={**ask.arguments, name: value})
             for ask in self.plain
+            if ask.operation not in given
             for name in self._taken[ask.operation]
             for value in samples(schemas_of(OPERATIONS[ask.operation])[name])
         ]
@@ -175,8 +175,14 @@ def scenarios(
         concurrent: whether to draw two calls at once.
         steps: the names of your own steps.
     """
-    for name in (*(operations or ()), *(arguments or ())):
+    require(operations != {}, "one or more operations", operations=operations)
+    for name, taken in (operations or {}).items():
+        known = schemas_of(OPERATIONS[one_of(name, OPERATIONS, "operation")])
+        for argument in taken:
+            one_of(argument, known, "argument")
+    for name, strategy in (arguments or {}).items():
         one_of(name, OPERATIONS, "operation")
+        require(isinstance(strategy, SearchStrategy), "strategies as arguments=", arguments=arguments)
     found, own = Blocks(operations), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
     calls = [st.builds(Call, st.just(row.name), found.arguments(row)) for row in found.rows]

@@ -153,7 +153,10 @@ def test_wrong_argument_is_reported_at_the_first_draw(vary: Any, words: str) -> 
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"operations": {"listPet": []}}, "did you mean 'listPets'?"),
+    ({"operations": {"listPet": ["limit"]}}, "did you mean 'listPets'?"),
+    ({"operations": {"listPets": ["limt"]}}, "did you mean 'limit'?"),
+    ({"operations": {}}, "one or more operations"),
+    ({"arguments": {"getPet": 5}}, "expected strategies as arguments="),
     ({"arguments": {"createPets": strategies.new_pets()}}, "did you mean 'createPet'?"),
     ({"faults": ["reset"]}, "did you mean faults.reset()?"),
 ]
