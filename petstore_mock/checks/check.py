@@ -191,7 +191,7 @@ class Check:
     name: str  #: the name of the function
     section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
     words: str  #: the words of that section, or an inference from it
-    needs: frozenset[Need]  #: the facts that the check reads: some of ``journal``, ``outcome`` and ``process``
+    needs: frozenset[Need]  #: the facts that the check reads, among ``journal``, ``outcome`` and ``process``
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
 
     def find(self, seen: Observation) -> str | None:

@@ -40,7 +40,7 @@ _FIELDS: Final[Mapping[str | int, tuple[tuple[str, str], ...]]] = {  # by the na
 }
 
 
-# By RFC 9110. Python before 3.13 has older ones.
+# RFC 9110 renamed the last four. Python before 3.13 has their older phrases.
 _PHRASES: Final = {
     **{status.value: status.phrase for status in HTTPStatus},
     413: "Content Too Large",
@@ -118,7 +118,7 @@ _ROWS: Final = (
 
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
-# The conditions of bare statuses. Any other status has its reason phrase as the message.
+# The conditions of bare statuses. Any other status has its reason phrase, or Error, as the message.
 _ALONE: Final = (
     *("invalid_body", "unknown_key", "absent_pet", "rate_limited"),
     *("body_too_large", "uri_too_long", "header_too_large"),

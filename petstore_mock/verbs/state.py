@@ -130,7 +130,8 @@ def cancel_faults(world: World) -> None:
 @verb("DELETE", "faults/{fault_id}", 204)
 def cancel_fault(world: World, fault_id: int, *, required: bool = False) -> None:
     """Cancel a fault."""
-    world.plan.find(fault_id).cancel(required=required)  # if required, fewer hits than ``times`` remain a problem
+    # If required, a fault with fewer hits than ``times`` stays a problem.
+    world.plan.find(fault_id).cancel(required=required)
 
 
 # Behaviour and time
