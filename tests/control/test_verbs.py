@@ -358,7 +358,7 @@ class Events:
     """Reads the stream of events."""
 
     def __init__(self, door: Door, world: str = "") -> None:
-        self.connection = http.client.HTTPConnection(door.address, timeout=30)
+        self.connection = http.client.HTTPConnection(door.address, timeout=9)  # seconds, fewer than between heartbeats
         self.connection.request("GET", f"{f'/w/{world}' if world else ''}/__petstore/events")
         self.response = self.connection.getresponse()
         assert self.response.headers["Content-Type"] == "text/event-stream"
