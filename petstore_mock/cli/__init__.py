@@ -66,8 +66,10 @@ def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
             module = importlib.import_module(f"petstore_mock.cli.{name}")
             command.description = module.DESCRIPTION
             module.add_options(command)
-            command.set_defaults(run=module.run)
-    options = parser.parse_args(arguments)
+            command.set_defaults(run=module.run, command=command)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options.command.error(f"unrecognized arguments: {' '.join(unknown)}")
     stderr.writelines(f"petstore-mock: {line}\n" for line in misspelt_variables())
     code: int = options.run(options, stdout, stderr)
     return code

@@ -39,7 +39,7 @@ def test_version_is_printed(command: Command) -> None:
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     ((), "COMMAND"),
     (("srve",), "'serve', 'ready', 'gaps'"),
-    (("serve", "--prt", "1"), "unrecognized arguments: --prt"),
+    (("serve", "--prt", "1"), "unrecognized arguments: --prt 1 (see 'petstore-mock serve --help')"),
     (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
     (("serve", "--port", "x"), "--port: expected"),
     (("serve", "--set", "list_order"), "GAP=VALUE"),
