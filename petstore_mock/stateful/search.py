@@ -151,7 +151,8 @@ class Search:
         self._run.report.waited = round(monotonic() - began, 3)
         failed = [one.scenario for one in examples if one.found is not None]
         alone = chain.from_iterable((replace(scenario, odd_key=False), scenario) for scenario in failed)
-        return next((bug for scenario in alone if (bug := self._bug(scenario)) is not None), None)
+        bug = next((bug for scenario in alone if (bug := self._bug(scenario)) is not None), None)
+        return None if bug is None else self._reduced(bug)
 
     # Drawn scenarios
 
