@@ -96,8 +96,15 @@ class AdaptedClient:
 
     def _method(self, row: Operation) -> Any:  # noqa: ANN401
         """Return the client's method for an operation; raise AttributeError if there is none."""
-        target = self._methods.get(row.client_method, row.client_method)
-        return attrgetter(target)(self.client) if isinstance(target, str) else partial(target, self.client)
+        given = self._methods.get(row.client_method)
+        if given is not None and not isinstance(given, str):
+            return partial(given, self.client)
+        try:
+            return attrgetter(given or row.client_method)(self.client)
+        except AttributeError:
+            if given is None:
+                raise
+            refuse(f"expected a client with the method {given!r} of methods=; got {shown(self.client)}")
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         return _of(call, self._value(self._begun(call)))

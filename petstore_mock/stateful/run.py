@@ -58,9 +58,10 @@ class Options:
     arguments: Mapping[str, SearchStrategy[Any]] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        for function in (self.make_client, self.classify, self.read_pet, *self.steps):
-            words = "functions for make_client=, classify=, read_pet= and steps="
-            require(callable(function), words, function=function)
+        words = "make_client= as a function of the mock, like lambda petstore: Client(petstore.url, petstore.api_key)"
+        require(callable(self.make_client), words, make_client=self.make_client)
+        for function in (self.classify, self.read_pet, *self.steps):
+            require(callable(function), "functions for classify=, read_pet= and steps=", function=function)
         for name in ("patience", "max_seconds", "longest_wait"):
             seconds = getattr(self, name)
             holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")

@@ -44,9 +44,10 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"make_client": 1}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
-        ({"steps": [1]}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=1"),
-        ({"read_pet": None}, "expected functions for make_client=, classify=, read_pet= and steps=; got function=None"),
+        ({"make_client": 1}, "Client(petstore.url, petstore.api_key); got make_client=1"),
+        ({"steps": [1]}, "expected functions for classify=, read_pet= and steps=; got function=1"),
+        ({"read_pet": None}, "expected functions for classify=, read_pet= and steps=; got function=None"),
+        ({"methods": {"list_pets": "lst"}}, "expected a client with the method 'lst' of methods="),
         ({"patience": None}, "expected patience= as seconds, more than 0; got patience=None"),
         ({"patience": 0}, "expected patience= as seconds, more than 0; got patience=0"),
         ({"longest_wait": -1}, "expected longest_wait= as seconds, more than 0; got longest_wait=-1"),
