@@ -414,7 +414,10 @@ def test_on_a_later_date_the_summary_lists_the_tests_that_call_a_removed_operati
 
 @pytest.mark.parametrize(
     "option",
-    ["--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow", "--petstore-coverage-fail-under=x"],
+    [
+        *("--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow"),
+        *("--petstore-coverage-fail-under=x", "--petstore-mutants-fail-under=80", "--petstore-mutants-json=f"),
+    ],
 )
 def test_wrong_options_stop_the_run(inner: Inner, option: str) -> None:
     assert inner(_PASSES, settings="petstore_leaks = maybe").ret == pytest.ExitCode.USAGE_ERROR
