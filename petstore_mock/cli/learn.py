@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.verify import add_shared_options, ask
+from petstore_mock.common.values import counted
 from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if verdict.broken:
         names = ", ".join(clause.id for clause in verdict.broken)
         stderr.write(f"petstore-mock: the service breaks {names} (see 'petstore-mock verify')\n")
+    if verdict.left:
+        stderr.write(f"petstore-mock: the service keeps at most {counted(verdict.created, 'animal')} of this run\n")
     if verdict.drift:
         return BROKEN
     return HOLDS if verdict.choices else COULD_NOT_CHECK

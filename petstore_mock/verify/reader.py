@@ -126,9 +126,8 @@ class Connection:
         is_plain = text.isascii() and text.isprintable() and not {*" ?"} & {*text}
         if not parts.hostname or "@" in parts.netloc or not is_plain:
             # The message does not show the address, because it may hold a password.
-            refuse(
-                "expected an ASCII base address without a user, such as http://127.0.0.1:8080/v1; got an invalid one"
-            )
+            words = "expected an ASCII base address with http:// or https:// and without a user"
+            refuse(f"{words}, such as http://127.0.0.1:8080/v1; got an invalid one")
         self.host, self.base, self.is_tls = parts.netloc, parts.path.rstrip("/"), parts.scheme == "https"
         self._peer = parts.hostname, parts.port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
