@@ -45,7 +45,8 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
             *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
         ]
     more = len(broken) - _DETAILS
-    return "\n".join([*lines, *(["", f"and {counted(more, 'more kind')} of violations"] if more > 0 else [])])
+    lines += ["", f"and {counted(more, 'more kind')} of violation{'s' * (more > 1)}"] if more > 0 else []
+    return "\n".join(lines)
 
 
 def request_lines(exchanges: Sequence[Exchange]) -> list[str]:

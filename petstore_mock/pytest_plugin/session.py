@@ -72,7 +72,7 @@ class Session:
             self._require_options(run.item)
             home.begin(run.item.nodeid, self._look_at, run.start(self._summaries.assumed))
         except PetStoreMockError as error:  # only this test must fail, although all tests share the fixture
-            run.start_error = f"the marks of {run.item.nodeid}: {error}"
+            run.start_error = f"the options and marks of {run.item.nodeid}: {error}"
             return
         self._look(home)  # at the first world of a test, this ignores the requests of earlier tests
         run.home = home

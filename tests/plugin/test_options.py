@@ -276,7 +276,7 @@ def test_a_wrong_mark_fails_only_its_own_test(inner: Inner, *, is_first: bool) -
     reports = re.split(r"\n_+ ERROR at setup of test_\d _+\n", str(result.stdout))[1:]
     for number, (words, report) in enumerate(zip(MARKS.values(), reports, strict=True)):
         assert words in report
-        assert f"the marks of test_inner.py::test_{number}: " in report
+        assert f"the options and marks of test_inner.py::test_{number}: " in report
     assert "RuntimeError" not in str(result.stdout)
     assert "pytest_plugin" not in str(result.stdout)
     assert inner("\n\n".join(wrong), "--collect-only").ret == pytest.ExitCode.OK
