@@ -11,7 +11,7 @@ from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response
-from petstore_mock.interface.schemas import preload_validator
+from petstore_mock.interface.schemas import preload_validator, validator_class
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
@@ -77,8 +77,9 @@ class Service:
         """Start to listen if the server does not listen yet. Exempt its host from proxies, again if necessary."""
         if not self.server.is_alive:
             self.server.start()
-            # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
-            Thread(target=preload_validator, name="petstore-mock-judge").start()
+            if not validator_class.cache_info().currsize:
+                # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
+                Thread(target=preload_validator, name="petstore-mock-judge").start()
         host = self.server.host
         no_proxy.exempt(self, EVERYWHERE.get(host, host))  # the host in the url
 
