@@ -97,14 +97,14 @@ class AdaptedClient:
     def _method(self, row: Operation) -> Any:  # noqa: ANN401
         """Return the client's method for an operation; raise AttributeError if there is none."""
         given = self._methods.get(row.client_method)
-        if given is not None and not isinstance(given, str):
+        if given is None:
+            return getattr(self.client, row.client_method)
+        if not isinstance(given, str):
             return partial(given, self.client)
         try:
-            return attrgetter(given or row.client_method)(self.client)
-        except AttributeError:
-            if given is None:
-                raise
-            refuse(f"expected a client with the method {given!r} of methods=; got {shown(self.client)}")
+            return attrgetter(given)(self.client)
+        except AttributeError as error:
+            refuse(f"expected the names of methods that the client has as methods=; got {given!r}: {error}")
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         return _of(call, self._value(self._begun(call)))

@@ -71,8 +71,6 @@ class Options:
         require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
         for one in self.checks:
             require(isinstance(one, Check), "checks= as a list of checks made by petstore_mock.checks.check", check=one)
-        for name in self.arguments:
-            one_of(name, OPERATIONS, "operation")
         self.vary = _names(self.vary, GAPS, "gap", "vary")
         self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
         self.faults = None if self.faults is None else [coerce(fault) for fault in self.faults]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, scenarios  # reports a missing Hypothesis
+from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, check_arguments, scenarios  # needs Hypothesis
 
 # isort: split
 from contextlib import suppress
@@ -83,7 +83,8 @@ class Search:
         self._deadline: float | None = None  # of shrinking
         self._failing: dict[str, ClientBugError] = {}
         self._times = 1  # plays of a scenario with two calls at once; every play must fail
-        self._simplest = {name: _simplest(strategy) for name, strategy in (run.options.arguments or {}).items()}
+        check_arguments(run.options.arguments)
+        self._simplest = {name: _simplest(strategy) for name, strategy in run.options.arguments.items()}
 
     def find(self) -> ClientBugError | None:
         report = self._run.report
@@ -244,7 +245,7 @@ def _flat(blocks: Iterable[Block]) -> list[Step]:
 
 def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with each sample argument, and with each act of another actor."""
-    for kind in (blocks.values(options.arguments or ()), *blocks.others()):
+    for kind in (blocks.values(options.arguments), *blocks.others()):
         yield Scenario(steps=(_SEVERAL, *_flat(kind)))
 
 
@@ -266,7 +267,7 @@ def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
     is_own = options.faults is None
     quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
-    asks = [step for step in _flat(blocks.values(options.arguments or ())) if isinstance(step, Call)]
+    asks = [step for step in _flat(blocks.values(options.arguments)) if isinstance(step, Call)]
     numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
     steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
     for name in options.environment:

@@ -180,9 +180,7 @@ def scenarios(
         known = schemas_of(OPERATIONS[one_of(name, OPERATIONS, "operation")])
         for argument in taken:
             one_of(argument, known, "argument")
-    for name, strategy in (arguments or {}).items():
-        one_of(name, OPERATIONS, "operation")
-        require(isinstance(strategy, SearchStrategy), "strategies as arguments=", arguments=arguments)
+    check_arguments(arguments or {})
     found, own = Blocks(operations), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
     chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
     calls = [st.builds(Call, st.just(row.name), found.arguments(row)) for row in found.rows]
@@ -198,6 +196,14 @@ def scenarios(
     nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
     flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
     return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), arguments or {})
+
+
+def check_arguments(arguments: Mapping[str, object]) -> None:
+    """Refuse ``arguments`` that do not map operations to strategies."""
+    for name, strategy in arguments.items():
+        one_of(name, OPERATIONS, "operation")
+        words = f"a strategy for the arguments of {name}, such as st.fixed_dictionaries({{...}})"
+        require(isinstance(strategy, SearchStrategy), words, strategy=strategy)
 
 
 @st.composite

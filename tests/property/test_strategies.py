@@ -156,7 +156,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"operations": {"listPet": ["limit"]}}, "did you mean 'listPets'?"),
     ({"operations": {"listPets": ["limt"]}}, "did you mean 'limit'?"),
     ({"operations": {}}, "one or more operations"),
-    ({"arguments": {"getPet": 5}}, "expected strategies as arguments="),
+    ({"arguments": {"getPet": 5}}, "expected a strategy for the arguments of getPet"),
     ({"arguments": {"createPets": strategies.new_pets()}}, "did you mean 'createPet'?"),
     ({"faults": ["reset"]}, "did you mean faults.reset()?"),
 ]
