@@ -18,7 +18,7 @@ from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks.check import Call, Observation, Outcome, attempt
+from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
 from petstore_mock.checks.reading import LIBRARIES
 from petstore_mock.checks.requests import asks_for, seconds_told
 from petstore_mock.common.real import Thread, monotonic
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _TICK: Final = 0.02  # seconds between two looks
 _LONGEST_TICK: Final = 0.1  # seconds; a longer tick means that the computer and client slept
-_RUNAWAY: Final = 200  # requests of one call, followed redirections included
 _INTERRUPTS: Final = 50
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
@@ -103,7 +102,7 @@ class Player:
             hangs = handshake if last is None else last.outcome == "hang"
             is_due = last is not None and last.in_flight and not hangs
             waited, sent = 0.0 if is_due or requests != sent else waited + tick, requests
-            runs_away = requests > _RUNAWAY
+            runs_away = requests > RUNAWAY
             if future.done() or not (runs_away or waited >= (limits.patience if hangs else limits.after(last))):
                 continue
             self.is_lost = True

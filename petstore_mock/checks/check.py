@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
@@ -81,6 +81,7 @@ class Call:
         return None if self.row.body is None else body
 
 
+RUNAWAY: Final = 200  # requests of one call, followed redirections included
 Ended = Literal["hung", "stood still", "ran away"]
 
 

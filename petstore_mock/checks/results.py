@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petstore_mock.checks.check import Broken, check
+from petstore_mock.checks.check import RUNAWAY, Broken, check
 from petstore_mock.checks.reading import SUCCESSES, Kind, as_sequence, copied, is_list, pet_of, raised, shortened
 from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_lost, is_ping, same, seconds_told
 from petstore_mock.common.guards import is_array, is_object
@@ -87,7 +87,7 @@ def call_ends(seen: Observation) -> str | Broken | None:
         where = " in the TLS handshake" if seen.flaw is not None else ""
         return f"waited{where} for more than {seen.patience:g} s for a response that never came"
     if outcome.ended == "ran away":
-        return Broken("sent more than 200 requests and did not end", "", "a call ends after a few requests")
+        return Broken(f"sent more than {RUNAWAY} requests and did not end", "", "a call ends after a few requests")
     words = "a failed call releases its locks and connections, and pauses no longer than longest_wait"
     if seen.meanwhile is not None:
         words = "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
