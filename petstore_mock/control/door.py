@@ -171,8 +171,12 @@ class Door(Handler):
         if shape.body is not None:
             body = _body(request, shape.body)
             arguments |= {verb.body: body} if verb.body else body
-        own = {"origin": self._origin(request), "new": request.header("If-None-Match") == "*"}  # RFC 9110 §13.1.2
-        own |= {"shares_port": self.server is self._service} | ({} if name is None else {"name": name})
+        own = {
+            "origin": self._origin(request),
+            "new": request.header("If-None-Match") == "*",  # RFC 9110 §13.1.2
+            "shares_port": self.server is self._service,
+        }
+        own |= {} if name is None else {"name": name}
         arguments |= {one: value for one, value in own.items() if one in shape.added}
         if verb.media_type == "text/event-stream":
             if request.method == "HEAD":

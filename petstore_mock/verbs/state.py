@@ -100,10 +100,7 @@ def plan_fault(
     """Plan a fault."""
     handle = FaultHandle(fault=coerce(fault), sent_as=fault, when=when, **rule)
     if handle.at == "handshake":
-        _check_handshakes(world, handle.fault)
-        if shares_port:  # the door and the service listen on one port
-            got = "one port for the door and the service, so connections to the door would meet the fault too"
-            refuse(f"expected a door with its own port (serve --control-port) for {handle.fault}; got {got}")
+        _check_handshakes(world, handle.fault, shares_port=shares_port)
     world.plan.add(handle)
     if handle.at == "handshake":
         world.host.close_connections(busy=True)  # clients must connect again
@@ -111,13 +108,16 @@ def plan_fault(
     return planned
 
 
-def _check_handshakes(world: World, fault: Fault) -> None:
+def _check_handshakes(world: World, fault: Fault, *, shares_port: bool) -> None:
     if not world.host.tls:
         refuse(f"expected a service with TLS for {fault}; got plain HTTP: switch on the option tls (serve --tls)")
     if world.name is not None:
         refuse(f"expected the world at the root for {fault}; got {world.name!r}, but a handshake names no world")
     if world.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
         refuse(f"expected --tls without --tls-cert for {fault}; the fake can't make your own certificate invalid")
+    if shares_port:  # the door of this request and the service listen on one port
+        got = "one port for the door and the service, so connections to the door would meet the fault too"
+        refuse(f"expected a door with its own port (serve --control-port) for {fault}; got {got}")
 
 
 @verb("DELETE", "faults", 204)
