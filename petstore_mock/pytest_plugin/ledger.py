@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.refusing import one_of, refuse
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin import settings
@@ -86,9 +86,10 @@ class Summaries:
         self.assumed = settings.assumed_gaps(config)
         self.covers = any(config.getoption(f"petstore_coverage{name}") for name in ("", "_fail_under", "_json"))
         self._config = config
-        for name in ("fail-under", "json") if not config.getoption("petstore_mutants") else ():
-            given = config.getoption(f"petstore_mutants_{name.replace('-', '_')}")
-            require(given is None, f"--petstore-mutants N with --petstore-mutants-{name}", value=given)
+        if not config.getoption("petstore_mutants"):
+            for option in ("--petstore-mutants-fail-under", "--petstore-mutants-json"):
+                if config.getoption(option) is not None:
+                    refuse(f"expected --petstore-mutants N together with {option}; got {option} alone")
         mode, source, _ = settings.setting(config, "leaks")
         self._leak_mode = one_of(mode or settings.LEAK_MODES[0], settings.LEAK_MODES, f"value of {source}")
         self.ledger = Ledger()  # each xdist worker has its own; the controller's has all tests
