@@ -42,7 +42,7 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         names = ", ".join(clause.id for clause in verdict.broken)
         stderr.write(f"petstore-mock: the service breaks {names} (see 'petstore-mock verify')\n")
     if verdict.left:
-        stderr.write(f"petstore-mock: the service keeps at most {counted(verdict.created, 'animal')} of this run\n")
+        stderr.write(f"petstore-mock: at most {counted(verdict.created, 'animal')} left behind\n")
     if verdict.drift:
         return BROKEN
     return HOLDS if verdict.choices else COULD_NOT_CHECK

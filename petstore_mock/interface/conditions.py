@@ -119,11 +119,8 @@ _ROWS: Final = (
 CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
 
 # The conditions of bare statuses. Any other status has its reason phrase, or Error, as the message.
-_ALONE: Final = (
-    *("invalid_body", "unknown_key", "absent_pet", "rate_limited"),
-    *("body_too_large", "uri_too_long", "header_too_large"),
-)
-_BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in _ALONE}
+_OF_STATUSES: Final = "invalid_body unknown_key absent_pet rate_limited body_too_large uri_too_long header_too_large"
+_BY_STATUS: Final = {CONDITIONS[name].status: CONDITIONS[name] for name in _OF_STATUSES.split()}
 
 
 @cache

@@ -53,7 +53,7 @@ def _data(members: Members, original: object) -> dict[str, Any]:
 
 
 # The ``field`` of a violation that breaks no rule, by the name or subject of its condition; else "request".
-_BROKEN: Final = {
+_FIELD_OF: Final = {
     "content_coding": "Content-Encoding", "method_not_allowed": "method", "unknown_method": "method",
     "key": "Authorization", "json": "Content-Type", "limits": "body",
     "path": "path", "paths": "path", "removed": "path",
@@ -96,7 +96,7 @@ def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 def _violations(exchange: Exchange) -> list[dict[str, Any]]:
     condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
     if not broken and condition is not None and condition.violation:
-        field = _BROKEN.get(condition.name) or _BROKEN.get(condition.subject, "request")
+        field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
         found = _data(_OF_VIOLATION, Violation(field, "", "", subject=condition.subject))
         broken = [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
     return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]

@@ -45,7 +45,7 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
             *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
         ]
     more = len(broken) - _DETAILS
-    lines += ["", f"and {counted(more, 'more kind')} of violation{'s' * (more > 1)}"] if more > 0 else []
+    lines += ["", f"and {counted(more, 'more kind')} of violation"] if more > 0 else []
     return "\n".join(lines)
 
 

@@ -275,7 +275,7 @@ def test_no_clause_could_be_checked_if_every_response_is_the_same_refusal(
 
 def test_a_deadline_leaves_no_time_to_wait_after_a_429_without_retry_after() -> None:
     with served(fixed("429 Slow")) as url:
-        verdict = ask(url, deadline=0.9)
+        verdict = ask(url, deadline=0.99)
     assert verdict.stopped == "GET /pets got 429 without Retry-After; a wait of 1 s is too long for the run"
 
 
