@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import ssl
-import time
 from argparse import Namespace
-from http.client import HTTPException
-from typing import TYPE_CHECKING, Final, TextIO
-from urllib.error import HTTPError
-from urllib.request import HTTPSHandler, ProxyHandler, build_opener
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from urllib.parse import urlsplit
 
 from petstore_mock.cli.arguments import SERVE, values_of
-from petstore_mock.common.refusing import require
+from petstore_mock.common.guards import is_object
+from petstore_mock.common.masking import cut, printable
+from petstore_mock.common.real import monotonic, sleep
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import origin_of
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.remote.door import RemoteDoor
+from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, json_body
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+    from petstore_mock.http.response import Response
 
 DESCRIPTION: Final = (
     "Request the health of a stub until it responds. Use this in a container's health check or in a script. Without "
     "--url, the address follows from PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT, _TLS and _TLS_CERT, as for serve."
 )
 NOT_READY: Final = 1
+_MOST_BODY: Final = MEBIBYTE
+_LONGEST: Final = 1e9  # seconds; operating systems refuse much longer waits
 _PAUSE: Final = 0.1  # seconds between two requests
 _FROM_PROXIES: Final = frozenset({502, 503, 504})  # while they can't reach the stub
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_SHOWN: Final = 200  # characters of an address to which a service redirects
+
+
+class Problem(NamedTuple):
+    """Why the stub is not ready, and whether it may become ready."""
+
+    words: str
+    may_pass: bool = False
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -35,19 +51,24 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=10, metavar="S", help="the seconds to wait (default: 10)")
 
 
-def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
-    require(options.timeout > 0, "a positive number of seconds", timeout=options.timeout)
+def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    require(0 < options.timeout < _LONGEST, "a positive number of seconds", timeout=options.timeout)
     address = options.url or _address_of_serve()
     health = f"{RemoteDoor(address).url_of(None)}health"
-    end_at, problem, is_final = time.monotonic() + options.timeout, "", False
-    while not is_final and (left := end_at - time.monotonic()) > 0:
-        problem, is_final = _ask(health, max(left, _PAUSE), options.tls_ca, verify=options.url is not None)
-        if not problem:
+    ca_file = _ca_file(options.tls_ca, stderr)
+    end_at = monotonic() + options.timeout
+    words = "no time for a request"
+    while (left := end_at - monotonic()) > 0:
+        problem = _ask(health, max(left, _PAUSE), ca_file, verify=options.url is not None)
+        if problem is None:
             print(f"ready: {address}", file=stdout)
             return 0
-        time.sleep(_PAUSE)
-    waited = "" if is_final else f" within {options.timeout:g} s"
-    print(f"not ready{waited}: {address}: {problem}", file=stdout)
+        words = problem.words
+        if not problem.may_pass:
+            print(f"not ready: {address}: {words}", file=stdout)
+            return NOT_READY
+        sleep(_PAUSE)
+    print(f"not ready within {options.timeout:g} s: {address}: {words}", file=stdout)
     return NOT_READY
 
 
@@ -60,26 +81,63 @@ def _address_of_serve() -> str:
     return origin_of(options["host"], own_port or options["port"], secure=secure)
 
 
-def _ask(health: str, timeout: float, ca_path: str | None, *, verify: bool) -> tuple[str, bool]:
-    """Return why the stub is not ready (empty if it is ready), and whether more waiting is useless."""
-    try:
-        context = ssl.create_default_context(cafile=ca_path) if health.startswith("https") else None
+def _ca_file(text: str | None, stderr: TextIO) -> Path | None:
+    """Return the file of the certificate authority. Report a missing file at once, and wait for it."""
+    if text is None:
+        return None
+    file = Path(text)
+    if not file.parent.is_dir() or file.is_dir():
+        refuse(f"--tls-ca: expected a file with certificates (PEM); got {text!r}, and its folder has no such file")
+    if not file.exists():
+        print(f"petstore-mock: waiting for the file of --tls-ca, {text!r}: it does not exist yet", file=stderr)
+    return file
+
+
+def _ask(health: str, timeout: float, ca_file: Path | None, *, verify: bool) -> Problem | None:
+    """Request the health once. Return None if the stub is ready."""
+    context = None
+    if urlsplit(health).scheme == "https":
+        try:
+            context = ssl.create_default_context(cafile=ca_file)
+        except ssl.SSLError as error:
+            return Problem(f"the file of --tls-ca, {str(ca_file)!r}, holds no certificate (PEM): {error.reason}")
+        except OSError as error:
+            # serve may still write it.
+            return Problem(f"the file of --tls-ca, {str(ca_file)!r}, can't be read: {error.strerror}", may_pass=True)
         # Without --url, the stub is on this machine, and its certificate may be for other names.
-        if context is not None and not verify:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
-        with opener.open(health, timeout=timeout) as response:
-            is_ready = json.load(response)["status"] == "ok"
-            return "" if is_ready else "its health is not ok", False
-    except HTTPError as error:
-        if error.code in _FROM_PROXIES:
-            return f"a proxy responds with status {error.code}", False
-        tls = "; if it speaks TLS, use https:// and --tls-ca FILE" if error.code == 400 else ""
-        return f"its health has status {error.code}, so it is no stub of petstore-mock{tls}", True
-    except (OSError, HTTPException) as error:  # includes a missing --tls-ca file, which serve may still write
-        reason = getattr(error, "reason", error)
-        is_distrust = isinstance(reason, ssl.SSLCertVerificationError)
-        hint = "; pass --tls-ca with the file that serve --tls-ca-out writes" if is_distrust else ""
-        return f"{reason}{hint}", is_distrust
-    except (ValueError, KeyError, TypeError):
-        return "another service responds at this address", True
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+    with closing(Connection(health, most_body=_MOST_BODY, context=context)) as connection:
+        fields = [("Host", connection.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
+        request = ApiRequest("GET", connection.base, Fields.of(fields))
+        try:
+            return _judge(connection.send(request, timeout=timeout))
+        except FailedError as error:
+            return _of_failure(error)
+
+
+def _of_failure(error: FailedError) -> Problem:
+    if error.distrust:
+        return Problem(f"{error}; pass --tls-ca with the file that serve --tls-ca-out writes")
+    return Problem(str(error), may_pass=error.kind != "frame")
+
+
+def _judge(response: Response) -> Problem | None:
+    """Return None for the health of a stub that is ready."""
+    status = response.status
+    if status in _FROM_PROXIES:
+        return Problem(f"a proxy responds with status {status}", may_pass=True)
+    if status in _REDIRECTS:
+        location = printable(cut(response.head.get("Location") or "another address", _SHOWN))
+        return Problem(f"its health redirects to {location} (status {status}); ready follows no redirect")
+    if status != 200:
+        tls = "; if it speaks TLS, use https:// and --tls-ca FILE" if status == 400 else ""
+        return Problem(f"its health has status {status}, so it is no stub of petstore-mock{tls}")
+    try:
+        health = json_body(response)
+    except ValueError:
+        health = None
+    if not is_object(health) or "status" not in health:
+        return Problem("another service responds at this address")
+    return None if health["status"] == "ok" else Problem("its health is not ok", may_pass=True)

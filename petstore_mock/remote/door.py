@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, contextmanager
 from datetime import date
-from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.masking import cut
+from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
+from petstore_mock.control.schemas import shape_of, violations
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 from petstore_mock.journal.journal import EvictedError
+from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, json_body, media_type
 
 if TYPE_CHECKING:
+    from petstore_mock.http.response import Response
     from petstore_mock.verbs import Verb
 
-_TIMEOUT: Final = 60.0  # seconds for a response; requests/wait may take 25
-_SHOWN: Final = 300  # characters to quote of a response that is not the door's
+# Seconds for a whole response. requests/wait may take 25.
+_TIMEOUT: Final = 60.0
+# The limit of the door for requests holds for its responses too.
+_MOST_BODY: Final = 64 * MEBIBYTE
+# Characters to quote of a response that is not the door's.
+_SHOWN: Final = 300
 _PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 
 
@@ -45,56 +52,100 @@ class RemoteDoor:
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
-        self._fields = {"Content-Type": "application/json"} | ({TOKEN_HEADER: check_token(token)} if token else {})
-        self._opener = OpenerDirector()  # without handlers for proxies and redirects
-        self._opener.add_handler(HTTPHandler())
-        self._opener.add_handler(HTTPSHandler())
+        self._own_fields = [(TOKEN_HEADER, check_token(token))] if token else []
+        # Refuses an address with a password, before a message can show it.
+        self._connection()
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world. None means the world at the root."""
-        mount = "" if world is None else f"/w/{quote(world, safe='')}"
-        return f"{self.root}{mount}{DOOR_PATH}/"
+        return self.root + _path_of(world)
 
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         """Run a verb in a world, and return the result."""
-        given = dict(arguments)
-        path = re.sub(r"\{(\w+)\}", lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
-        content = None
+        rest = dict(arguments)
+        path = re.sub(r"\{(\w+)\}", lambda name: quote(_in_path(name[1], rest.pop(name[1])), safe=""), verb.path)
+        content = b""
         if verb.method not in {"GET", "DELETE"}:
-            content = _encoded(given[verb.body] if verb.body else given)
-        elif given:
-            path += f"?{urlencode({name: json.dumps(value) for name, value in given.items()})}"
-        url = self.url_of(world) + path
-        status, kind, body = self._exchange(Request(url, content, self._fields, method=verb.method))  # noqa: S310
-        value: Any = None
-        try:
-            value = json.loads(body) if body else None
-        except ValueError:
-            kind = ""
-        if kind == PROBLEM_TYPE and is_object(value) and "detail" in value:
-            if status == 404:
-                raise NotFoundError(value["detail"])
-            if status == 409 and verb.path.startswith("requests/"):
-                raise EvictedError(value["detail"])
-            raise ProblemError(value["detail"], status) if status == 409 else PetStoreMockError(value["detail"])
-        if status >= 400 or (body and kind != "application/json"):
-            refuse(
-                f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
-                f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}. Is the door closed, or does it have another port?"
-            )
-        return value
+            content = _encoded(rest[verb.body] if verb.body else rest)
+        elif rest:
+            path += f"?{urlencode({name: json.dumps(value) for name, value in rest.items()})}"
+        response = self._exchange(verb.method, _path_of(world) + path, content)
+        with self.reading(response):
+            return _result(verb, response)
 
-    def _exchange(self, request: Request) -> tuple[int, str, bytes]:
+    @contextmanager
+    def reading(self, response: Response | None = None) -> Generator[None]:
+        """Refuse a response whose values have another form than those of the door."""
         try:
-            with self._opener.open(request, timeout=_TIMEOUT) as response:
-                return response.status, response.headers.get_content_type(), response.read()
-        except (OSError, HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            refuse(
-                f"expected a stub of petstore-mock at {self.root}; got {type(reason).__name__}: {reason}. Start it "
-                "with 'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, set "
-                "SSL_CERT_FILE to the file that serve --tls-ca-out wrote"
-            )
+            yield
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
+            self._refuse(response)
+
+    def _refuse(self, response: Response | None) -> NoReturn:
+        got = "a result with other members than this version returns"
+        if response is not None:
+            text = printable(cut(response.body.decode("utf-8", "replace"), _SHOWN))
+            got = f"status {response.status} and {text!r}"
+        refuse(
+            f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got {got}. Is the door closed, or "
+            "does it have another port?"
+        )
+
+    def _connection(self) -> Connection:
+        return Connection(self.root, most_body=_MOST_BODY)
+
+    def _exchange(self, method: str, path: str, content: bytes) -> Response:
+        with closing(self._connection()) as connection:
+            fields = [("Host", connection.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
+            if content or method not in {"GET", "DELETE"}:
+                fields += [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
+            request = ApiRequest(method, connection.base + path, Fields.of([*fields, *self._own_fields]), content)
+            try:
+                return connection.send(request, timeout=_TIMEOUT)
+            except FailedError as error:
+                refuse(
+                    f"expected a stub of petstore-mock at {self.root}; got no whole response: {error}. Start it with "
+                    "'petstore-mock serve', and wait for it with 'petstore-mock ready'. For https://, set "
+                    "SSL_CERT_FILE to the file that serve --tls-ca-out wrote"
+                )
+
+
+def _result(verb: Verb, response: Response) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the result of a verb, with the members that the verb returns.
+
+    Raises:
+        ValueError: the response is not the door's.
+    """
+    value = json_body(response) if response.body else None
+    kind = media_type(response)
+    detail = value.get("detail") if is_object(value) else None
+    if kind == PROBLEM_TYPE and isinstance(detail, str):
+        _raise_problem(detail, response.status, verb)
+    is_success = 200 <= response.status < 300
+    is_json = kind == "application/json" or not response.body
+    if is_success and is_json and not violations(shape_of(verb).result, value, "response"):
+        return value
+    raise ValueError("not the door of petstore-mock")
+
+
+def _path_of(world: str | None) -> str:
+    mount = "" if world is None else f"/w/{quote(world, safe='')}"
+    return f"{mount}{DOOR_PATH}/"
+
+
+def _raise_problem(detail: str, status: int, verb: Verb) -> NoReturn:
+    """Raise the error for a refusal of the door. The door's process wrote ``detail``."""
+    words = printable_lines(detail)
+    if status == 404:
+        raise NotFoundError(words)
+    if status == 409 and verb.path.startswith("requests/"):
+        raise EvictedError(words)
+    raise ProblemError(words, status) if status == 409 else PetStoreMockError(words)
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of the other process without characters that move a cursor. Line breaks stay."""
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def _in_path(name: str, value: object) -> str:

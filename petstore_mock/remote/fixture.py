@@ -6,6 +6,7 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.common.masking import printable
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError
@@ -72,7 +73,11 @@ class Elsewhere:
         found: Any = self._door.send(worlds.list_leaks, None, {})
         new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         owners = self._owners
-        return found["total"], [{**leak, "world": owners[leak["world"]]} for leak in new if leak["world"] in owners]
+        ours = [leak for leak in new if leak["world"] in owners]
+        shown: list[Leak] = [
+            {**leak, "world": owners[leak["world"]], "request": printable(leak["request"])} for leak in ours
+        ]
+        return found["total"], shown
 
     def stop(self) -> None:
         no_proxy.unexempt(self.world)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.real import Lock, monotonic
 from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.record import from_data
+from petstore_mock.remote.door import printable_lines
 from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from petstore_mock.journal.criteria import Criteria
     from petstore_mock.journal.exchange import Exchange
@@ -23,9 +25,16 @@ _LONGEST_WAIT: Final = 20.0  # seconds that one request waits; the door allows 2
 class RemoteJournal(Journal):
     """A journal that fetches new requests from the door before each query, until its world ends."""
 
-    def __init__(self, do: Callable[[Verb, Mapping[str, Any]], Any], keys: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        do: Callable[[Verb, Mapping[str, Any]], Any],
+        keys: Callable[[], tuple[str, ...]],
+        reading: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         super().__init__(keys=keys)
         self._do = do
+        # Refuses values that the door can't have sent.
+        self._reading = reading
         self._pulling = Lock()
         self._their_clears = 0  # how often the door's journal was cleared
         self.is_over = False
@@ -51,7 +60,9 @@ class RemoteJournal(Journal):
             self._their_clears = page["clears"]
             return True
         known = {one.number: one for one in self._exchanges}
-        for exchange in map(from_data, page["requests"]):
+        with self._reading():
+            exchanges = [from_data(data) for data in page["requests"]]
+        for exchange in exchanges:
             if exchange.number in known:
                 vars(known[exchange.number]).update(vars(exchange))
                 continue
@@ -69,7 +80,7 @@ class RemoteJournal(Journal):
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         """Let the door check the criteria: only the door sees unmasked keys."""
         result = self._do(assert_requests, {**_question(asked), "times": times})
-        return result["passed"], result["message"], self._matching(asked) if result["passed"] else []
+        return result["passed"], printable_lines(result["message"]), self._matching(asked) if result["passed"] else []
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         deadline, is_met = monotonic() + timeout, False

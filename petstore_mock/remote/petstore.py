@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
@@ -18,9 +18,10 @@ from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.store import animals_of_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
+from petstore_mock.journal.exchange import is_base_url
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
-from petstore_mock.remote.door import RemoteDoor
+from petstore_mock.remote.door import RemoteDoor, printable_lines
 from petstore_mock.remote.journal import RemoteJournal
 from petstore_mock.transport import no_proxy
 from petstore_mock.verbs import Verb, requests, state, worlds
@@ -135,11 +136,12 @@ class RemotePetStore(PetStore):
             refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url, path = world["url"], urlsplit(self._door.root).path
-        if not urlsplit(self.url).path.startswith(f"{path}/"):
-            refuse(f"expected a world below {path}, the path of a proxy; got {self.url}. Run serve with --public-url")
+        if not is_base_url(self.url) or not urlsplit(self.url).path.startswith(f"{path}/"):
+            got = f"got {shown(self.url)}. Run serve with --public-url"
+            refuse(f"expected a world below {path}, the path of a proxy; {got}")
         self._key: str = world["api_key"]
         self._handles: list[RemoteHandle] = []
-        self._journal = RemoteJournal(self._do, self.secrets)
+        self._journal = RemoteJournal(self._do, self.secrets, self._door.reading)
         no_proxy.exempt(self, self._door.host)  # the client under test must reach the stub directly
 
     def secrets(self) -> tuple[str, ...]:
@@ -220,7 +222,7 @@ class RemotePetStore(PetStore):
         __tracebackhide__ = True
         problems = self._do(worlds.report_problems, {"again": again})["problems"]
         if problems:
-            raise error_of([(problem["kind"], problem["message"]) for problem in problems])
+            raise error_of([(problem["kind"], printable_lines(problem["message"])) for problem in problems])
 
     @property
     def api_key(self) -> str:

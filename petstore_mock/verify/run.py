@@ -7,6 +7,7 @@ import secrets
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from urllib.request import getproxies, proxy_bypass
 
 from petstore_mock.common.dates import iso, seconds_of
 from petstore_mock.common.masking import cut
@@ -15,8 +16,8 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.journal.exchange import Exchange
+from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError
 from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
-from petstore_mock.verify.reader import Connection, FailedError
 from petstore_mock.verify.seen import History, Seen, shown
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Limits = Mapping[str, float]
     Texts = Mapping[str, str]
 
+_MOST_BODY: Final = 8 * MEBIBYTE
 _LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
 # Seconds. Four such timeouts end the run of a silent service within half a minute.
 _FIRST_TIMEOUT: Final = 7.0
@@ -55,7 +57,7 @@ class Run:
     def __init__(
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
-        self._connection = Connection(url)
+        self._connection = Connection(url, most_body=_MOST_BODY)
         self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
@@ -164,7 +166,7 @@ class Run:
             seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
             if not seen.confirmed:
                 is_gone = any(one.status for one in self.seen)
-                never = f"no readable response arrived: {seen.came} ({self._connection.hint})"
+                never = f"no readable response arrived: {seen.came} ({_hint(self._connection)})"
                 self._end(f"the service stopped responding: {controls[-1].came}" if is_gone else never)
         return seen
 
@@ -295,10 +297,22 @@ class Run:
             self.stopped = f"every response is a redirect, such as {seen.status} to {where}; verify follows none"
         is_json = "json" in seen.header("Content-Type")
         if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
-            self._end(f"the first response is {seen.came} ({self._connection.hint})")
+            self._end(f"the first response is {seen.came} ({_hint(self._connection)})")
 
 
 def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:
     """Return a sort key, which is higher for an animal whose values some services change by mistake."""
     name = str(pet.get("name"))
     return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)
+
+
+def _hint(connection: Connection) -> str:
+    """Return a hint for a service without a readable response. The address of a proxy may hold a password."""
+    words = "if this port speaks TLS, use https://"
+    if connection.is_tls:
+        words = "if this port speaks no TLS, use http://; to trust another certificate authority, set SSL_CERT_FILE"
+    scheme = "https" if connection.is_tls else "http"
+    if scheme not in getproxies() or proxy_bypass(connection.peer[0]):
+        return words
+    proxy = f"{scheme.upper()}_PROXY is set, but verify uses no proxy: run it with direct access to the service"
+    return f"{words}; {proxy}"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.transport.client import FailedError
     from petstore_mock.verify.probes import Probe
-    from petstore_mock.verify.reader import FailedError
 
     Pet = dict[str, Any]
 

@@ -5,30 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from importlib.metadata import entry_points
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import pytest_httpserver
 
 from petstore_mock import PetStoreMock
-
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    """Return a function that runs the console script in this process, and returns exit code, stdout and stderr."""
-    (script,) = entry_points(group="console_scripts", name="petstore-mock")
-    main = script.load()
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        return (code, *capsys.readouterr())
-
-    return run
+from tests.cli.conftest import Command
 
 
 def test_version_is_printed(command: Command) -> None:
@@ -142,6 +127,20 @@ def test_ready_waits_for_a_stub_behind_a_proxy(command: Command, httpserver: pyt
         httpserver.expect_ordered_request(health).respond_with_data(status=status)
     httpserver.expect_ordered_request(health).respond_with_json({"status": "ok"})
     assert command("ready", "--url", httpserver.url_for("/"), "--timeout", "60")[0] == 0
+
+
+def test_ready_names_a_missing_certificate_file_at_once(command: Command, tmp_path: Path) -> None:
+    missing = tmp_path / "no-such.pem"
+    code, out, err = command("ready", "--url", "https://127.0.0.1:9", "--tls-ca", str(missing), "--timeout", "0.2")
+    assert (code, err.count("\n")) == (1, 1)
+    assert err.startswith("petstore-mock: waiting for the file of --tls-ca, ")
+    assert "no-such.pem" in err
+    assert "no-such.pem" in out
+    missing.write_text("no certificate", encoding="utf-8")
+    code, out, err = command("ready", "--url", "https://127.0.0.1:9", "--tls-ca", str(missing), "--timeout", "60")
+    assert (code, "no certificate" in out, err) == (1, True, "")
+    code, out, err = command("ready", "--url", "https://127.0.0.1:9", "--tls-ca", str(missing / "f"))
+    assert (code, out, err.count("\n"), "--tls-ca: " in err) == (2, "", 1, True)
 
 
 def test_ready_reports_a_service_that_is_not_a_stub(command: Command, httpserver: pytest_httpserver.HTTPServer) -> None:

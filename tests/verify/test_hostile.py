@@ -127,6 +127,22 @@ def test_a_wrong_body_after_a_readable_head_breaks_a_clause(kind: str) -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("hundreds", range(1, 6))
+def test_every_status_ends_with_a_verdict(hundreds: int) -> None:
+    status = 0
+
+    def handle(connection: socket.socket) -> None:
+        head_of(connection)
+        fields = b"Content-Type: application/json\r\nUpgrade: x\r\nConnection: upgrade\r\nContent-Length: 2"
+        connection.sendall(b"HTTP/1.1 %d X\r\n%b\r\n\r\n[]" % (status, fields))
+
+    with listening(handle) as url:
+        for status in range(hundreds * 100, hundreds * 100 + 100):
+            verdict = ask(url, timeout=0.5, max_requests=2)
+            assert verdict.exit_code in {0, 1, 3}, (status, verdict)
+            assert verdict.requests, status
+
+
 def test_an_unrequested_content_coding_is_decoded_and_noted() -> None:
     body = gzip.compress(b"[]")
     length = f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
