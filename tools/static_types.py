@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
@@ -20,12 +21,11 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 '''
-_TYPES: Final = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "object": "dict[str, object]"}
 
 
 def static_types() -> str:
     """Return the text of ``static.py``."""
-    changes = {name: _changed(name) for name, field in FIELDS.items() if not field.assigned}
+    changes = {name: _changed(name) for name, field in FIELDS.items() if not field.is_assigned}
     gaps = {name: _literal(gap.alternatives) for name, gap in GAPS.items()}
     return "\n".join(
         [
@@ -57,7 +57,7 @@ def _type(rules: Mapping[str, Any]) -> str:
         return _literal(rules["enum"])
     if rules.get("type") == "array":
         return f"list[{_type(rules.get('items', {}))}]"
-    return _TYPES.get(str(rules.get("type")), "object")
+    return kind_of(rules).static
 
 
 def _literal(names: Iterable[str]) -> str:

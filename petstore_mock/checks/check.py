@@ -38,8 +38,8 @@ class Call:
         """Return the call for the Python arguments of a client's method."""
         names = {snake_case(name): name for name in schemas.arguments(row)}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
-        if row.path_parameter is not None and positional:
-            arguments[row.path_parameter.name] = positional[0]
+        if row.identifier is not None and positional:
+            arguments[row.identifier.name] = positional[0]
         return Call(row.name, arguments)
 
     def __str__(self) -> str:
@@ -63,14 +63,14 @@ class Call:
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
         """The Python arguments: the path parameter by position, the others by keyword."""
-        path = self.row.path_parameter
+        path = self.row.identifier
         keywords = {snake_case(name): value for name, value in self.arguments.items()}
         return ([] if path is None else [keywords.pop(snake_case(path.name))]), keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
         """The value of the path parameter, or None if the operation has none."""
-        path = self.row.path_parameter
+        path = self.row.identifier
         return None if path is None else self.arguments[path.name]
 
     @property

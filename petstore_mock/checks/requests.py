@@ -14,7 +14,7 @@ from petstore_mock.common.dates import http_date, seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.interface import schemas
-from petstore_mock.interface.table import OPERATIONS, SENTENCES
+from petstore_mock.interface.table import OPERATIONS, SENTENCES, sentence_about
 
 if TYPE_CHECKING:
     from petstore_mock.checks.check import Call, Observation
@@ -135,7 +135,7 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         return None
     if exchange.operation != call.operation:
         return _unasked(exchange) if _commits(exchange) else None
-    row, path = call.row, call.row.path_parameter
+    row, path = call.row, call.row.identifier
     if path is not None and exchange.path.rpartition("/")[2] != str(call.path_value):
         return Broken(f"sent {exchange.request_line}, which requests another animal", row.section, path.sentence.text)
     for parameter in row.query_parameters:
@@ -150,7 +150,7 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
     if call.body is None or exchange.cut_request or is_unread:
         return None
     wrong = _wrong_members(_json(exchange), call.body)
-    return Broken(f"sent {wrong}", row.section, SENTENCES["body"].text) if wrong else None
+    return Broken(f"sent {wrong}", row.section, sentence_about("body", row.name).text) if wrong else None
 
 
 def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value

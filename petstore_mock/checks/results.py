@@ -11,7 +11,7 @@ from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, cam
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
-from petstore_mock.interface.table import FIELDS, SENTENCES
+from petstore_mock.interface.table import FIELDS, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +180,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         words = "a list has at most 'limit' animals; the interface shows neither pages nor an order"
         found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
     else:
-        found = _Allowed({404}, "the service has no such animal", *SENTENCES["absent"])
+        found = _Allowed({404}, "the service has no such animal", *sentence_about("absent", call.operation))
     if fault is None or not is_lost(exchange):
         is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
         return found._replace(kinds=found.kinds | _LOST) if is_hard else found

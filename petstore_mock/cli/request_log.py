@@ -27,7 +27,6 @@ _MEMBERS: Final = (
     *("number", "at", "connection", "method", "target", "operation", "status"),
     *("duration_ms", "outcome", "fault", "condition"),
 )
-_DONE: Final = {"creates": "created", "changes": "changed", "removes": "removed"}
 # The colour by the first digit of a status. Other results are magenta.
 _COLOURS: Final = {"2": "32", "3": "36", "4": "33", "5": "31"}
 
@@ -128,7 +127,7 @@ def _result_of(exchange: Exchange) -> str:
         pet_id = json.loads(b"" if exchange.response is None else exchange.response.body)["id"]
     except (ValueError, KeyError, TypeError):  # the fault changed the body
         pet_id = "?"
-    return f"{exchange.result} after the commit: animal {pet_id} {_DONE[operation.effect]}"
+    return f"{exchange.result} after the commit: animal {pet_id} {operation.does.done}"
 
 
 def _kept_by_browser(exchange: Exchange) -> str | None:

@@ -61,7 +61,7 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
 
 def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:
     """Return a request in the form that a mutant changes; None if the mutant does not change its operation."""
-    route = world.store.rules.route(request.method, request.target)
+    route = world.store.rules.route(request.method, request.target, request.fields)
     if route.operation is None or route.operation.name not in mutant.operations:
         return None
     return Turn(route.operation, request.query, route.pet_id, request.body, refused_key, world.store)

@@ -21,9 +21,11 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.handler import Deferred
 from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
+from petstore_mock.interface.agreement import require_agreement
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
-from petstore_mock.interface.gaps import ListPage
+from petstore_mock.interface.gaps import OMITTED, ListPage
 from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +102,7 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
     request, refused_key = exchange.request, world.refused_key(exchange.request)
     if world.mutant is not None:
         request, refused_key = mutation.before(world, world.mutant, exchange, refused_key)
-    route = world.store.rules.route(request.method, request.target)
+    route = world.store.rules.route(request.method, request.target, request.fields)
     operation = route.operation
     if operation is None:
         if route.refusal is not None:
@@ -182,7 +184,18 @@ def list_pets(call: Call) -> Response:
     page = chosen.list_order(ids, most, store, store.random)
     fields: ResponseFields = ()
     if chosen.paging_headers is not None:
-        fields = chosen.paging_headers(ListPage(call.exchange.request.base_path, limit, route.filters, most, len(ids)))
+        request = call.exchange.request
+        given = tuple((one.parameter.name, one.value) for one in route.filters if one.parameter.where == "query")
+        page_facts = ListPage(
+            operation=call.operation,
+            base_path=request.base_path,
+            path=request.target.partition("?")[0].removeprefix(BASE_PATH),
+            given=given,
+            limit=limit,
+            most=most,
+            total=len(ids),
+        )
+        fields = chosen.paging_headers(page_facts)
     return success(call, store.page(page), fields)
 
 
@@ -190,8 +203,10 @@ def create_pet(call: Call) -> Response:
     """Create an animal, and return it with its assigned id (§4.2)."""
     store, chosen, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
     pet = {"id": pet_id, **(call.body or {})}
-    if chosen.status_when_omitted is not None:
-        pet.setdefault("status", chosen.status_when_omitted)
+    for field, gap in OMITTED.items():
+        instead = getattr(chosen, gap.name)
+        if instead is not None:
+            pet.setdefault(field, instead)
     content = store.put(pet) if call.commit else encode_json(pet)
     if call.commit and chosen.visibility:
         store.hide(pet_id, chosen.visibility)
@@ -213,6 +228,10 @@ EXECUTORS: Final[dict[str, Callable[[Call], Response | Refusal]]] = {
     "createPet": create_pet,
     "getPet": get_pet,
 }
+require_agreement()
+if EXECUTORS.keys() != OPERATIONS.keys():
+    unmatched = sorted(EXECUTORS.keys() ^ OPERATIONS.keys())
+    refusing.refuse(f"expected an executor for each operation of the table; unmatched: {', '.join(unmatched)}")
 
 
 # Responses

@@ -11,26 +11,26 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
-from petstore_mock.http.request import KNOWN_METHODS
+from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
-from petstore_mock.interface.gaps import GAPS, RULES, ResponseFields
+from petstore_mock.interface.gaps import GAPS, NULLS, RULES, ResponseFields
+from petstore_mock.interface.kinds import kind_of, quick
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
     percent_decode,
-    read_integer,
 )
-from petstore_mock.interface.table import METHODS, ROUTES, Operation, Parameter, in_words
+from petstore_mock.interface.table import METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
 from petstore_mock.interface.violations import Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
-    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.http.request import ApiRequest, Fields
     from petstore_mock.interface.behaviour import Behaviour
 
-Filter = tuple[str, Any]  # a field, and a value that it equals or contains
+HeaderTexts: TypeAlias = "tuple[tuple[str, str], ...]"  # the texts of header parameters by name
 Body: TypeAlias = "Mapping[str, Any]"  # validated; requests with the same body share it
 
 SERVER: Final = ("Server", "petstore-mock")  # shows that this is not the real service
@@ -42,6 +42,8 @@ CLOSED: Final = (
 _KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # characters of method and target, or bytes of a body; the caches keep nothing longer
+# The names of all header parameters. Usually there are none, and then a route depends on method and target alone.
+_IN_HEADER: Final = tuple(dict.fromkeys(one.name for row in OPERATIONS.values() for one in row.parameters_in("header")))
 _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
@@ -52,6 +54,14 @@ class Refusal:
     violations: Violations = field(default_factory=Violations)
     detail: str = ""
     fields: ResponseFields = ()  # further header fields of the response
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A parameter that selects animals, with its value."""
+
+    parameter: Parameter
+    value: Any
 
 
 @dataclass(slots=True, eq=False)  # compared by identity: the store caches responses by route
@@ -79,25 +89,28 @@ class Rules:
         self.rewrites = [one for one in (chosen.extra_response_fields, chosen.json_style) if one is not None]
         self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
 
-    def route(self, method: str, target: str) -> Route:
-        """Return the route of ``method`` and ``target``, with validated parameters."""
-        return (self._kept_route if len(method + target) <= _KEPT_SIZE else self._find)(method, target)
+    def route(self, method: str, target: str, fields: Fields = NO_FIELDS) -> Route:
+        """Return the route of a request, with validated parameters."""
+        in_header = _header_texts(fields)
+        find = self._kept_route if len(method + target) <= _KEPT_SIZE and not in_header else self._find
+        return find(method, target, in_header)
 
-    def _find(self, method: str, target: str) -> Route:
+    def _find(self, method: str, target: str, in_header: HeaderTexts) -> Route:
         path, _, query = target.partition("?")
         segments = [percent_decode(segment) for segment in path[1:].split("/")]
         if problem := _problem_of(method, target, segments):
             return problem
         for row in ROUTES:
-            arguments, operation = row.match([segment or "" for segment in segments]), row.operations.get(method)
-            if arguments is None:
+            in_path = row.match([segment or "" for segment in segments])
+            if in_path is None:
                 continue
+            operation = row.operations.get(method)
             if operation is None and method != "OPTIONS":
                 words = f"{method} {cut(path, 200)}; the methods are {row.allow}"
                 return _no_route("method_not_allowed", words, row.allow)
             route = Route(operation, allow=row.allow)
             if operation is not None:
-                self._validate(route, operation, arguments, query)
+                self._validate(route, operation, {**in_path, **dict(in_header)}, query)
             return route
         shown = "GET" if method == "HEAD" else method  # the Content-Length of HEAD must be that of GET (RFC 9110 §8.6)
         condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
@@ -105,35 +118,42 @@ class Rules:
 
     # Parameters
 
-    def _validate(self, route: Route, operation: Operation, in_path: dict[str, str], query: str) -> None:
-        texts, violations = self._read_query(operation, query)
-        texts |= in_path
+    def _validate(self, route: Route, operation: Operation, given: dict[str, str], query: str) -> None:
+        """Add the values of the parameters to the route, or the refusal. ``given`` has the texts outside the query."""
+        in_query, violations = self._read_query(operation, query)
+        texts = {**given, **in_query}
+        required = schemas.schema(operation.parameters_schema).get("required", ())
         condition = "invalid_query"
         for parameter in operation.parameters:
-            name, rules = parameter.name, schemas.parameters(operation)[parameter.name]
-            value, broken = self._read(parameter, texts[name], rules) if name in texts else (None, [])
+            text, rules = texts.get(parameter.name), schemas.parameters(operation)[parameter.name]
+            value, broken = (None, []) if text is None else self._read(parameter, text, rules)
             if broken and parameter.where == "path":
                 condition, violations = getattr(self.policies, parameter.gap or ""), Violations(broken)
                 break
+            if broken and parameter.where == "header":
+                condition = "invalid_header"
+            if text is None and parameter.name in required:
+                broken = [Violation(parameter.place, "required", "is required and missing")]
             violations += broken
             value = rules.get("default") if value is None else value
             if value is not None:
-                route.arguments[name] = value
-                route.filters += ((parameter.filters, value),) if parameter.filters else ()
-                route.pet_id = value if parameter.where == "path" else route.pet_id
+                _add_argument(route, parameter, value)
         if violations:
-            found = Violations(replace(one, subject=operation.name) for one in violations)
-            route.refusal = Refusal(condition, found)
+            of_operation = Violations(replace(one, subject=operation.name) for one in violations)
+            route.refusal = Refusal(condition, of_operation)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
-        value = read_integer(text) if rules.get("type") == "integer" else text
-        place = f"{parameter.where}.{parameter.name}"
-        broken: list[Violation] = [] if schemas.quick(rules)(value) else schemas.violations(rules, value, place)
+        value = kind_of(rules).read(text)
+        if quick(rules)(value):
+            return value, []
+        broken: list[Violation] = schemas.violations(rules, value, parameter.place)
         if not broken or parameter.where == "path" or parameter.gap is None:
             return value, broken
         instead = getattr(self.policies, parameter.gap)(text, rules)
-        return (value, broken) if instead is None else (None if instead == "" else instead, [])
+        if instead is None:
+            return value, broken
+        return (None if instead == "" else instead), []
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
@@ -158,6 +178,24 @@ class Rules:
                 words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
                 violations.append(Violation(path, "additionalProperties", words, given[0]))
         return texts, violations
+
+
+def _add_argument(route: Route, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  # a JSON value
+    route.arguments[parameter.name] = value
+    if parameter.filters_by:
+        route.filters += (Filter(parameter, value),)
+    if parameter.relation == "identifies":
+        route.pet_id = value
+
+
+def _header_texts(fields: Fields) -> HeaderTexts:
+    """Return the texts of header parameters, repeated ones joined by a comma (RFC 9110 §5.2)."""
+    found: list[tuple[str, str]] = []
+    for name in _IN_HEADER:
+        values = fields.by_name.get(name.lower().encode())
+        if values is not None:
+            found.append((name, b", ".join(values).decode("latin-1")))
+    return tuple(found)
 
 
 @lru_cache(maxsize=512)
@@ -217,25 +255,35 @@ def validate(rules: Rules, request: ApiRequest, route: Route) -> Body | Refusal 
     if operation is None or operation.body is None:
         return invalid
     decode = _decode if len(content) <= _KEPT_SIZE else _decode.__wrapped__
-    body = validate_head(rules, request) or decode(rules, content, operation.body)
+    body = validate_head(rules, request) or decode(rules, content, operation.name, operation.body)
     if invalid is None or not isinstance(body, Refusal) or body.condition != "invalid_body":
         return invalid or body
     return replace(invalid, violations=invalid.violations.plus(body.violations))
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
-def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
+def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body | Refusal:
     """Return a valid body with its members in the order of the schema, or a refusal with the violations."""
     try:
         value, repeated = decode_json(content)
     except MalformedJsonError as error:
-        return Refusal("malformed_json", Violations([error.violation]))
+        return Refusal("malformed_json", Violations([replace(error.violation, subject=operation)]))
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     _let_pass(rules, document, schema)
-    found = repeated if rules.policies.duplicate_member else Violations()
+    broken = repeated if rules.policies.duplicate_member else Violations()
     if not schemas.is_valid(schema)(value):
-        found = found.plus(schemas.violations(schemas.schema(schema), value, "body"))
-    wrong = {one.path for one in found}
+        broken = broken.plus(schemas.violations(schemas.schema(schema), value, "body"))
+    broken += _broken_by_gaps(rules, document, schema, {one.path for one in broken})
+    if broken:
+        of_operation = Violations(replace(one, subject=operation) for one in broken)
+        of_operation.omitted = broken.omitted
+        return Refusal("invalid_body", of_operation)
+    return {name: document[name] for name in schemas.properties(schema) if name in document}
+
+
+def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[str]) -> Violations:
+    """Return the violations of rules that the behaviour adds for a field, such as a longest name."""
+    found = Violations()
     for gap in RULES:
         path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
         if keywords and gap.field in document and path not in wrong:
@@ -243,20 +291,17 @@ def _decode(rules: Rules, content: bytes, schema: str) -> Body | Refusal:
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
             broken = schemas.violations(bounds, document[gap.field], path)
             found += [replace(one, expected=f"{one.expected} {choice}") for one in broken]
-    if found:
-        return Refusal("invalid_body", found)
-    return {name: document[name] for name in schemas.properties(schema) if name in document}
+    return found
 
 
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
     """Before the schema applies, remove members that the behaviour ignores, and convert floats that it accepts."""
     chosen, known = rules.policies, schemas.properties(schema)
-    required = schemas.schema(schema).get("required", ())
     for name, value in list(document.items()):
         if name not in known:
             if not chosen.unknown_body_field:
                 del document[name]
-        elif value is None and name not in required and not chosen.null_status:
+        elif value is None and name in NULLS and not getattr(chosen, NULLS[name].name):
             del document[name]
         elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
             # From 2**53 on, a float may differ from the number that the client sent. The schema refuses such a float.

@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from copy import copy
 from datetime import timedelta
 from functools import lru_cache
+from itertools import chain
 from json import loads
 from os import PathLike
 from random import Random
@@ -26,12 +27,13 @@ from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
+from petstore_mock.interface.kinds import kind_of, quick
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS, in_words
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.core.options import Seed
     from petstore_mock.core.routing import Filter, Rules
@@ -39,16 +41,14 @@ if TYPE_CHECKING:
 
 Pet = dict[str, Any]
 
-_REQUIRED: Final = frozenset[str](schemas.schema("Pet")["required"])
+_REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 # No field is required, because samples fill missing ones. Pet.json allows unknown fields; the store refuses them.
-_RULES: Final[Mapping[str, Any]] = {**schemas.schema("Pet"), "required": [], "additionalProperties": False}
-_is_allowed: Final = schemas.quick(_RULES)
+_RULES: Final[Mapping[str, Any]] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
+_is_allowed: Final = quick(_RULES)
+_EXAMPLES: Final = in_words(name for name, field in FIELDS.items() if name in _REQUIRED and not field.is_assigned)
 _LARGEST_ID: Final = 2**63 - 1
-_All = None  # the index has all ids under this key
 # The fields that a parameter of the interface filters by.
-_FILTERED: Final = tuple(
-    dict.fromkeys(one.filters for operation in OPERATIONS.values() for one in operation.parameters if one.filters)
-)
+_FILTERED: Final = tuple(dict.fromkeys(one.filters_by for row in OPERATIONS.values() for one in row.filters))
 
 
 class Store:
@@ -59,7 +59,9 @@ class Store:
         self.offset = 0.0  # seconds by which the fake's time is ahead of the real time
         self.frozen: float | None = None  # the moment at which the fake's time stands still
         self._animals: dict[int, bytes] = {}
-        self._ids: dict[Filter | None, list[int]] = {_All: []}
+        self._ids: list[int] = []  # ascending
+        # The ids of the animals by field and value, ascending. An array has each of its items as a value.
+        self._index: dict[str, dict[Any, list[int]]] = {name: {} for name in _FILTERED}
         self.last = 0  # the highest id so far, because no id is assigned twice
         self.seeded = 0  # the number of seeded animals, which selects their samples
         self.turn = 0  # the number of requests that the world has received
@@ -77,7 +79,10 @@ class Store:
         other = Store(self.rules)
         vars(other).update(vars(self))
         other._animals = self._animals.copy()
-        other._ids = {key: ids[:] for key, ids in self._ids.items() if ids or key is _All}
+        other._ids = self._ids[:]
+        other._index = {
+            field: {value: ids[:] for value, ids in by_value.items() if ids} for field, by_value in self._index.items()
+        }
         other.hidden = self.hidden.copy()
         other._random = copy(self._random)
         other.responses = {}
@@ -130,12 +135,24 @@ class Store:
         return next((self.document(other) for other in self.ids()[:2] if other != pet_id), None)
 
     def bodies(self) -> list[bytes]:
-        return [self._animals[pet_id] for pet_id in self._ids[_All]]
+        return [self._animals[pet_id] for pet_id in self._ids]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""
-        first, *others = (self._ids.get(one, []) for one in filters or (_All,))
+        if not filters:
+            return self._ids
+        first, *others = (self._selected(one) for one in filters)
         return first if not others else sorted(set(first).intersection(*others))
+
+    def _selected(self, one: Filter) -> Sequence[int]:
+        """Return the ids that a filter selects, ascending."""
+        by_value, relation = self._index[one.parameter.filters_by], one.parameter.says
+        if not relation.is_ordered:
+            return by_value.get(one.value, [])
+        order = kind_of(schemas.properties(ANIMAL)[one.parameter.filters_by]).order or str
+        bound = order(one.value)
+        fitting = [ids for value, ids in by_value.items() if relation.holds(order(value), bound)]
+        return sorted(chain.from_iterable(fitting))
 
     def page(self, ids: Iterable[int]) -> bytes:
         animals = self._animals
@@ -165,12 +182,9 @@ class Store:
         if pet_id in self._animals:
             self.remove(pet_id)
         self._animals[pet_id] = content = encode_json(document)
-        for key in (_All, *_filters_of(document)):
-            ids = self._ids.setdefault(key, [])
-            if not ids or pet_id > ids[-1]:
-                ids.append(pet_id)
-            else:
-                insort(ids, pet_id)
+        _insert(self._ids, pet_id)
+        for field, value in _indexed(document):
+            _insert(self._index[field].setdefault(value, []), pet_id)
         self.last = max(self.last, pet_id)
         self.responses.clear()
         return content
@@ -178,9 +192,9 @@ class Store:
     def remove(self, pet_id: int) -> None:
         if not is_integer(pet_id) or pet_id not in self._animals:  # 1.0 and True are not identifiers
             raise _no_animal(pet_id)
-        for key in (_All, *_filters_of(loads(self._animals.pop(pet_id)))):
-            ids = self._ids[key]
-            del ids[bisect_left(ids, pet_id)]
+        _delete(self._ids, pet_id)
+        for field, value in _indexed(loads(self._animals.pop(pet_id))):
+            _delete(self._index[field][value], pet_id)
         self.responses.clear()
 
     def update(self, pet_id: int, changes: Mapping[str, Any]) -> Pet:
@@ -189,7 +203,7 @@ class Store:
         if former is None:
             raise _no_animal(pet_id)
         for name, value in changes.items():
-            if name in FIELDS and FIELDS[name].assigned and value != former.get(name):
+            if name in FIELDS and FIELDS[name].is_assigned and value != former.get(name):
                 refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(value)}")
         gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
         _check({name: value for name, value in changes.items() if name not in gone}, "update")
@@ -205,7 +219,7 @@ class Store:
     def add(self, fields: object) -> Pet:
         """Add and return a valid animal. Samples fill missing required fields. Only gap id_assignment applies."""
         if not is_object(fields):
-            refuse(f"expected the fields of an animal, such as name and categoryId; got {shown(fields)}")
+            refuse(f"expected the fields of an animal, such as {_EXAMPLES}; got {shown(fields)}")
         return self._add(fields, _REQUIRED)
 
     def seed_count(self, count: int, name: str) -> list[Pet]:
@@ -258,14 +272,24 @@ def _date_of(second: float) -> bytes:
     return http_date(second).encode("ascii")
 
 
-def _filters_of(document: Mapping[str, Any]) -> list[Filter]:
-    """Return the filters that select an animal. Each item of an array makes one."""
-    found: list[Filter] = []
+def _indexed(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of an animal that parameters filter by, with the value, or with each item of an array."""
     for name in _FILTERED:
         value = document.get(name)
         if value is not None:
-            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
-    return found
+            for item in dict.fromkeys(value) if is_array(value) else (value,):
+                yield name, item
+
+
+def _insert(ids: list[int], pet_id: int) -> None:
+    if not ids or pet_id > ids[-1]:
+        ids.append(pet_id)
+    else:
+        insort(ids, pet_id)
+
+
+def _delete(ids: list[int], pet_id: int) -> None:
+    del ids[bisect_left(ids, pet_id)]
 
 
 def _no_animal(pet_id: object) -> NotFoundError:
@@ -277,8 +301,7 @@ def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
     samples = FIELDS[name].samples
     turn, index = divmod(number - 1, len(samples))
     value = samples[index]
-    is_free_text = isinstance(value, str) and "enum" not in schemas.properties("Pet")[name]
-    return f"{value} {turn + 1}" if is_free_text and turn else value
+    return kind_of(schemas.properties(ANIMAL)[name]).numbered(value, turn) if turn else value
 
 
 def _check(given: Mapping[str, Any], call: str) -> None:

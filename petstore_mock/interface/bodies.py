@@ -1,30 +1,28 @@
 """Request bodies that break one rule each: ``verify`` sends them, and a mutant accepts each of them.
 
-A body is a text. In it, ``{name}`` stands for any name, and ``{category}`` for any category.
+A body is a text with placeholders: ``{label}`` for a text that is unique to the request, and ``{categoryId}``, the name
+of a field that refers to another record, for a value that the service knows.
 """
 
 from __future__ import annotations
 
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, NamedTuple
 
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.interface.table import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Values that a service must refuse, by kind of field. Keys are the ends of clause ids, and values are JSON texts.
-_WRONG: Final[Mapping[str, Mapping[str, str]]] = {
-    "string": {"type": "5", "null": "null"},
-    "integer": {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"},
-    "enum": {"value": '"no-such-value"', "case": '"{Value}"', "type": "1"},
-    "array": {"type": '"text"'},
-}
 
+class WrongBody(NamedTuple):
+    """A body that a service must refuse."""
 
-def kind_of(rules: Mapping[str, Any]) -> str:
-    return "enum" if "enum" in rules else str(rules.get("type"))
+    end: str  # the end of the clause's id
+    words: str  # the broken rule, and the mistake of the body
+    text: str
 
 
 def short(name: str) -> str:
@@ -32,31 +30,47 @@ def short(name: str) -> str:
     return name.removesuffix("Id")
 
 
+def plain_text(name: str) -> str:
+    """Return a plain value of a field, as a JSON text."""
+    field = FIELDS[name]
+    if field.is_label:
+        return '"{label}"'
+    return f"{{{name}}}" if field.refers else dumps(field.samples[0])
+
+
 def plain(body: str) -> dict[str, str]:
     """Return the required fields of a plain animal, as JSON texts."""
-    texts = {name: dumps(FIELDS[name].samples[0]) for name in schema(body)["required"]}
-    return texts | {"name": '"{name}"', "categoryId": "{category}"}
+    return {name: plain_text(name) for name in schema(body).get("required", ())}
 
 
 def as_text(fields: Mapping[str, str]) -> str:
     """Return the JSON text of an object whose members are JSON texts."""
-    return f"{{{', '.join(f'{dumps(name)}: {text}' for name, text in fields.items())}}}"
+    members = ", ".join(f"{dumps(name)}: {text}" for name, text in fields.items())
+    return f"{{{members}}}"
 
 
-def wrong_bodies(body: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a triple for each body that a service must refuse: end of the clause's id, words of the clause, body."""
-    fields, required = plain(body), schema(body)["required"]
+def wrong_bodies(body: str) -> Iterator[WrongBody]:
+    """Yield a body for each rule of the schema ``body`` that a body can break."""
+    fields = plain(body)
+    required = [*fields]
     for name in required:
         others = {other: text for other, text in fields.items() if other != name}
-        yield f"{short(name)}-required", f"{name} is required: a body without it", as_text(others)
-    yield "both-required", f"{' and '.join(required)} are required: an empty object", "{}"
-    for name, rules in properties(body).items():
-        allowed: list[str] = rules.get("enum", [""])
-        kind = rules.get("format", rules["type"])
-        kind = f"one of {', '.join(allowed)}" if "enum" in rules else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-        for end, text in _WRONG.get(kind_of(rules), {}).items():
-            value = text.replace("{Value}", allowed[0].title())
-            yield f"{short(name)}-{end}", f"{name} is {kind}: {value}", as_text({**fields, name: value})
-    yield "body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]"
-    yield "body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1]
-    yield "body-required", "The request body is required: an empty body", ""
+        yield WrongBody(f"{short(name)}-required", f"{name} is required: a body without it", as_text(others))
+    if len(required) > 1:
+        words = f"{' and '.join(required)} are required: an empty object"
+        yield WrongBody("both-required" if len(required) == 2 else "all-required", words, "{}")
+    for name in properties(body):
+        yield from _wrong_values(body, name, fields)
+    yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
+    yield WrongBody("body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1])
+    yield WrongBody("body-required", "The request body is required: an empty body", "")
+
+
+def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[WrongBody]:
+    rules = properties(body)[name]
+    kind = kind_of(rules)
+    for end, text in kind.wrong(rules).items():
+        # The interface does not say whether null means that an optional field is absent.
+        if end != "null" or name in fields:
+            words = f"{name} is {kind.phrase(rules)}: {text}"
+            yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}))

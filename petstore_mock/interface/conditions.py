@@ -22,8 +22,8 @@ class Condition:
     name: str  # as the journal shows it
     status: int
     message: str  # the start of ``message`` in the error body
-    section: str = ""  # the section of the interface, or the RFC, that reports cite
-    subject: str = "http"  # a key in ``SENTENCES``; reports quote that sentence
+    section: str = ""  # the section of the interface, or the RFC, that reports cite; empty: the section of the sentence
+    subject: str = "http"  # the topic of the sentence that reports quote; the operation may have its own
     _: KW_ONLY
     code: str = ""  # ``code`` of the error body under the default behaviour; §7 shows no values
     violation: bool = True  # whether the request breaks the contract; a request for an absent animal does not break it
@@ -66,7 +66,7 @@ def _row(name: str, status: int, *words: str, code: str = "", violation: bool = 
 
 _INVALID_KEY: Final = "The API key is not valid"
 _WRONG_KEY: Final = "The API key is missing or invalid: send exactly one 'Authorization: Bearer <API_KEY>'"
-_NO_SUCH_ID: Final = "No animal can have this identifier: petId is a decimal int64"
+_NO_SUCH_ID: Final = "No animal can have this identifier"
 _NOT_JSON: Final = "The request body must be application/json"
 
 _ROWS: Final = (
@@ -81,20 +81,21 @@ _ROWS: Final = (
     _row("invalid_body", 400, "The request body is invalid", "7", "body", code="invalid_body"),
     _row("malformed_json", 400, "The request body is not valid JSON", "1", "json", code="malformed_json"),
     _row("invalid_query", 400, "The query parameters are invalid", "7", "query", code="invalid_parameter"),
-    _row("invalid_pet_id", 400, "The identifier of the animal is invalid", "4.3", "path", code="invalid_parameter"),
-    _row("malformed_pet_id", 404, _NO_SUCH_ID, "4.3", "path"),
+    _row("invalid_header", 400, "A header parameter is invalid", "7", "header", code="invalid_parameter"),
+    _row("invalid_pet_id", 400, "The identifier of the animal is invalid", "", "path", code="invalid_parameter"),
+    _row("malformed_pet_id", 404, _NO_SUCH_ID, "", "path"),
     _row("absent_pet", 404, "There is no animal with this identifier", "7", "absent", violation=False),
     # The detail of the refusal names the operation and its replacement.
-    _row("operation_removed", 410, "The operation was removed", "4.3", "removed"),
-    _row("operation_removed_404", 404, "The operation was removed", "4.3", "removed"),
+    _row("operation_removed", 410, "The operation was removed", "", "removed"),
+    _row("operation_removed_404", 404, "The operation was removed", "", "removed"),
     _row("rate_limited", 429, "Too many requests: wait", "8", "limits", code="rate_limited", violation=False),
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
     # Browsers request files such as a favicon by default. The client made no mistake.
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
     _row("unknown_path_501", 501, "The interface does not describe an operation at this path", "4.4", "paths"),
-    _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
+    _row("unsupported_media_type", 415, _NOT_JSON, "", "body"),
     _row("content_coding", 415, "The request body must not have a content coding", "RFC 9110 §15.5.16", "json"),
-    _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),
+    _row("wrong_media_type", 400, _NOT_JSON, "", "body", code="invalid_body"),
     # Refusals that HTTP defines and the interface does not mention (RFC 9110, RFC 9112, RFC 6585).
     _row("method_not_allowed", 405, "The method is not allowed here", "RFC 9110 §15.5.6", "paths"),
     _row("unknown_method", 501, "The method is not known", "RFC 9110 §9.1", "paths"),

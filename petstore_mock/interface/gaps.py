@@ -25,7 +25,7 @@ from petstore_mock.common.dates import http_date
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import encode_json, read_integer
-from petstore_mock.interface.table import BASE_PATH, DEPRECATED_SINCE, OPERATIONS
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, DEPRECATED_SINCE, LABEL, Operation, operations
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,6 +45,11 @@ class Gap:
     lesson: str  # what a client must not assume; completes "Do not assume ..."
     alternatives: Mapping[str, Alternative]  # the values or functions for the pipeline, the default first
     field: str = ""  # the field that the gap sets or restricts; empty for other gaps
+    # What the gap decides. About an invalid value of the parameters that name it; or about its field: which values a
+    # service accepts, what null means, what an animal has if the client left the field out.
+    decides: Literal["", "parameter", "values", "null", "omitted"] = ""
+    texts: tuple[str, ...] = ()  # JSON texts of the field that show the choice
+    refuses_later: bool = False  # whether it refuses requests in a later step than validation
 
     @property
     def section(self) -> str:
@@ -55,12 +60,19 @@ class Gap:
         return self.quoted.partition(": ")[2]
 
     @property
+    def refuses(self) -> bool:
+        """Whether an alternative refuses requests that another one accepts."""
+        return self.step == "validate" or self.refuses_later
+
+    @property
     def default(self) -> str:
         return next(iter(self.alternatives))
 
 
 # The rows of one step, by the name of the gap. A row has the values of ``Gap`` from ``quoted`` on.
 _Rows: TypeAlias = Mapping[str, tuple[Any, ...]]
+_NO_FIELD: Final = ("", "", ())
+_OF_PARAMETERS: Final = ("", "parameter")
 
 
 # Gaps that decide which requests the service accepts. A function for an invalid parameter receives its text and
@@ -87,11 +99,13 @@ _ACCEPTED: Final[_Rows] = {
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
         {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
+        *_OF_PARAMETERS,
     ),
     "invalid_status_filter": (
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that the service refuses an unknown status, or that it returns an empty list",
         {"reject": _refuse, "empty": lambda text, _: text or "no-such-status", "ignore": _ignored},
+        *_OF_PARAMETERS,
     ),
     "unknown_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
@@ -112,6 +126,7 @@ _ACCEPTED: Final[_Rows] = {
         "§2: status is PetStatus and not required; the interface does not say whether null means no status.",
         "that the service treats null like a missing status",
         {"reject": True, "as_omitted": False},
+        *("status", "null", ("null",)),
     ),
     "integral_float": (
         "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is an integer.",
@@ -127,18 +142,19 @@ _ACCEPTED: Final[_Rows] = {
         "§2: Length or character limits on name: not shown.",
         "that the service accepts an empty or a very long name",
         {"any": None, "non_empty": {"minLength": 1}, "max_255": {"maxLength": 255}},  # keywords of JSON Schema
-        "name",
+        *("name", "values", ('""', '"{long label}"')),
     ),
     "category_rule": (
         "§2: Fields of the category record: not shown; the interface does not say which identifiers exist.",
         "that the service accepts every category id",
         {"any": None, "positive": {"exclusiveMinimum": 0}},
-        "categoryId",
+        *("categoryId", "values", ("0",)),
     ),
     "malformed_pet_id": (
         "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
         "a certain status (404 or 400) for an identifier that is not an int64",
         {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
+        *_OF_PARAMETERS,
     ),
     "media_type": (
         "§4.2: Request body (required, application/json); the response to another media type is not shown.",
@@ -168,7 +184,7 @@ def _by_checksum(value: object) -> int:
 
 
 def _by_name(ids: Sequence[int], most: int, animals: Any, _draws: object) -> Iterable[int]:  # noqa: ANN401  # a store
-    return heapq.nsmallest(most, ids, key=lambda one: ((animals.document(one) or {}).get("name"), one))
+    return heapq.nsmallest(most, ids, key=lambda one: ((animals.document(one) or {}).get(LABEL), one))
 
 
 _TERSE: Final = {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}
@@ -186,7 +202,7 @@ _SAID: Final[_Rows] = {
         "§3: The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or a certain status, if the client sent none",
         {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
-        "status",
+        *("status", "omitted"),
     ),
     "list_order": (
         "§4.1: Pagination controls beyond limit: not shown; the order of the list is not shown either.",
@@ -210,7 +226,7 @@ _SAID: Final[_Rows] = {
         {
             "sequential": lambda last, _draws: last + 1,
             "sparse": lambda last, draws: last + draws().randint(2, 1000),
-            "random_int64": lambda _last, draws: draws().randint(1, properties("Pet")["id"]["maximum"]),
+            "random_int64": lambda _last, draws: draws().randint(1, properties(ANIMAL)["id"]["maximum"]),
             "beyond_2_53": lambda last, _draws: max(last, 2**53) + 1,
         },
     ),
@@ -232,6 +248,7 @@ _SAID: Final[_Rows] = {
         "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
         "that getPet works from its removal date on, or how it fails",
         {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
+        *(*_NO_FIELD, True),
     ),
 }
 
@@ -257,35 +274,38 @@ class ListPage(NamedTuple):
     """The facts about a list that paging header fields use."""
 
     base_path: str  # the path before ``/v1`` in the client's base address; usually empty
+    path: str  # the path of the request, from ``/v1`` on
     limit: int  # the limit of the request, or the default limit
-    filters: tuple[tuple[str, Any], ...]  # the fields that the request filters by, with their values
+    operation: Operation
+    given: tuple[tuple[str, Any], ...]  # the parameters of the query that select animals, with their values
     most: int  # the largest size of the page; half of ``limit``, rounded up, if ``page_fill`` is short
     total: int  # the number of matching animals
 
 
-_LISTS: Final = next(operation for operation in OPERATIONS.values() if operation.effect == "lists")
-_READS: Final = next(operation for operation in OPERATIONS.values() if operation.effect == "reads")
-
-
 def _link(page: ListPage, limit: int, relation: str) -> str:
-    names = {parameter.filters: parameter.name for parameter in _LISTS.query_parameters}
-    query = {"limit": limit, **{names[field]: value for field, value in page.filters}}
-    return f'<{page.base_path}{BASE_PATH}{_LISTS.path}?{urlencode(query, quote_via=quote)}>; rel="{relation}"'
+    parameter = page.operation.limit
+    query = {} if parameter is None else {parameter.name: limit}
+    target = f"{page.base_path}{BASE_PATH}{page.path}?{urlencode({**query, **dict(page.given)}, quote_via=quote)}"
+    return f'<{target}>; rel="{relation}"'
 
 
 def _links(page: ListPage, *, following: bool) -> ResponseFields:
     # The interface shows no control for another page (§4.1). A client can only request a longer page, which repeats the
     # animals of this page.
-    largest: int = parameters(_LISTS)["limit"]["maximum"]
     links = [_link(page, page.limit, "first")]
+    parameter = page.operation.limit
+    largest: int = page.limit if parameter is None else parameters(page.operation)[parameter.name]["maximum"]
     if following and page.total > page.most and page.limit != largest:
         links.append(_link(page, largest, "next"))
     return (("Link", ", ".join(links)),)
 
 
 def _location(base_path: str, pet_id: int) -> ResponseFields:
-    path = _READS.path.format(**{parameter.name: pet_id for parameter in _READS.parameters})
-    return (("Location", f"{base_path}{BASE_PATH}{path}"),)
+    for operation in operations("reads"):
+        if operation.identifier is not None:
+            path = operation.path.replace(f"{{{operation.identifier.name}}}", str(pet_id))
+            return (("Location", f"{base_path}{BASE_PATH}{path}"),)
+    return ()
 
 
 @lru_cache(maxsize=8)
@@ -368,6 +388,7 @@ _EVENTS: Final[_Rows] = {
             "retry_after_seconds": lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
             "retry_after_date": lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
         },
+        *(*_NO_FIELD, True),
     ),
     "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
@@ -398,7 +419,10 @@ def _gaps() -> Iterator[Gap]:
 
 GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _gaps()})
 # Gaps that restrict the values of a field. They could refuse values that a test sends on purpose.
-RULES: Final = tuple(gap for gap in GAPS.values() if gap.step == "validate" and gap.field)
+RULES: Final = tuple(gap for gap in GAPS.values() if gap.decides == "values")
+# By field: the gaps about null, and about a field that the client left out.
+NULLS: Final = {gap.field: gap for gap in GAPS.values() if gap.decides == "null"}
+OMITTED: Final = {gap.field: gap for gap in GAPS.values() if gap.decides == "omitted"}
 # Gaps that exploration and strategies vary by default. Events are left out, because clients need code to handle them.
 VARIED: Final = tuple(name for name, gap in GAPS.items() if gap.step != "event" and gap not in RULES)
 

@@ -15,9 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.interface.bodies import kind_of, short, wrong_bodies
+from petstore_mock.interface.bodies import short, wrong_bodies
 from petstore_mock.interface.conditions import condition_of_status, error_document
-from petstore_mock.interface.schemas import parameters, properties, quick, schema, violations
+from petstore_mock.interface.kinds import quick
+from petstore_mock.interface.schemas import parameters, properties, schema, violations
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 
@@ -118,15 +119,15 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
     }
     yield {**one, "tags": {"any", effect, "shows" if row.response else ""}}
     for end, words, body in wrong_bodies(row.body) if row.body else ():
-        sent = body.replace("{category}", "1").encode()
+        sent = body.replace("{categoryId}", "1").encode()
         yield {**one, "tags": {"wrong"}, "end": end, "wrong": words, "schema": row.body, "body": sent}
     for name, rules in properties("Pet").items() if row.response else ():
         # A client can compare fields that the service does not assign: it has sent them, or a list has shown them.
-        known = "" if FIELDS[name].assigned else {"creates": "echoed", "reads": "seen"}.get(effect, "")
+        known = "" if FIELDS[name].is_assigned else {"creates": "echoed", "reads": "seen"}.get(effect, "")
         yield from _named(one, {"field", known}, name, rules)
     for name, rules in properties(row.body).items() if row.body else ():
         yield from _named(one, {"sent", "" if name in schema(row.body)["required"] else "optional"}, name, rules)
-    filters = [parameter.name for parameter in row.parameters if parameter.filters]
+    filters = [parameter.name for parameter in row.filters]
     for name, rules in parameters(row).items() if effect == "lists" else ():
         # Names of mutants are public, so the first filter keeps the plain word ``filter``.
         word = "filter" if filters[:1] == [name] else f"{name}-filter"
@@ -136,7 +137,7 @@ def _of_operation(row: Operation) -> Iterator[Subject]:
 def _named(words: Subject, tags: set[str], name: str, rules: Mapping[str, Any]) -> Iterator[Subject]:
     """Yield a field or a parameter of an operation, then the values of its enum, or its bounds."""
     one = {**words, "name": name, "short": short(name), "value": None, **rules}
-    yield {**one, "tags": {*tags, kind_of(rules)}}
+    yield {**one, "tags": {*tags, "enum" if "enum" in rules else rules["type"]}}
     tag = "choice" if "sent" in tags else "value"
     for value in rules.get("enum", ()) if "field" not in tags else ():
         yield {**one, "tags": {tag}, "value": value, "word": value}

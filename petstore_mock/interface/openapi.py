@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import component, names, schema
-from petstore_mock.interface.table import BASE_PATH, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES
+from petstore_mock.interface.table import BASE_PATH, ERROR, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES, operations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +22,6 @@ _ENVIRONMENTS: Final = (
     {"url": f"https://petstore.example{BASE_PATH}", "description": "Production (§1); its address is not shown"},
     {"url": f"https://staging.petstore.example{BASE_PATH}", "description": "Staging (§1); its address is not shown"},
 )
-_REFUSALS: Final = {
-    400: "The request body is missing required fields or contains invalid values (§7)",
-    401: "The API key is missing or invalid (§5, §7)",
-    404: "No animal found for the given petId (§7)",
-}
 # The first animal of a seeded world: a tool that sends the examples finds it.
 _EXAMPLE_ID: Final = 1
 
@@ -82,8 +77,34 @@ def _parameters(operation: Operation) -> list[JsonObject]:
         words = rules.pop("description", "")
         is_required = row.name in described.get("required", ())
         one = {"name": row.name, "in": row.where, "description": words, "required": is_required, "schema": rules}
-        found.append(one | (_examples(_EXAMPLE_ID) if row is operation.path_parameter else {}))
+        if row is operation.identifier:
+            one |= _examples(_EXAMPLE_ID)
+        found.append(one)
     return found
+
+
+def _refusal(operation: Operation, status: int) -> str:
+    """Return the condition of a declared failure (§7)."""
+    if status == 400:
+        return "The request body is missing required fields or contains invalid values (§7)"
+    if status == 401:
+        return "The API key is missing or invalid (§5, §7)"
+    if status == 404 and operation.identifier is not None:
+        return f"No animal found for the given {operation.identifier.name} (§7)"
+    return "The request is refused (§7)"
+
+
+def _links(operation: Operation) -> JsonObject:
+    """Return links from an id in a response to the operations on its animal. Tools that explore an interface use them.
+
+    A link leads to operations that only show an animal: a tool must not remove or change animals by following links.
+    """
+    source = "$response.body#/0/id" if operation.shows_many else "$response.body#/id"
+    links: JsonObject = {}
+    for row in operations("reads"):
+        if row.identifier is not None:
+            links[row.name] = {"operationId": row.name, "parameters": {row.identifier.name: source}}
+    return links
 
 
 def _responses(operation: Operation) -> JsonObject:
@@ -91,23 +112,17 @@ def _responses(operation: Operation) -> JsonObject:
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
     if operation.response is not None:
         success |= _content(operation.response)
-    # Links from an id to the operations that get its animal. Tools that explore an interface use these links.
-    source = {"lists": "$response.body#/0/id", "creates": "$response.body#/id"}.get(operation.effect)
-    readers = [one for one in OPERATIONS.values() if one.effect == "reads" and one.path_parameter] if source else []
-    if readers:
-        success["links"] = {
-            one.name: {"operationId": one.name, "parameters": {row.name: source for row in one.parameters}}
-            for one in readers
-        }
-    gaps = ", ".join(name for name, gap in GAPS.items() if gap.step == "validate")
-    others = (
-        f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}, after_removal, rate_limit"
-    )
-    refused = {status: _REFUSALS.get(status, "The request is refused (§7)") for status in operation.errors}
+    leads_on = operation.shows_many or (operation.commits and not operation.does.ends)
+    links = _links(operation) if leads_on and operation.response is not None else {}
+    if links:
+        success["links"] = links
+    gaps = ", ".join(name for name, gap in GAPS.items() if gap.refuses)
+    others = f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}"
+    refused = {status: _refusal(operation, status) for status in operation.errors}
     return {
         str(operation.success): success,
-        **{str(status): {"description": refused[status], **_content("Error")} for status in sorted(refused)},
-        "default": {"description": others, **_content("Error")},
+        **{str(status): {"description": refused[status], **_content(ERROR)} for status in sorted(refused)},
+        "default": {"description": others, **_content(ERROR)},
     }
 
 
@@ -116,7 +131,7 @@ def _content(name: str) -> JsonObject:
     rules = schema(name)
     if rules["type"] == "array":
         described |= _examples([_animal(rules["items"])])
-    elif name != "Error":
+    elif name != ERROR:
         described |= _examples(_animal(rules))
     return {"content": {"application/json": described}}
 
@@ -124,7 +139,7 @@ def _content(name: str) -> JsonObject:
 def _animal(rules: Mapping[str, Any]) -> JsonObject:
     fields = [field for name, field in FIELDS.items() if name in rules["properties"]]
     animal: JsonObject = {one.name: one.samples[0] for one in fields if one.samples}
-    return {one.name: _EXAMPLE_ID for one in fields if one.assigned} | animal
+    return {one.name: _EXAMPLE_ID for one in fields if one.is_assigned} | animal
 
 
 def _examples(value: object) -> JsonObject:

@@ -1,7 +1,8 @@
 """Reads ``schemas/*.json``, the only source of the rules for bodies and parameters, and validates with jsonschema.
 
 One rule is stricter than JSON Schema: ``1.0`` is not an integer, unless the gap ``integral_float`` has converted it
-before validation. The schemas state the bounds of ``int64``, because ``format`` checks nothing.
+before validation. One keyword is checked that JSON Schema only describes: the ``format`` of a text, by the rows of
+``interface/kinds.py``. The schemas state the bounds of ``int64``.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
@@ -14,7 +15,6 @@ import os
 from functools import cache, partial
 from itertools import groupby, islice
 from json import dumps, loads
-from math import inf
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import nearest
 from petstore_mock.common.values import is_integer
+from petstore_mock.interface.kinds import KINDS, quick, require_known
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
     if rule == "type":
         kinds = " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
         return f"must be {kinds}{f', one of {allowed}' if allowed else ''}"
+    if rule == "format":
+        return f"must be {next(kind.expected for kind in KINDS.values() if kind.format == wanted)}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
 
 
@@ -181,6 +184,8 @@ def _with_article(kind: str) -> str:
     return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
 
 
+# The checks of the formats of texts, by the value of the keyword.
+_FORMATS: Final = {kind.format: kind.has_format for kind in KINDS.values() if kind.has_format is not None}
 _loading: Final = RLock()
 if hasattr(os, "register_at_fork"):  # a child forked during the import would wait for the lock for ever
     os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
@@ -194,7 +199,13 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
 
     library: Any = jsonschema
     theirs = library.Draft202012Validator
-    validators = theirs.VALIDATORS
+    checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
+    return library.validators.extend(theirs, _keywords(library), type_checker=checker)
+
+
+def _keywords(library: Any) -> dict[str, Any]:  # noqa: ANN401  # as above
+    """Return the keywords that differ from jsonschema's own."""
+    theirs = library.Draft202012Validator.VALIDATORS
 
     def required(_validator: Any, names: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if isinstance(value, dict) and not value.keys() >= set(names):
@@ -202,21 +213,43 @@ def validator_class() -> Any:  # noqa: ANN401  # most of jsonschema's own types 
 
     def closed(validator: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if allowed is not False:
-            yield from validators["additionalProperties"](validator, allowed, value, rules)
+            yield from theirs["additionalProperties"](validator, allowed, value, rules)
         elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
             yield library.ValidationError("")  # jsonschema's own message sorts all names: seconds for millions of them
 
     def items(validator: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
-        yield from islice(validators["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
+        yield from islice(theirs["items"](validator, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
     def discriminator(judge: Any, forms: Any, value: Any, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
-        kind = value.get(forms["propertyName"]) if is_object(value) else None
-        if isinstance(kind, str) and kind in forms["mapping"]:  # as in OpenAPI; an "if" for each kind is slow
-            yield from judge.descend(value, {"$ref": forms["mapping"][kind]})
+        reference = _reference(forms, value)
+        if reference is not None:
+            yield from judge.descend(value, {"$ref": reference})
 
-    extended = {"required": required, "additionalProperties": closed, "items": items, "discriminator": discriminator}
-    checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
-    return library.validators.extend(theirs, extended, type_checker=checker)
+    formatted = partial(_formatted, library.ValidationError)
+    return {
+        "required": required,
+        "additionalProperties": closed,
+        "items": items,
+        "discriminator": discriminator,
+        "format": formatted,
+    }
+
+
+def _formatted(error: Any, _validator: Any, name: str, value: object, _rules: Schema) -> Iterator[Any]:  # noqa: ANN401
+    if _breaks_format(name, value):
+        yield error("")
+
+
+def _reference(forms: Any, value: Any) -> str | None:  # noqa: ANN401
+    """Return the schema that a discriminator chooses, as in OpenAPI. An "if" for each kind would be slow."""
+    kind = value.get(forms["propertyName"]) if is_object(value) else None
+    mapping: Mapping[str, str] = forms["mapping"]
+    return mapping.get(kind) if isinstance(kind, str) else None
+
+
+def _breaks_format(name: str, value: object) -> bool:
+    has_format = _FORMATS.get(name)
+    return has_format is not None and isinstance(value, str) and not has_format(value)
 
 
 def preload_validator() -> None:
@@ -227,8 +260,6 @@ def preload_validator() -> None:
 
 # The quick check
 
-_ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
-
 
 @cache
 def is_valid(name: str) -> Check:
@@ -236,27 +267,5 @@ def is_valid(name: str) -> Check:
     return quick(schema(name))
 
 
-def quick(rules: Schema) -> Check:
-    kind, keywords = rules.get("type"), rules.keys() - _ANNOTATIONS
-    if kind == "integer" and keywords <= {"minimum", "maximum"}:
-        least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
-        return lambda value: type(value) is int and least <= value <= most
-    if kind == "string" and keywords <= {"enum"}:
-        allowed = rules.get("enum")
-        return lambda value: type(value) is str and (allowed is None or value in allowed)
-    if kind == "array" and keywords <= {"items", "maxItems"}:
-        accepts, longest = quick(rules.get("items", {})), rules.get("maxItems", inf)
-        return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
-    if kind == "object" and keywords <= {"properties", "required", "additionalProperties"}:
-        members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
-        return partial(_is_object, frozenset(rules.get("required", ())), members)
-    return lambda _: False
-
-
-def _is_object(required: frozenset[str], members: Mapping[str, Check], value: Any) -> bool:  # noqa: ANN401
-    if type(value) is not dict or not value.keys() >= required:
-        return False
-    for name, member in value.items():  # noqa: SIM110  # all() of a generator takes 50 % longer
-        if name not in members or not members[name](member):
-            return False
-    return True
+for _name in names():
+    require_known(schema(_name), f"schemas/{_name}.json")

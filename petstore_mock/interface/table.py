@@ -13,13 +13,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import day
-from petstore_mock.common.refusing import one_of
+from petstore_mock.common.refusing import one_of, refuse
+from petstore_mock.interface.effects import EFFECTS, IDEMPOTENT_METHODS
+from petstore_mock.interface.relations import RELATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from petstore_mock.interface.effects import Effect, EffectName
+    from petstore_mock.interface.relations import Relation, RelationName
 
 BASE_PATH: Final = "/v1"  # §1, §9
 INTERFACE_VERSION: Final = "1.0.0"  # §9
+ANIMAL: Final = "Pet"  # the schema of an animal (§2)
+ERROR: Final = "Error"  # the schema of the body of an error (§2)
 # §9 says that deprecation is signalled, but not since when. RFC 9745 requires a date, so this date is our choice. It is
 # before the removal, as RFC 9745 §4 demands.
 DEPRECATED_SINCE: Final = datetime(2025, 12, 5, tzinfo=UTC)
@@ -34,48 +41,106 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of an animal (§2)."""
+    """A field of an animal (§2).
 
-    name: str  # the name of the property in JSON and in the schemas
+    Attributes:
+        name: the name of the property in JSON and in the schemas.
+        sentence: the sentence of the interface that says what it is.
+        is_assigned: whether the service assigns it on creation: then a new animal has no such field.
+        is_label: whether it is a text by which a person tells animals apart; ``verify`` marks its animals with it.
+        refers: whether it identifies a record of another kind, which may have to exist.
+        samples: values that generated animals take in turn.
+    """
+
+    name: str
     sentence: Sentence
-    assigned: bool = False  # whether the service assigns it on creation: Pet has it, NewPet does not
-    samples: tuple[Any, ...] = ()  # values that generated animals take in turn
+    is_assigned: bool = False
+    is_label: bool = False
+    refers: bool = False
+    samples: tuple[Any, ...] = ()
 
     @property
     def python(self) -> str:
         """The name as a Python argument: ``pet_id``, ``category_id``."""
-        return f"pet_{self.name}" if self.assigned else snake_case(self.name)
+        return f"pet_{self.name}" if self.is_assigned else snake_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A query or path parameter of an operation."""
+    """A parameter of an operation.
 
-    name: str  # the name in the request and in the operation's schema of parameters
+    Attributes:
+        name: the name in the request and in the operation's schema of parameters.
+        sentence: the sentence of the interface that says what it is.
+        where: the part of the request that has it.
+        relation: what it says about animals: a row of ``RELATIONS``.
+        field: the field of animals that it filters by; the parameter's own name by default.
+        gap: the gap that decides about an invalid value.
+    """
+
+    name: str
     sentence: Sentence
-    where: Literal["query", "path"] = "query"
-    filters: str | None = None  # the field of the animals that it filters by
-    gap: str | None = None  # the gap that decides about an invalid value
+    where: Literal["query", "path", "header"] = "query"
+    relation: RelationName = "equals"
+    field: str = ""
+    gap: str | None = None
+
+    @property
+    def says(self) -> Relation:
+        """The row of its relation."""
+        return RELATIONS[self.relation]
+
+    @property
+    def filters_by(self) -> str:
+        """The field that it filters by; empty if it is no filter."""
+        return (self.field or self.name) if self.says.filters else ""
+
+    @property
+    def place(self) -> str:
+        """Its location in the words of reports: ``query.limit``."""
+        return f"{self.where}.{self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """An operation of the interface (§4)."""
+    """An operation of the interface (§4).
+
+    Attributes:
+        name: the name in the interface.
+        method: the method of the request.
+        path: the template of the path, relative to the base address.
+        section: the section that describes it.
+        summary: what it does, in a few words.
+        effect: what it does to animals: a row of ``EFFECTS``.
+        success: the status of a success.
+        errors: the statuses of failures that the interface declares.
+        parameters: its parameters, in the order of the interface.
+        body: the schema of the request body, or None.
+        response: the schema of the body of a success, or None.
+        response_words: the content of that body.
+        removed_at: the removal date of a deprecated operation, or None.
+        replacement: the replacement of a deprecated operation.
+    """
 
     name: str
     method: str
-    path: str  # the template, relative to the base address
+    path: str
     section: str
     summary: str
-    effect: Literal["lists", "reads", "creates", "changes", "removes"]
-    success: int  # the status of a success
-    errors: tuple[int, ...]  # the statuses of failures that the interface declares
+    effect: EffectName
+    success: int
+    errors: tuple[int, ...]
     parameters: tuple[Parameter, ...] = ()
-    body: str | None = None  # the schema of the request body
-    response: str | None = None  # the schema of the body of a success
-    response_words: str = ""  # the content of that body
-    removed_at: datetime | None = None  # the removal date of a deprecated operation
-    replacement: str = ""  # the replacement of a deprecated operation
+    body: str | None = None
+    response: str | None = None
+    response_words: str = ""
+    removed_at: datetime | None = None
+    replacement: str = ""
+
+    @cached_property
+    def does(self) -> Effect:
+        """The row of its effect."""
+        return EFFECTS[self.effect]
 
     @property
     def client_method(self) -> str:
@@ -89,23 +154,70 @@ class Operation:
 
     @cached_property
     def commits(self) -> bool:
-        return self.effect not in {"lists", "reads"}
+        """Whether a success changes the store."""
+        return self.does.commits
+
+    @cached_property
+    def may_be_repeated(self) -> bool:
+        """Whether a client may send it again without being asked: it is safe or idempotent (RFC 9110 §9.2.2)."""
+        return not self.commits or self.method in IDEMPOTENT_METHODS
+
+    @cached_property
+    def replaces(self) -> bool:
+        """Whether fields that the body leaves out are absent afterwards (RFC 9110 §9.3.4). Other methods keep them."""
+        return self.does.keeps and not self.does.adds and self.method == "PUT"
+
+    @cached_property
+    def shows_many(self) -> bool:
+        """Whether a success shows a list of animals."""
+        return self.response is not None and self.does.about == "many"
+
+    @cached_property
+    def shows_one(self) -> bool:
+        """Whether a success shows one animal."""
+        return self.response is not None and self.does.about != "many"
 
     @cached_property
     def statuses(self) -> frozenset[int]:
         """Every status that the interface declares for the operation (§4, §7)."""
         return frozenset({*self.errors, self.success})
 
-    @property
-    def path_parameter(self) -> Parameter | None:
-        return next((one for one in self.parameters if one.where == "path"), None)
+    @cached_property
+    def identifier(self) -> Parameter | None:
+        """The parameter that identifies the animal of the request."""
+        return next((one for one in self.parameters if one.relation == "identifies"), None)
+
+    @cached_property
+    def limit(self) -> Parameter | None:
+        """The parameter that limits the length of a list."""
+        return next((one for one in self.parameters if one.relation == "limits"), None)
+
+    @cached_property
+    def filters(self) -> tuple[Parameter, ...]:
+        """The parameters that select animals by a field."""
+        return tuple(one for one in self.parameters if one.says.filters)
+
+    def parameters_in(self, where: Literal["query", "path", "header"]) -> tuple[Parameter, ...]:
+        """Return the parameters in a part of the request."""
+        return tuple(one for one in self.parameters if one.where == where)
 
     @property
     def query_parameters(self) -> tuple[Parameter, ...]:
-        return tuple(one for one in self.parameters if one.where == "query")
+        """The parameters in the query."""
+        return self.parameters_in("query")
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter called ``name``.
+
+        Raises:
+            PetStoreMockError: the operation has no such parameter; the message suggests the nearest name.
+        """
+        known = {one.name: one for one in self.parameters}
+        return known[one_of(name, known, "parameter")]
 
     @property
     def parameters_schema(self) -> str:
+        """The name of the schema of its parameters."""
         return f"{self.name}.parameters"
 
     @property
@@ -143,11 +255,12 @@ class RouteRow:
 _FIELDS: Final = (
     Field(
         name="id",
-        assigned=True,
+        is_assigned=True,
         sentence=Sentence("2", "Pet: id, integer, int64, required: unique identifier, assigned by the service"),
     ),
     Field(
         name="name",
+        is_label=True,
         samples=(
             *("Rex", "Luna", "Bella", "Milo", "Coco", "Nala", "Simba", "Rocky", "Daisy", "Ziggy"),
             *("Mañana", "Žofka", "Søren", "Minou", "Büsi", "Pepe", "Olive", "Gizmo", "Hazel", "Otto"),
@@ -156,6 +269,7 @@ _FIELDS: Final = (
     ),
     Field(
         name="categoryId",
+        refers=True,
         samples=(1, 2, 3, 4, 5),
         sentence=Sentence(
             "2", "NewPet: categoryId, integer, int64, required: identifier of the category the animal belongs to"
@@ -182,12 +296,12 @@ _OPERATIONS: Final = (
         parameters=(
             Parameter(
                 name="limit",
+                relation="limits",
                 gap="invalid_limit",
                 sentence=Sentence("4.1", "limit: integer, minimum 1, maximum 100, default 20"),
             ),
             Parameter(
                 name="status",
-                filters="status",
                 gap="invalid_status_filter",
                 sentence=Sentence("4.1", "status: one of available, pending, sold"),
             ),
@@ -221,6 +335,7 @@ _OPERATIONS: Final = (
             Parameter(
                 name="petId",
                 where="path",
+                relation="identifies",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.3", "petId: required, integer, int64, the identifier of the animal"),
             ),
@@ -234,6 +349,12 @@ _OPERATIONS: Final = (
 
 FIELDS: Final[Mapping[str, Field]] = MappingProxyType({field.name: field for field in _FIELDS})
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
+LABEL: Final = next(field.name for field in _FIELDS if field.is_label)
+
+
+def operations(effect: EffectName) -> tuple[Operation, ...]:
+    """Return the operations with an effect."""
+    return tuple(operation for operation in _OPERATIONS if operation.effect == effect)
 
 
 def require_operation(name: object) -> Operation:
@@ -253,15 +374,23 @@ def in_words(names: Iterable[str]) -> str:
 
 
 def _routes() -> tuple[RouteRow, ...]:
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in _OPERATIONS:
+        at_path = by_path.setdefault(operation.path, {})
+        if operation.method in at_path:
+            other = at_path[operation.method].name
+            refuse(f"expected one row for {operation.method} {operation.path}; got {other} and {operation.name}")
+        at_path[operation.method] = operation
     rows: list[RouteRow] = []
-    for path in dict.fromkeys(operation.path for operation in _OPERATIONS):
-        operations = {operation.method: operation for operation in _OPERATIONS if operation.path == path}
+    for path, operations in by_path.items():
         if "GET" in operations:
             operations["HEAD"] = operations["GET"]
         pattern = tuple(f"{BASE_PATH}{path}".lstrip("/").split("/"))
-        allow = ", ".join(sorted({*operations, "OPTIONS"}))  # every path has OPTIONS (RFC 9110 §9.3.7)
+        # Every path has OPTIONS (RFC 9110 §9.3.7).
+        allow = ", ".join(sorted({*operations, "OPTIONS"}))
         rows.append(RouteRow(pattern, MappingProxyType(operations), allow))
-    return tuple(rows)
+    # A literal segment is nearer than a parameter: /pets/newest comes before /pets/{petId}.
+    return tuple(sorted(rows, key=lambda row: [segment.startswith("{") for segment in row.pattern]))
 
 
 def _query_sentence(operation: Operation) -> Sentence:
@@ -271,22 +400,32 @@ def _query_sentence(operation: Operation) -> Sentence:
     return Sentence(operation.section, f"The query parameters of {operation.name} are {in_words(names)}, all optional")
 
 
+def _sentences_of(operation: Operation) -> Iterator[tuple[str, Sentence]]:
+    """Yield the sentences about one operation, by topic."""
+    section = operation.section
+    yield "query", _query_sentence(operation)
+    for parameter in operation.parameters:
+        yield parameter.place, parameter.sentence
+    if operation.body is not None:
+        yield "body", Sentence(section, f"Request body (required, application/json): {operation.body}")
+    if operation.identifier is not None:
+        yield "absent", Sentence("7", f"404: no animal found for the given {operation.identifier.name}")
+    if operation.removed_at is not None:
+        words = f"{operation.name} is deprecated; its scheduled removal date is {operation.removal_day}"
+        yield "removed", Sentence(section, words)
+
+
 def _sentences() -> dict[str, Sentence]:
     paths = in_words(f"{operation.method} {operation.path}" for operation in _OPERATIONS)
-    removed = [one for one in _OPERATIONS if one.removed_at is not None]
-    dates = [f"{one.name} is deprecated; its scheduled removal date is {one.removal_day}" for one in removed]
     return {
-        **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.assigned},
-        **{f"{row.name}.{one.where}.{one.name}": one.sentence for row in _OPERATIONS for one in row.parameters},
-        **{f"{operation.name}.query": _query_sentence(operation) for operation in _OPERATIONS},
+        **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.is_assigned},
+        **{f"{row.name}.{topic}": sentence for row in _OPERATIONS for topic, sentence in _sentences_of(row)},
         "query": Sentence("4", "The interface shows the query parameters of each operation"),
         "path": Sentence("4", "The interface shows the path parameters of each operation"),
-        "body": Sentence("4.2", "Request body (required, application/json): NewPet"),
+        "header": Sentence("4", "The interface shows the header parameters of each operation"),
         "key": Sentence("5", "The API key is sent in the form Authorization: Bearer <API_KEY>, on every operation"),
         "paths": Sentence("4", f"The operations are {paths}, relative to {BASE_PATH}"),
         "json": Sentence("1", "Request and response bodies are JSON (application/json)"),
-        "absent": Sentence("7", "404: no animal found for the given petId"),
-        "removed": Sentence(removed[0].section if removed else "9", "; ".join(dates)),
         "http": Sentence("1", "The service is an HTTP API"),
         "limits": Sentence("8", "Limits: rate limits and size limits of request bodies are not shown"),
     }
@@ -296,6 +435,19 @@ ROUTES: Final = _routes()
 METHODS: Final = ", ".join(sorted({method for row in ROUTES for method in row.allow.split(", ")}))
 # The sentences that reports quote, by the location of a field or a parameter (``body.name``), or by topic.
 SENTENCES: Final[Mapping[str, Sentence]] = MappingProxyType(_sentences())
+
+
+def topic_of(topic: str, operation: str | None) -> str:
+    """Return the key in ``SENTENCES`` of a topic: that of the operation if the interface says it for each one."""
+    own = f"{operation}.{topic}"
+    return own if own in SENTENCES else topic
+
+
+def sentence_about(topic: str, operation: str | None = None) -> Sentence:
+    """Return the sentence about a topic, for an operation if the interface says it for each operation."""
+    return SENTENCES.get(topic_of(topic, operation), SENTENCES["http"])
+
+
 # Words that count as quotations of the interface. Other words of a rule are an inference from its section.
 _QUOTED: Final = frozenset(
     {

@@ -80,7 +80,7 @@ class Violation:
         rule: the JSON Schema keyword, or our word for a rule beyond JSON Schema (``uniqueMembers``, ``json``).
         expected: the expectation, in words that follow the path.
         value: the received value; absent for a missing member, and for a body that is not JSON.
-        subject: the operation that has the parameter; empty for a body; else a key in ``SENTENCES``.
+        subject: the operation of the request; else a key in ``SENTENCES``, or an empty text.
     """
 
     path: str
@@ -109,8 +109,9 @@ class Violation:
         location, *names = self.path.split(".")
         # An unknown name may begin with a known name and a dot, such as ``name.x``.
         known = [] if self.rule == "additionalProperties" else names[:1]
-        places = [".".join([location, *known]), location]
-        keys = [*(f"{self.subject}.{place}" for place in places), self.subject, *places, "body"]
+        place = ".".join([location, *known])
+        of_operation, of_field = f"{self.subject}.{place}", place if known else ""
+        keys = (of_operation, of_field, f"{self.subject}.{location}", self.subject, location, "json")
         return next(SENTENCES[key] for key in keys if key in SENTENCES)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.response import Response
-from petstore_mock.interface.table import OPERATIONS, SENTENCES, Sentence
+from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -225,14 +225,16 @@ class Exchange:
         """The sentence of the interface behind the refusal, or None."""
         if self.violations:
             return self.violations[0].sentence
-        return None if self.condition is None else SENTENCES[self.condition.subject]
+        return None if self.condition is None else sentence_about(self.condition.subject, self.operation)
 
     @property
     def section(self) -> str | None:
         """The section of the interface or the RFC behind the refusal, or None."""
         if self.violations:
             return self.violations[0].sentence.section
-        return None if self.condition is None else self.condition.section
+        if self.condition is None:
+            return None
+        return self.condition.section or sentence_about(self.condition.subject, self.operation).section
 
     @property
     def where(self) -> str:

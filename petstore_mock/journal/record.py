@@ -22,6 +22,7 @@ from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
+from petstore_mock.interface.table import topic_of
 from petstore_mock.interface.violations import Described, Violation
 from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
 
@@ -54,7 +55,8 @@ def _data(members: Members, original: object) -> dict[str, Any]:
 
 # The ``field`` of a violation that breaks no rule, by the name or subject of its condition; else "request".
 _FIELD_OF: Final = {
-    "content_coding": "Content-Encoding", "method_not_allowed": "method", "unknown_method": "method",
+    "content_coding": "Content-Encoding", "unsupported_media_type": "Content-Type", "wrong_media_type": "Content-Type",
+    "method_not_allowed": "method", "unknown_method": "method",
     "key": "Authorization", "json": "Content-Type", "limits": "body",
     "path": "path", "paths": "path", "removed": "path",
 }  # fmt: skip
@@ -97,8 +99,8 @@ def _violations(exchange: Exchange) -> list[dict[str, Any]]:
     condition, broken = exchange.condition, [_data(_OF_VIOLATION, one) for one in exchange.violations]
     if not broken and condition is not None and condition.violation:
         field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
-        found = _data(_OF_VIOLATION, Violation(field, "", "", subject=condition.subject))
-        broken = [{**found, "section": condition.section, "message": exchange.reason, "rule": None}]
+        found = _data(_OF_VIOLATION, Violation(field, "", "", subject=topic_of(condition.subject, exchange.operation)))
+        broken = [{**found, "section": exchange.section, "message": exchange.reason, "rule": None}]
     return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]
 
 

@@ -49,7 +49,7 @@ TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statu
 @cache
 def plain_call(row: Operation, which: Pick = _NEWEST) -> Call:
     given = {name: samples(schemas_of(row)[name])[0] for name in required_arguments(row)}
-    return Call(row.name, given if row.path_parameter is None else {**given, row.path_parameter.name: which})
+    return Call(row.name, given if row.identifier is None else {**given, row.identifier.name: which})
 
 
 def met(fault: PlannedFault) -> tuple[PlannedFault, Call]:
@@ -121,8 +121,8 @@ class Blocks:
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
         ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
         arguments = {name: values(schemas_of(row)[name]) for name in self._taken[row.name]}
-        if row.path_parameter is not None:
-            name = row.path_parameter.name
+        if row.identifier is not None:
+            name = row.identifier.name
             arguments[name] = st.sampled_from([*ids, *samples(schemas_of(row)[name])])
         required = {name: arguments.pop(name) for name in required_arguments(row)}
         return st.fixed_dictionaries(required, optional=arguments)
@@ -134,7 +134,7 @@ def _sample_pets() -> list[dict[str, Any]]:
         {name: value}
         for name, part in properties("Pet").items()
         for value in samples(part)
-        if not FIELDS[name].assigned or abs(value) > 10**6 or value == 0
+        if not FIELDS[name].is_assigned or abs(value) > 10**6 or value == 0
     ]
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.bodies import kind_of, short
+from petstore_mock.interface.bodies import short
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import is_valid, properties, schema, violations
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import describe
@@ -119,10 +120,10 @@ def _of_operations() -> Iterator[Clause]:
         yield Clause(f"{operation.section}-listed", _meant("Lists show a created animal", operation), _LISTS, needs)
         for name, rules in properties(str(operation.body)).items():
             yield Clause(f"2-{short(name)}-echoed", f"Pet has all fields of NewPet, including {name}", _CREATES)
-            beyond = {"integer": "int64", "string": "text"}.get(kind_of(rules))
-            if beyond:
-                words = f"{name}: {'int64, also beyond 2^53' if beyond == 'int64' else 'string, also beyond ASCII'}"
-                yield Clause(f"2-{short(name)}-{beyond}", words, _CREATES, f"a created animal with such a {name}")
+            beyond = kind_of(rules).beyond
+            if beyond is not None:
+                needs = f"a created animal with such a {name}"
+                yield Clause(f"2-{short(name)}-{beyond.id}", f"{name}: {beyond.words}", _CREATES, needs)
     for operation in with_effect("reads"):
         yield Clause(f"{operation.section}-asked-for", "petId: the identifier of the animal", (operation,))
 
@@ -323,7 +324,7 @@ def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
 
 def _of_filters(seen: Seen, there: set[int]) -> Iterator[Check]:
     section = seen.operation.section
-    names = [one.name for one in filters_of(seen.operation) if one.filters in seen.filters]
+    names = [one.name for one in filters_of(seen.operation) if one.filters_by in seen.filters]
     if not seen.probe.is_valid or not (seen.items or there):
         return
     for name in names or ["list"]:

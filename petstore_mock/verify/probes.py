@@ -6,8 +6,8 @@ A target or a body may hold these placeholders:
 - ``{odd1}`` to ``{odd3}``: the ids of listed animals with unusual values
 - ``{absent}``: a random id that probably no animal has
 - ``{made}``: the id of the last animal that this run created
-- ``{name}`` and ``{long name}``: a name that is unique to the request; the long name has 256 characters
-- ``{category}``: the category of a listed animal, or 1
+- ``{label}`` and ``{long label}``: a name that is unique to the request; the long name has 256 characters
+- ``{categoryId}``, the name of a field that refers to another record: its value in a listed animal, or a sample
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.guards import is_array
-from petstore_mock.interface.bodies import as_text, kind_of, plain, short, wrong_bodies
+from petstore_mock.interface.bodies import as_text, plain, plain_text, short, wrong_bodies
+from petstore_mock.interface.gaps import NULLS, RULES
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import parameters, properties
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.table import FIELDS, LABEL, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +72,7 @@ def limits_of(operation: Operation) -> tuple[int, int, int]:
 
 
 def filters_of(operation: Operation) -> list[Parameter]:
-    return [parameter for parameter in operation.query_parameters if parameter.filters]
+    return [parameter for parameter in operation.query_parameters if parameter.says.filters]
 
 
 # Lists
@@ -97,7 +99,7 @@ def _lists(operation: Operation) -> Iterator[Probe]:
             shows = f"{section}-{name}-{value}", f"{name}={value} is allowed"
             yield _list(operation, f"{name}={value}", "accepted", *shows)
         if not allowed:
-            sample = FIELDS[str(parameter.filters)].samples[0]
+            sample = FIELDS[parameter.filters_by].samples[0]
             yield _list(operation, f"{name}={sample[0] if is_array(sample) else sample}")
         yield _list(operation, f"{name}=no-such-value", "open", parameter.gap or "")
     yield _list(operation, "no-such-parameter=1", "open", "unknown_query")
@@ -112,7 +114,7 @@ def _largest(operation: Operation, *more: Any) -> Probe:  # noqa: ANN401
 
 def _one(operation: Operation, value: str, *more: Any, **others: Any) -> Probe:  # noqa: ANN401
     """Return a request for a path. If the path has a parameter, ``value`` replaces it."""
-    parameter = operation.path_parameter
+    parameter = operation.identifier
     target = operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
     body = as_text(plain(operation.body)) if operation.body else ""
     return Probe(operation, target, *more, **{"body": body, **others})
@@ -136,14 +138,17 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
 
 # Creates
 
-# Values that a service may refuse, by kind of field: for each value in JSON, the gap that it shows.
-_ODD: Final[Mapping[str, Mapping[str, str]]] = {
-    "string": {
-        **dict.fromkeys(('"{name}Žofka✓"', '"{name}😀"', '" {name}  x "'), ""),
-        **dict.fromkeys(('""', '"{long name}"'), "name_rule"),
-    },
-    "integer": {"9007199254740993": "", "{category}.0": "integral_float", "0": "category_rule"},
-}
+
+def _odd(name: str, rules: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield values of a field that a service may refuse: the JSON text, and the gap that it shows or an empty text."""
+    kind = kind_of(rules)
+    for text in kind.odd:
+        yield text, ""
+    if kind.type == "integer":
+        yield f"{plain_text(name)}.0", "integral_float"
+    for gap in (*RULES, *NULLS.values()):
+        if gap.field == name:
+            yield from ((text, gap.name) for text in gap.texts)
 
 
 def _creates(operation: Operation) -> Iterator[Probe]:
@@ -166,11 +171,10 @@ def _creates(operation: Operation) -> Iterator[Probe]:
         if "enum" not in rules:
             yield create(samples)
         yield create(others, "accepted", f"2-{short(name)}-optional", f"NewPet: {name} is not required")
-    yield create({"name": '"Rex"'}, "open", is_last_resort=True)
+    yield create({LABEL: json.dumps(FIELDS[LABEL].samples[0])}, "open", is_last_resort=True)
     extra = {name: json.dumps(rules["enum"][0]) for name, rules in optional.items() if "enum" in rules}
     for name, rules in fields.items():
-        nothing = {"null": f"null_{name}"} if name in optional else {}
-        for text, gap in {**_ODD.get(kind_of(rules), {}), **nothing}.items():
+        for text, gap in _odd(name, rules):
             yield create({**extra, name: text}, "open", gap)
     yield create({UNKNOWN_FIELD: "1"}, "open", "unknown_body_field")
     yield create({}, "open", "media_type", media_type="text/plain")

@@ -135,9 +135,9 @@ class Run:
         values = {
             "absent": self._absent,
             "known": ids[-1],
-            "category": next(iter(categories), 1),
-            "name": name,
-            "long name": name.ljust(LONG_NAME, "x"),
+            "categoryId": next(iter(categories), 1),
+            "label": name,
+            "long label": name.ljust(LONG_NAME, "x"),
             **{f"odd{place}": pet_id for place, pet_id in enumerate([*odd][:3], 1)},
         }
         if history.created:

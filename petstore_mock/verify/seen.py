@@ -69,7 +69,7 @@ class Seen:
         self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
         # The values of the request's filters, by field.
         given = exchange.query
-        names = {one.name: one.filters for one in self.operation.parameters if one.filters}
+        names = {one.name: one.filters_by for one in self.operation.filters}
         self.filters = {field: given[name] for name, field in names.items() if name in given}
         # The limit of a list. It is the default if the request has none, and None if the request has several.
         is_list = self.effect == "lists" and probe.target.count("limit=") < 2

@@ -33,7 +33,9 @@ FIELD: Final = """\
     ),
 """
 PARAMETER: Final = """\
-            Parameter(name="colour", filters="colours", sentence=Sentence("4.1", "colour: string")),
+            Parameter(
+                name="colour", relation="contains", field="colours", sentence=Sentence("4.1", "colour: string")
+            ),
 """
 OPERATION: Final = """\
     Operation(
@@ -49,6 +51,7 @@ OPERATION: Final = """\
             Parameter(
                 name="petId",
                 where="path",
+                relation="identifies",
                 gap="malformed_pet_id",
                 sentence=Sentence("4.9", "petId: required, integer, int64"),
             ),

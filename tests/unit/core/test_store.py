@@ -12,11 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petstore_mock.core.refusals import NotFoundError
-from petstore_mock.core.routing import rules_for
+from petstore_mock.core.routing import Filter, rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.interface.table import OPERATIONS
 
 STATUSES = ("available", "pending", "sold", None)
+
+
+def of(status: str | None) -> Filter:
+    """Return the filter of a list by status."""
+    return Filter(OPERATIONS["listPets"].parameter("status"), status)
 
 
 def pet(pet_id: int, status: str | None = None) -> dict[str, Any]:
@@ -44,13 +50,13 @@ def test_index_matches_the_animals(changes: list[tuple[int, str | None]]) -> Non
     assert [json.loads(body) for body in store.bodies()] == [model[pet_id] for pet_id in sorted(model)]
     for status in STATUSES[:3]:
         wanted = sorted(pet_id for pet_id, one in model.items() if one.get("status") == status)
-        assert list(store.ids([("status", status)])) == wanted
+        assert list(store.ids([of(status)])) == wanted
 
 
 def test_several_filters_select_the_animals_that_match_all() -> None:
     store = filled(pet(1, "sold"), pet(2, "sold"), pet(3))
-    assert list(store.ids([("status", "sold"), ("status", "sold")])) == [1, 2]
-    assert list(store.ids([("status", "sold"), ("status", "pending")])) == []
+    assert list(store.ids([of("sold"), of("sold")])) == [1, 2]
+    assert list(store.ids([of("sold"), of("pending")])) == []
 
 
 def test_page_keeps_the_order_of_the_given_ids() -> None:
@@ -90,7 +96,7 @@ def test_copy_keeps_its_animals_and_its_hidden_ids() -> None:
     store.put(pet(2, "sold"))
     store.put(pet(1, "available"))
     assert copy.bodies() == filled(pet(1, "sold")).bodies()
-    assert (list(copy.ids([("status", "sold")])), list(copy.ids([("status", "available")]))) == ([1], [])
+    assert (list(copy.ids([of("sold")])), list(copy.ids([of("available")]))) == ([1], [])
     assert (copy.last, copy.hides(1), store.hides(1)) == (1, True, False)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,7 +91,8 @@ def test_violation_quotes_its_section() -> None:
         ({**PLAIN, "x": 3}, "4.2"),
         ([], "4.2"),
     ):
-        assert [one.sentence.section for one in violations(schema("NewPet"), value, "body")] == [section]
+        (found,) = violations(schema("NewPet"), value, "body")
+        assert replace(found, subject="createPet").sentence.section == section
 
 
 def test_hostile_values_are_validated_fast_and_counted() -> None:

@@ -1,0 +1,120 @@
+"""Checks that the table, the schemas, the gaps and the kinds of values agree. The core runs them at its import.
+
+A mistake in a row is reported with a sentence before the first request, not as a wrong response later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.schemas import names, parameters, properties, schema, violations
+from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from petstore_mock.interface.table import Field, Operation, Parameter
+
+_TURNS: Final = 3  # the samples of a field are used again, in a form that depends on the turn
+
+
+def require_agreement() -> None:
+    """Refuse rows that contradict each other.
+
+    Raises:
+        PetStoreMockError: the message names the row, what it needs, and what it has.
+    """
+    _require_same(properties(ANIMAL), FIELDS, f"the fields of the table, and the properties of {ANIMAL}.json")
+    for field in FIELDS.values():
+        _require_samples(field)
+    for operation in OPERATIONS.values():
+        _require_operation(operation)
+    _require_used_gaps()
+
+
+def _require_same(left: Iterable[str], right: Iterable[str], what: str) -> None:
+    differing = sorted({*left} ^ {*right})
+    if differing:
+        refuse(f"expected the same names in {what}; got {', '.join(differing)} in one of them")
+
+
+def _require_samples(field: Field) -> None:
+    rules = properties(ANIMAL)[field.name]
+    if not field.samples and not field.is_assigned:
+        refuse(f"the field {field.name}: expected samples, which generated animals take; got none")
+    for turn in range(_TURNS):
+        for sample in field.samples:
+            value = kind_of(rules).numbered(sample, turn) if turn else sample
+            _require_valid(rules, value, f"a sample of the field {field.name}, in turn {turn + 1}")
+
+
+def _require_valid(rules: Mapping[str, Any], value: object, what: str) -> None:
+    # jsonschema takes 80 ms to import, so it decides only about values that the quick check can't judge.
+    if quick(rules)(value):
+        return
+    broken = violations(rules, value, what)
+    if broken:
+        refuse(f"expected {broken[0]}")
+
+
+def _require_operation(operation: Operation) -> None:
+    name = operation.name
+    for schema_name in (operation.parameters_schema, operation.body, operation.response):
+        if schema_name is not None and schema_name not in names():
+            refuse(f"{name}: expected a file schemas/{schema_name}.json; got none")
+    given = [parameter.name for parameter in operation.parameters]
+    _require_same(
+        given, parameters(operation), f"the parameters of {name}, and schemas/{operation.parameters_schema}.json"
+    )
+    in_template = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
+    in_path = [parameter.name for parameter in operation.parameters_in("path")]
+    _require_same(in_template, in_path, f"the path of {name}, and its path parameters")
+    if operation.body is not None:
+        _require_same(
+            [field for field in properties(operation.body) if field in FIELDS],
+            properties(operation.body),
+            f"the properties of {operation.body}.json, and the fields of the table",
+        )
+    if operation.does.about == "many" and operation.response is not None:
+        _require_kind(operation, schema(operation.response), "array")
+    for parameter in operation.parameters:
+        _require_parameter(operation, parameter)
+
+
+def _require_kind(operation: Operation, rules: Mapping[str, Any], kind: str) -> None:
+    if kind_of(rules).name != kind:
+        refuse(
+            f"{operation.name}: expected a response of the kind {kind}; got {operation.response}, {rules.get('type')}"
+        )
+
+
+def _require_parameter(operation: Operation, parameter: Parameter) -> None:
+    what = f"the parameter {parameter.name} of {operation.name}"
+    if parameter.gap is not None and parameter.gap not in GAPS:
+        refuse(f"{what}: expected a gap of interface/gaps.py; got {parameter.gap}")
+    if parameter.where == "path" and parameter.gap is None:
+        refuse(f"{what}: expected a gap, which decides about a malformed value in a path; got none")
+    field = parameter.filters_by
+    if not field:
+        return
+    if field not in FIELDS:
+        refuse(f"{what}: expected a field of the table to filter by; got {field}")
+    kind = kind_of(properties(ANIMAL)[field])
+    relation = parameter.says
+    if relation.is_ordered and kind.order is None:
+        refuse(f"{what}: expected a field whose kind has an order, for {relation.name}; got {field}, {kind.name}")
+    if relation.of_items is not (kind.name == "array"):
+        refuse(f"{what}: expected contains for an array, and another relation for other kinds; got {relation.name}")
+
+
+def _require_used_gaps() -> None:
+    """Each gap about an invalid value needs a parameter that it decides about."""
+    named = {parameter.gap for operation in OPERATIONS.values() for parameter in operation.parameters}
+    for gap in GAPS.values():
+        if gap.field and gap.field not in FIELDS:
+            refuse(f"the gap {gap.name}: expected a field of the table; got {gap.field}")
+        if gap.decides == "parameter" and gap.name not in named:
+            refuse(f"the gap {gap.name}: expected a parameter with gap={gap.name!r}; got none, so it has no effect")

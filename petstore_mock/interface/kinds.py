@@ -1,0 +1,467 @@
+"""The kinds of values: what a schema of a field or a parameter allows, in every form that the product needs.
+
+How this works. ``kind_of`` finds the row that describes a schema. Validation, sentences, seeded animals, wrong bodies,
+odd values, mutants and static types ask the row; ``strategies/values.py`` has a strategy for each row. A schema with a
+type, a format or a keyword that no row knows is refused when the package is imported.
+
+JSON texts of a row may hold ``{label}``: ``verify`` replaces it by a text that is unique to the request.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# JSON values can have any type.
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from json import dumps
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import is_integer
+from petstore_mock.interface.strict_json import read_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Schema = Mapping[str, Any]
+    Check = Callable[[Any], bool]
+
+# Keywords of JSON Schema that describe a value without restricting it.
+_ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples"})
+_BOUNDS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_LENGTHS: Final = frozenset({"minLength", "maxLength", "pattern"})
+_ITEMS: Final = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
+_MEMBERS: Final = frozenset({"properties", "required", "additionalProperties"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """Valid values of a kind that services often change, with the clause that says that they are kept."""
+
+    id: str  # the end of the clause's id
+    words: str  # the kind in the words of the clause
+    holds: Callable[[Any], bool]  # whether a value is of this sort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of values.
+
+    Attributes:
+        name: the name of the row.
+        type: the ``type`` of its schemas.
+        format: the ``format`` of its schemas; empty if they have none.
+        static: the type of a value in Python; empty if the schema decides.
+        keywords: the keywords that its schemas may have, beside type, format and annotations.
+        needs: the keywords that each of its schemas must have.
+        quick: returns a check for a schema. True means valid; False means that jsonschema must decide.
+        has_format: whether a text has the format; None for kinds that are no text.
+        expected: what a text of the format is, after "must be".
+        phrase: the kind in words: ``an int64``, ``one of available, pending, sold``.
+        wrong: JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field.
+        odd: valid JSON texts that services often refuse or change.
+        beyond: valid values that services often change; None if there are none.
+        another: returns another valid value.
+        numbered: returns a sample for a later turn of the samples, from the sample and the number of the turn.
+        read: returns the value of a parameter's text, or the text itself if it is no such value.
+        order: returns a key that orders values; None for a kind without an order.
+        is_free_text: whether nearly any text is a value.
+    """
+
+    name: str
+    type: str
+    format: str = ""
+    static: str = ""
+    keywords: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
+    quick: Callable[[Schema], Check]
+    has_format: Callable[[str], bool] | None = None
+    expected: str = ""
+    phrase: Callable[[Schema], str]
+    wrong: Callable[[Schema], Mapping[str, str]]
+    odd: tuple[str, ...] = ()
+    beyond: Beyond | None = None
+    another: Callable[[Any, Schema], Any]
+    numbered: Callable[[Any, int], Any] = lambda value, _: value
+    read: Callable[[str], Any] = str
+    order: Callable[[Any], Any] | None = None
+    is_free_text: bool = False
+
+
+def quick(rules: Schema) -> Check:
+    """Return a quick check of a schema: True means valid, and False means that jsonschema must decide."""
+    return kind_of(rules).quick(rules) if "type" in rules else _undecided
+
+
+def kind_of(rules: Schema) -> Kind:
+    """Return the kind that a schema describes.
+
+    Raises:
+        PetStoreMockError: no row knows its type and its format.
+    """
+    if "enum" in rules:
+        return KINDS["enum"]
+    form = rules.get("type"), rules.get("format", "")
+    kind = next((kind for kind in KINDS.values() if (kind.type, kind.format) == form), None)
+    if kind is None:
+        known = ", ".join(f"{kind.type} {kind.format}".strip() for kind in KINDS.values())
+        refuse(f"expected a type and a format that a row of interface/kinds.py knows ({known}); got {dict(rules)}")
+    return kind
+
+
+def require_known(rules: Schema, place: str) -> None:
+    """Refuse a schema that a row does not know completely. ``place`` names it in the error."""
+    kind = kind_of(rules)
+    unknown = sorted(rules.keys() - kind.keywords - _ANNOTATIONS - {"type", "format"})
+    if unknown:
+        advice = "add it to its row in interface/kinds.py, with a quick check or a reason why jsonschema decides"
+        refuse(f"{place}: expected the keywords {', '.join(sorted(kind.keywords))}; got {', '.join(unknown)}: {advice}")
+    missing = [keyword for keyword in kind.needs if keyword not in rules]
+    if missing:
+        refuse(f"{place}: expected the keywords {', '.join(kind.needs)} for the kind {kind.name}; got {dict(rules)}")
+    parts = dict(rules.get("properties", {}))
+    if "items" in rules:
+        parts["items"] = rules["items"]
+    for name, part in parts.items():
+        require_known(part, f"{place}.{name}")
+
+
+# Quick checks. For a keyword that a check does not read, it never says "valid".
+
+
+def _undecided(_: object) -> bool:
+    return False
+
+
+def _asks_for(rules: Schema, *read: str) -> bool:
+    """Whether a schema has a keyword, other than those in ``read``, that only jsonschema checks."""
+    return not rules.keys() <= {*read, *_ANNOTATIONS, "type", "format"}
+
+
+def _quick_integer(rules: Schema) -> Check:
+    if _asks_for(rules, "minimum", "maximum"):
+        return _undecided
+    least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _quick_number(rules: Schema) -> Check:
+    if _asks_for(rules, "minimum", "maximum"):
+        return _undecided
+    least, most = rules.get("minimum", -inf), rules.get("maximum", inf)
+    return lambda value: type(value) in {int, float} and least <= value <= most
+
+
+def _quick_boolean(rules: Schema) -> Check:
+    return _undecided if _asks_for(rules) else lambda value: type(value) is bool
+
+
+def _quick_text(rules: Schema) -> Check:
+    return _undecided if _asks_for(rules) else lambda value: type(value) is str
+
+
+def _quick_enum(rules: Schema) -> Check:
+    if _asks_for(rules, "enum"):
+        return _undecided
+    allowed = rules["enum"]
+    return lambda value: type(value) is str and value in allowed
+
+
+def _quick_formatted(has_format: Callable[[str], bool]) -> Callable[[Schema], Check]:
+    def quick_of(rules: Schema) -> Check:
+        return _undecided if _asks_for(rules) else lambda value: type(value) is str and has_format(value)
+
+    return quick_of
+
+
+def _quick_array(rules: Schema) -> Check:
+    if _asks_for(rules, "items", "maxItems"):
+        return _undecided
+    accepts, longest = quick(rules["items"]), rules.get("maxItems", inf)
+    return lambda value: type(value) is list and len(value) <= longest and all(map(accepts, value))
+
+
+def _quick_object(rules: Schema) -> Check:
+    if _asks_for(rules, *_MEMBERS):
+        return _undecided
+    members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
+    return partial(_is_object, frozenset(rules.get("required", ())), members)
+
+
+def _is_object(required: frozenset[str], members: Mapping[str, Check], value: Any) -> bool:  # noqa: ANN401  # JSON
+    if type(value) is not dict or not value.keys() >= required:
+        return False
+    for name, member in value.items():  # noqa: SIM110  # all() of a generator takes 50 % longer
+        if name not in members or not members[name](member):
+            return False
+    return True
+
+
+# Formats of texts (RFC 3339 §5.6)
+
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_MOMENT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}):([0-9]{2})(\.[0-9]{1,30})?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+    re.ASCII,
+)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a full-date: ``2021-06-15``."""
+    if _DATE.fullmatch(text) is None:
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_moment(text: str) -> bool:
+    """Whether a text is a date-time with an offset: ``2021-06-15T10:00:00Z``."""
+    return _moment(text) is not None
+
+
+def _moment(text: str) -> tuple[datetime, str] | None:
+    """Return a date-time in UTC, with its digits of a fraction. None if the text is no date-time."""
+    parts = _MOMENT.fullmatch(text)
+    if parts is None:
+        return None
+    day, minute, second, fraction, offset = parts.groups()
+    whole = "59" if second == "60" else second  # RFC 3339 §5.7 allows a leap second, and Python does not
+    try:
+        moment = datetime.fromisoformat(f"{day}T{minute}:{whole}{offset.upper().replace('Z', '+00:00')}")
+        return moment.astimezone(UTC), (fraction or "").rstrip("0")
+    except (ValueError, OverflowError):  # the offset moves the date out of the years 1 to 9999
+        return None
+
+
+# Words and wrong texts
+
+
+def _constant(text: str) -> Callable[[Schema], str]:
+    return lambda _: text
+
+
+def _always(texts: Mapping[str, str]) -> Callable[[Schema], Mapping[str, str]]:
+    return lambda _: texts
+
+
+def _wrong_enum(rules: Schema) -> Mapping[str, str]:
+    first: str = rules["enum"][0]
+    return {"value": '"no-such-value"', "case": dumps(first.swapcase().capitalize()), "type": "1"}
+
+
+def _wrong_array(rules: Schema) -> Mapping[str, str]:
+    of_items = kind_of(rules["items"]).wrong(rules["items"])
+    return {"type": '"text"', "item": f"[{next(iter(of_items.values()))}]"}
+
+
+def _wrong_object(_: Schema) -> Mapping[str, str]:
+    return {"type": '"text"'}
+
+
+# Other values
+
+
+def _other_enum(value: Any, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+    return next((other for other in rules["enum"] if other != value), value)
+
+
+def _other_integer(value: int, rules: Schema) -> int:
+    return value - 1 if value - 1 >= rules.get("minimum", -inf) else value + 1
+
+
+def _other_text(value: str, _: Schema) -> str:
+    return value.swapcase() if value.swapcase() != value else f"{value}x"
+
+
+def _other_date(value: str, _: Schema) -> str:
+    day = date.fromisoformat(value)
+    step = -1 if day > date.min else 1
+    return (day + timedelta(days=step)).isoformat()
+
+
+def _other_moment(value: str, _: Schema) -> str:
+    return "2001-02-03T04:05:06Z" if value != "2001-02-03T04:05:06Z" else "2001-02-03T04:05:07Z"
+
+
+def _other_array(value: list[Any], rules: Schema) -> list[Any]:
+    if value:
+        return []
+    texts = kind_of(rules["items"])
+    return [texts.another("x", rules["items"])] if texts.is_free_text else value
+
+
+# Texts of parameters (RFC 8259 §6 for numbers)
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def _read_number(text: str) -> float | str:
+    if _NUMBER.fullmatch(text) is None:
+        return text
+    whole = read_integer(text)
+    return whole if is_integer(whole) else float(text)
+
+
+def _read_boolean(text: str) -> bool | str:
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _in_order(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    return value
+
+
+_ROWS: Final = (
+    Kind(
+        name="text",
+        type="string",
+        static="str",
+        keywords=_LENGTHS,
+        quick=_quick_text,
+        phrase=_constant("a string"),
+        wrong=_always({"type": "5", "null": "null"}),
+        odd=('"{label}Žofka✓"', '"{label}😀"', '" {label}  x "'),
+        beyond=Beyond(id="text", words="string, also beyond ASCII", holds=lambda text: not text.isascii()),
+        another=_other_text,
+        numbered=lambda text, turn: f"{text} {turn + 1}",
+        order=_in_order,
+        is_free_text=True,
+    ),
+    # After text: ``kind_of`` finds the row of an enum by its keyword.
+    Kind(
+        name="enum",
+        type="string",
+        keywords=frozenset({"enum"}),
+        quick=_quick_enum,
+        phrase=lambda rules: f"one of {', '.join(rules['enum'])}",
+        wrong=_wrong_enum,
+        another=_other_enum,
+    ),
+    Kind(
+        name="int64",
+        type="integer",
+        format="int64",
+        static="int",
+        keywords=_BOUNDS,
+        needs=("minimum", "maximum"),  # jsonschema checks no bounds because of a format
+        quick=_quick_integer,
+        phrase=_constant("an int64"),
+        wrong=_always(
+            {"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true", "range": "9223372036854775808"}
+        ),
+        odd=("9007199254740993",),
+        beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
+        another=_other_integer,
+        read=read_integer,
+        order=_in_order,
+    ),
+    Kind(
+        name="integer",
+        type="integer",
+        static="int",
+        keywords=_BOUNDS,
+        quick=_quick_integer,
+        phrase=_constant("an integer"),
+        wrong=_always({"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"}),
+        another=_other_integer,
+        read=read_integer,
+        order=_in_order,
+    ),
+    Kind(
+        name="number",
+        type="number",
+        static="float",
+        keywords=_BOUNDS,
+        quick=_quick_number,
+        phrase=_constant("a number"),
+        wrong=_always({"type": '"1.5"', "null": "null", "boolean": "true"}),
+        odd=("0.1", "-2.5e-7", "123456789.125"),
+        another=lambda number, _: number + 1,
+        read=_read_number,
+        order=_in_order,
+    ),
+    Kind(
+        name="boolean",
+        type="boolean",
+        static="bool",
+        quick=_quick_boolean,
+        phrase=_constant("a boolean"),
+        wrong=_always({"type": '"true"', "null": "null", "number": "1"}),
+        another=lambda value, _: not value,
+        read=_read_boolean,
+    ),
+    Kind(
+        name="date",
+        type="string",
+        format="date",
+        static="str",
+        quick=_quick_formatted(is_date),
+        has_format=is_date,
+        expected="a date, such as 2021-06-15 (RFC 3339 §5.6)",
+        phrase=_constant("a date"),
+        wrong=_always(
+            {
+                "type": "5",
+                "null": "null",
+                "word": '"yesterday"',
+                "day": '"2021-02-30"',
+                "time": '"2021-06-15T10:00:00Z"',
+            }
+        ),
+        odd=('"2024-02-29"', '"0001-01-01"', '"9999-12-31"'),
+        another=_other_date,
+        order=_in_order,
+    ),
+    Kind(
+        name="date-time",
+        type="string",
+        format="date-time",
+        static="str",
+        quick=_quick_formatted(is_moment),
+        has_format=is_moment,
+        expected="a date and time with an offset, such as 2021-06-15T10:00:00Z (RFC 3339 §5.6)",
+        phrase=_constant("a date-time"),
+        wrong=_always(
+            {
+                "type": "5",
+                "null": "null",
+                "word": '"yesterday"',
+                "date": '"2021-06-15"',
+                "zone": '"2021-06-15T10:00:00"',
+            }
+        ),
+        odd=('"2021-06-15T10:00:00.123456Z"', '"2021-06-15T23:59:59+02:00"'),
+        another=_other_moment,
+        order=_moment,
+    ),
+    Kind(
+        name="array",
+        type="array",
+        keywords=_ITEMS,
+        needs=("items",),
+        quick=_quick_array,
+        phrase=_constant("an array"),
+        wrong=_wrong_array,
+        odd=("[]",),
+        another=_other_array,
+    ),
+    Kind(
+        name="object",
+        type="object",
+        static="dict[str, object]",
+        keywords=_MEMBERS,
+        needs=("properties",),
+        quick=_quick_object,
+        phrase=_constant("an object"),
+        wrong=_wrong_object,
+        another=lambda value, _: {**value, "other": 1},
+    ),
+)
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType({kind.name: kind for kind in _ROWS})

@@ -1,0 +1,58 @@
+"""The relations of parameters: what a parameter says about the animals of a response.
+
+A parameter of the table names its relation. Routing, the store, paging links, the checks of clients and ``verify`` ask
+the relation, so a filter that is no equality needs a row here and nothing else.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+RelationName = Literal["identifies", "limits", "equals", "contains", "after", "before"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """What a parameter says about animals.
+
+    Attributes:
+        name: the name that rows of parameters use.
+        filters: whether it selects the animals of a list by a field.
+        holds: whether the value of the field fits the value of the parameter. For an array, it takes one item.
+        is_ordered: whether it compares values by their order, so that the field needs a kind with an order.
+        of_items: whether the field is an array, and one fitting item is enough.
+        words: the selected animals, after "only animals": ``{parameter}`` and ``{field}`` stand for the names.
+    """
+
+    name: RelationName
+    filters: bool = False
+    holds: Callable[[Any, Any], bool] = operator.eq
+    is_ordered: bool = False
+    of_items: bool = False
+    words: str = ""
+
+
+_ROWS: Final = (
+    Relation(name="identifies"),
+    Relation(name="limits"),
+    Relation(name="equals", filters=True, words="with this {parameter}"),
+    Relation(name="contains", filters=True, of_items=True, words="with this {parameter}"),
+    # The bound itself is left out: the order is strict.
+    Relation(
+        name="after", filters=True, holds=operator.gt, is_ordered=True, words="whose {field} is after this {parameter}"
+    ),
+    Relation(
+        name="before",
+        filters=True,
+        holds=operator.lt,
+        is_ordered=True,
+        words="whose {field} is before this {parameter}",
+    ),
+)
+RELATIONS: Final[Mapping[str, Relation]] = MappingProxyType({row.name: row for row in _ROWS})
