@@ -166,7 +166,7 @@ def checks(seen: Seen, history: History) -> Iterator[Check]:
     if seen.probe.shows == "invalid_limit" and seen.is_refusal:
         yield Check(f"{seen.operation.section}-limit-bound", holds=True)
     if seen.effect == "lists" and seen.items is not None:
-        yield from _of_list(seen, seen.items, history)
+        yield from _of_list(seen, history)
     if seen.effect == "creates" and seen.is_success:
         yield from _of_create(seen, history)
     if seen.effect == "reads" and seen.probe.is_valid and is_object(seen.document) and "id" in seen.document:
@@ -304,9 +304,9 @@ def _of_same(seen: Seen, history: History) -> Iterator[Check]:
             yield Check(f"{seen.operation.section}-same-animal", pet.get(name) == other, words, f"{name} differs")
 
 
-def _of_list(seen: Seen, items: list[Any], history: History) -> Iterator[Check]:
+def _of_list(seen: Seen, history: History) -> Iterator[Check]:
     section, (_, most, _) = seen.operation.section, limits_of(seen.operation)
-    there, count = history.standing(seen), len(items)
+    there, count = history.standing(seen), seen.count
     if seen.probe.is_valid and seen.limit is not None:
         kind = "counts" if "limit=" in seen.probe.target else "default"
         # A store with fewer animals can't show the limit.
@@ -371,8 +371,8 @@ def _of_kept(seen: Seen, history: History) -> Iterator[Check]:
 
 def _is_whole(seen: Seen, history: History) -> bool:
     """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
-    pages = [len(one.items or ()) for one in history.exchanges if one.effect == "lists" and one.limit == seen.limit]
-    return 0 < len(seen.items or ()) < max(pages, default=0) and is_distinct(seen)
+    pages = [one.count for one in history.exchanges if one.effect == "lists" and one.limit == seen.limit]
+    return 0 < seen.count < max(pages, default=0) and is_distinct(seen)
 
 
 def _of_listed(seen: Seen, history: History) -> Iterator[Check]:

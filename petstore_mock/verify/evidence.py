@@ -135,7 +135,7 @@ def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
 
 
 def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str]]:
-    choices, count, there, choice = GAPS[gap].alternatives, len(seen.items or ()), len(history.standing(seen)), None
+    choices, count, there, choice = GAPS[gap].alternatives, seen.count, len(history.standing(seen)), None
     if gap in _RULES:
         same = [one for one in history.exchanges if one.probe.shows == gap and (one.is_success or one.is_refusal)]
         is_known = len(same) == len(next(iter(_RULES[gap])))
@@ -166,7 +166,7 @@ def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str
 
 
 def _of_list(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    count, limit = len(seen.items or ()), seen.limit or 0
+    count, limit = seen.count, seen.limit or 0
     paging = [name for name in _PAGING if seen.header(name)]
     choice = _PAGING[paging[0]] if len(paging) == 1 else "" if paging else "none"
     # A last page has no link to a next page.
@@ -252,7 +252,7 @@ def _of_visibility(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
     for pet_id in [made.pets[0]["id"] for made in history.created if made.number == seen.number - 1]:
         would_show = seen.status == 404 and not seen.is_removed
         if seen.effect == "lists":
-            would_show = len(seen.items or ()) < _SURELY_SHOWN
+            would_show = seen.count < _SURELY_SHOWN
         if any(pet["id"] == pet_id for pet in seen.pets):
             yield "visibility", "immediate"
         elif would_show and history.around(pet_id, seen.number)[1]:

@@ -18,7 +18,7 @@ from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError
 from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
-from petstore_mock.verify.seen import History, Seen, shown
+from petstore_mock.verify.seen import History, Seen, oddness, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +33,8 @@ _LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
+# The number of probes that read odd animals.
+_ODD: Final = 3
 _FAR: Final = 2**52  # a random id below it is probably unused, and every JSON parser reads it exactly
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # first letters that put names in another order than ids
 _PLAIN_FIELDS: Final = {
@@ -51,6 +53,44 @@ class SkippedError(Exception):
     """A probe has no result. The message is the reason."""
 
 
+class ShownPets:
+    """What the responses showed so far, as values for the next probes."""
+
+    def __init__(self) -> None:
+        # If no response showed an animal, 1 is a guess.
+        self.known = 1
+        self.category = 1
+        # The animals of lists whose values services most often change by mistake.
+        self.odd: list[dict[str, Any]] = []
+        # The ids of the animals that the run created.
+        self.made: list[int] = []
+        self._was_listed = False
+        self._has_category = False
+
+    def add(self, seen: Seen) -> None:
+        if not seen.pets:
+            return
+        if seen.effect == "creates":
+            self.made.append(seen.pets[0]["id"])
+        elif seen.effect == "lists":
+            self.known = seen.pets[-1]["id"]
+            self._was_listed = True
+            self._add_listed(seen.pets)
+        elif not self._was_listed:
+            self.known = seen.pets[-1]["id"]
+
+    def _add_listed(self, pets: list[dict[str, Any]]) -> None:
+        categories = (pet.get("categoryId") for pet in pets)
+        valid = next((category for category in categories if is_integer(category) and category > 0), None)
+        if valid is not None and not self._has_category:
+            self.category = valid
+            self._has_category = True
+        by_id: dict[int, dict[str, Any]] = {}
+        for pet in sorted([*self.odd, *pets], key=oddness, reverse=True):
+            by_id.setdefault(pet["id"], pet)
+        self.odd = [*by_id.values()][:_ODD]
+
+
 class Run:
     """Sends the probes, one at a time and within the user's limits."""
 
@@ -60,6 +100,7 @@ class Run:
         self._connection = Connection(url, most_body=_MOST_BODY)
         self.url, self.began = url.rstrip("/"), iso(time())
         self.seen: list[Seen] = []  # every exchange, in order
+        self._shown = ShownPets()
         self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
         self.skipped: list[tuple[Probe, str]] = []  # the probes without a result, with the reason
         # The id (None if no response showed it) and the name of each animal that may have been created.
@@ -125,23 +166,18 @@ class Run:
 
     def _filled(self, probe: Probe) -> Probe:
         """Return a probe with values for its placeholders."""
-        history, number = History(self.seen), len(self.checked)
-        listed = history.listed
-        categories = [one for pet in listed if is_integer(one := pet.get("categoryId")) and one > 0]
-        # If no response showed an animal, 1 is a guess.
-        ids = [pet["id"] for pet in listed] or [*history.views] or [1]
+        shown_pets, number = self._shown, len(self.checked)
         name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
-        odd = dict.fromkeys(pet["id"] for pet in sorted(listed, key=_oddness, reverse=True))
         values = {
             "absent": self._absent,
-            "known": ids[-1],
-            "categoryId": next(iter(categories), 1),
+            "known": shown_pets.known,
+            "categoryId": shown_pets.category,
             "label": name,
             "long label": name.ljust(LONG_NAME, "x"),
-            **{f"odd{place}": pet_id for place, pet_id in enumerate([*odd][:3], 1)},
+            **{f"odd{place}": pet["id"] for place, pet in enumerate(shown_pets.odd, 1)},
         }
-        if history.created:
-            values["made"] = history.created[-1].pets[0]["id"]
+        if shown_pets.made:
+            values["made"] = shown_pets.made[-1]
         target, body = probe.target, probe.body
         for word, value in values.items():
             target, body = target.replace(f"{{{word}}}", f"{value}"), body.replace(f"{{{word}}}", f"{value}")
@@ -229,8 +265,9 @@ class Run:
         except FailedError as error:
             failure, exchange.response = error, error.response
         finally:  # the service may execute a create although Ctrl-C loses its response
-            seen = Seen(exchange, probe, failure)
+            seen = Seen(exchange, probe, failure, self._shown.made)
             self.seen.append(seen)
+            self._shown.add(seen)
             if seen.effect == "creates":
                 self._account(seen)
             if seen.effect == "removes" and seen.is_success:
@@ -298,12 +335,6 @@ class Run:
         is_json = "json" in seen.header("Content-Type")
         if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
             self._end(f"the first response is {seen.came} ({_hint(self._connection)})")
-
-
-def _oddness(pet: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key, which is higher for an animal whose values some services change by mistake."""
-    name = str(pet.get("name"))
-    return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)
 
 
 def _hint(connection: Connection) -> str:

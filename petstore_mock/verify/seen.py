@@ -10,10 +10,11 @@ from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import is_integer
+from petstore_mock.interface.schemas import is_valid
 from petstore_mock.verify.probes import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Pet = dict[str, Any]
 
 _SHOWN: Final = 300  # characters of a body in a report
+# The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
+_MOST_OF_A_KIND: Final = 100
 _SHORTEST_KEY: Final = 3  # characters; a shorter key is part of many words
 
 
@@ -45,9 +48,11 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
 
 
 class Seen:
-    """The exchange of one probe."""
+    """The exchange of one probe. ``made`` are the ids of the animals that the run created before it."""
 
-    def __init__(self, exchange: Exchange, probe: Probe, failure: FailedError | None) -> None:
+    def __init__(
+        self, exchange: Exchange, probe: Probe, failure: FailedError | None, made: Collection[int] = ()
+    ) -> None:
         self.exchange = exchange
         self.probe = probe
         self.failure = failure  # why no whole response arrived
@@ -65,12 +70,18 @@ class Seen:
         self.pet_id = exchange.path.rpartition("/")[2]
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
-        self.items = self._items()
-        self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
         # The values of the request's filters, by field.
         given = exchange.query
         names = {one.name: one.filters_by for one in self.operation.filters}
         self.filters = {field: given[name] for name, field in names.items() if name in given}
+        self.items = self._items()
+        # The number of animals in the response, also of those that the sample leaves out.
+        self.count = len(self.items or ())
+        if self.items is not None and self.count > 2 * _MOST_OF_A_KIND:
+            self.items = self.document = _sample(self.items, self.filters, made)
+        self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
+        # A service may send 8 MiB with each response.
+        exchange.trim()
         # The limit of a list. It is the default if the request has none, and None if the request has several.
         is_list = self.effect == "lists" and probe.target.count("limit=") < 2
         self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
@@ -106,6 +117,36 @@ def matches(pet: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
     """Whether a list with these filters holds the animal. One matching element of an array is enough."""
     found = {field: pet.get(field) for field in filters}
     return all(value in (one if is_array(one := found[field]) else [one]) for field, value in filters.items())
+
+
+def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
+    """Return a sort key, which is higher for an animal whose values some services change by mistake."""
+    name = str(pet.get("name"))
+    return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)
+
+
+def _sample(items: list[Any], filters: Mapping[str, str], made: Collection[int]) -> list[Any]:
+    """Return the odd elements of a long list and the first others, in the order of the list, and all of ``made``.
+
+    An element is odd if a check may refuse it, or if services change its values by mistake. The work after a response
+    must not grow with animals times requests: a service may ignore ``limit``.
+    """
+    is_right = is_valid("Pet")
+    ids: set[int] = set()
+    kept: list[Any] = []
+    counts = {True: 0, False: 0}
+    for item in items:
+        is_made = False
+        is_odd = not is_right(item)
+        if not is_odd:
+            is_made = item["id"] in made
+            is_changed_often = any(oddness(item)[:2])
+            is_odd = is_changed_often or item["id"] in ids or not matches(item, filters)
+            ids.add(item["id"])
+        counts[is_odd] += 1
+        if is_made or counts[is_odd] <= _MOST_OF_A_KIND:
+            kept.append(item)
+    return kept
 
 
 class History:

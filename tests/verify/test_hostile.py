@@ -202,6 +202,66 @@ def test_the_run_ends_at_the_deadline_with_a_verdict_on_the_requests_so_far(
     assert "the limit --deadline 1 s is reached" in str(verdict)
 
 
+def without_limit(count: int, change: Callable[[list[Anything]], object] = len) -> Callable[..., list[bytes]]:
+    """Return a service of ``count`` animals that ignores every query."""
+    pets = [
+        {"id": number, "name": f"Pet {number}", "categoryId": 1, "status": "sold"} for number in range(1, count + 1)
+    ]
+    change(pets)
+    body = json.dumps(pets).encode()
+
+    def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+        return [body]
+
+    return app
+
+
+def test_the_work_after_a_response_does_not_grow_with_animals_times_requests() -> None:
+    """Without a bound, ten times the animals took ten times the time."""
+    took: list[float] = []
+    for count in (400, 400, 4_000):
+        with served(without_limit(count)) as url:
+            began = time.process_time()
+            verdict = ask(url, deadline=60.0)
+            took.append(time.process_time() - began)
+        assert verdict.requests > 30
+        assert "4.1-limit-counts" in broken(verdict), verdict
+        assert f"at most 100, not {count}" in broken(verdict)["4.1-limit-counts"]
+    assert took[2] < 4 * took[1]
+
+
+def test_a_wrong_animal_at_the_end_of_a_long_list_is_found() -> None:
+    def last_is_wrong(pets: list[Anything]) -> None:
+        pets[-1]["categoryId"] = "one"
+
+    with served(without_limit(2_000, last_is_wrong)) as url:
+        verdict = ask(url)
+    assert result_of(verdict, "2-pet-category") == "broken", verdict
+
+
+def test_a_created_animal_at_the_end_of_a_long_list_is_found() -> None:
+    def lengthen(turn: Turn) -> None:
+        if turn.name == "list" and turn.status == 200:
+            others = [{"id": number, "name": "x", "categoryId": 1} for number in range(10**6, 10**6 + 1_000)]
+            turn.document = [*others, *turn.document]
+
+    with changed(lengthen) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert "4.1-limit-counts" in broken(verdict)
+    assert {"4.2-listed", "4.2-kept", "4.2-same-animal"}.isdisjoint(broken(verdict)), verdict
+
+
+@pytest.mark.parametrize("kind", ["hangs in the body", "drips"])
+def test_a_service_that_hangs_after_its_head_keeps_to_the_deadline(kind: str) -> None:
+    began = time.monotonic()
+    with listening(LIES[kind][1]) as url:
+        verdict = ask(url, deadline=1.0, timeout=60.0)
+    assert time.monotonic() - began < 5
+    assert "the limit --deadline 1 s is reached" in str(verdict)
+
+
 def late_without_a_body(turn: Turn) -> None:
     if turn.name == "create" and turn.status == 400 and turn.environ["CONTENT_LENGTH"] == "0":
         time.sleep(0.9)
