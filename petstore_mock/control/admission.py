@@ -20,7 +20,8 @@ from petstore_mock.core.refusals import ProblemError
 if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
 
-PROBLEM_TYPE: Final = "application/problem+json"  # RFC 9457
+# RFC 9457
+PROBLEM_TYPE: Final = "application/problem+json"
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
 _ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
@@ -39,7 +40,8 @@ def is_loopback(address: str) -> bool:
 
 def check_token(token: str) -> str:
     """Return the token if a header field can carry it (RFC 9110 §5.5)."""
-    fits = token and token.isascii() and token.isprintable() and token.strip() == token
+    is_plain = token.isascii() and token.isprintable()
+    fits = token and is_plain and token.strip() == token
     # The error must not show the token.
     require(fits, "a control token of printable ASCII characters, without spaces around it", length=len(token))
     return token
@@ -69,35 +71,54 @@ class Admission:
     def check_source(self, request: ApiRequest, address: str, port: int, scheme: str, *, to_page: bool) -> None:
         """Refuse requests from pages of other origins, but accept links to the console."""
         host = (request.header("Host") or "").lower()
+        if is_loopback(address):
+            self._check_host(host, port)
+        origins = request.values("Origin")
+        for origin in origins:
+            self._check_origin(origin, f"{scheme}://{host}")
+        is_listed = bool(origins) and {*origins} <= {*self.allowed_origins}
+        follows_link = to_page and _navigates(request)
+        is_foreign = request.header("Sec-Fetch-Site") in {"cross-site", "same-site"}
+        if is_foreign and not (is_listed or follows_link):
+            raise ProblemError("expected a request from this origin; got one from a page of another origin", 403)
+
+    def _check_host(self, host: str, port: int) -> None:
+        """Refuse names of this machine that another site can have: it can make its own name lead to loopback."""
         own = [f"{name}:{port}" for name in _LOOPBACK_HOSTS]
-        own += _LOOPBACK_HOSTS if port in {80, 443} else ()
-        is_allowed = any(one.lower() in {host, host.rpartition(":")[0]} for one in self.allowed_hosts)
-        if is_loopback(address) and host not in own and not is_allowed:
+        if port in {80, 443}:
+            own += _LOOPBACK_HOSTS
+        without_port = host.rpartition(":")[0]
+        allowed = {name.lower() for name in self.allowed_hosts}
+        if not {host, without_port} & {*allowed} and host not in own:
             raise ProblemError(
                 f"expected a Host of this machine, {', '.join(own)}; got {cut(host, 100)!r}. Behind a proxy, forward "
                 "the Host of the client and name it with --allowed-host",
                 403,
             )
-        origins = request.values("Origin")
-        for origin in origins:
-            if origin.lower() != f"{scheme}://{host}" and origin not in self.allowed_origins:
-                raise ProblemError(
-                    f"expected no Origin, or {scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}. If a proxy "
-                    "forwards requests of your own page, name the page's origin with --allowed-origin",
-                    403,
-                )
-        navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
-        may_come = (to_page and navigates) or (origins and {*origins} <= {*self.allowed_origins})
-        if request.header("Sec-Fetch-Site") in {"cross-site", "same-site"} and not may_come:
-            raise ProblemError("expected a request from this origin; got one from a page of another origin", 403)
+
+    def _check_origin(self, origin: str, own: str) -> None:
+        if origin.lower() != own and origin not in self.allowed_origins:
+            raise ProblemError(
+                f"expected no Origin, or {cut(own, 110)}; got {cut(origin, 100)!r}. If a proxy "
+                "forwards requests of your own page, name the page's origin with --allowed-origin",
+                403,
+            )
 
     def check_token(self, request: ApiRequest) -> None:
         """Refuse a request without the right token. The comparison takes constant time."""
-        given = request.header(TOKEN_HEADER) or ""
-        if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
+        if self.token is None:
+            return
+        sent = request.header(TOKEN_HEADER) or ""
+        if not hmac.compare_digest(sent.encode(), self.token.encode()):
+            came = "a wrong token" if sent else "no such header"
             raise ProblemError(
                 f"expected the header {TOKEN_HEADER} with the token of --control-token, or with the token in the "
-                f"greeting of serve; got {'a wrong token' if given else 'no such header'}",
+                f"greeting of serve; got {came}",
                 401,
                 WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
             )
+
+
+def _navigates(request: ApiRequest) -> bool:
+    """Return whether a browser opens an address, as it does for a link."""
+    return request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}

@@ -18,21 +18,24 @@ _PAGE: Final = "index.html"
 @cache
 def _files() -> dict[str, tuple[bytes, str]]:
     """Return content and media type of each file that a request can read."""
-    return {
-        file.name: (file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8")
-        for file in _DIRECTORY.iterdir()
-        if file.suffix in _TYPES
-    }
+    files: dict[str, tuple[bytes, str]] = {}
+    for file in _DIRECTORY.iterdir():
+        if file.suffix in _TYPES:
+            files[file.name] = file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8"
+    return files
 
 
 def console_page(path: str) -> tuple[int, bytes, dict[str, str]] | None:
     """Return status, body and header fields for a path below ``/__petstore``, or None."""
     if not path:
-        return 308, b"", {"Location": "__petstore/"}  # the relative links of the page need the slash
-    name = _PAGE if path in {"/", "/latest"} else path[1:]
-    if name not in _files() or path == f"/{_PAGE}":
+        # The relative links of the page need the slash.
+        return 308, b"", {"Location": "__petstore/"}
+    if path == f"/{_PAGE}":
         return None
-    content, media_type = _files()[name]
+    name = _PAGE if path in {"/", "/latest"} else path[1:]
+    content, media_type = _files().get(name, (b"", ""))
+    if not media_type:
+        return None
     fields = {"Content-Type": media_type}
     if name == _PAGE:
         nonce = secrets.token_urlsafe(16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import nullcontext
+from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
@@ -16,7 +17,7 @@ from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.control.admission import PROBLEM_TYPE, Admission
 from petstore_mock.control.console import console_page
-from petstore_mock.control.schemas import Schema, door_document, shape_of, violations
+from petstore_mock.control.schemas import Schema, Shape, door_document, shape_of, violations
 from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import BROWSER_FILES, CLOSED, DOOR_PATH
@@ -28,18 +29,22 @@ from petstore_mock.interface.conditions import CONDITIONS, reason_phrase
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.violations import MOST_LISTED, Violation
 from petstore_mock.verbs import VERBS, Verb
+from petstore_mock.verbs.verb import Added, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.transport.server import Server
+    from petstore_mock.verbs.events import EventFeed
 
 _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
-_FIELDS: Final = {  # a page of another site must not frame, sniff or read a response
+_READING: Final = frozenset({"GET", "HEAD"})
+# A page of another site must not frame, sniff or read a response.
+_FIELDS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -53,6 +58,23 @@ class HealthData(TypedDict):
     status: str
     version: str
     uptime: float  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a target names: a world, a path of the door, and the verbs or the file of the console at this path."""
+
+    world: str | None  # None at the root
+    path: str  # below ``/__petstore``
+    verbs: Mapping[str, Verb]  # by method
+    arguments: Mapping[str, str]  # the parts of the path that stand for placeholders, percent-encoded
+    page: tuple[int, bytes, dict[str, str]] | None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that the path allows."""
+        known = _READING if self.page is not None else self.verbs
+        return tuple(sorted({"OPTIONS", *known}))
 
 
 class Door(Handler):
@@ -69,17 +91,17 @@ class Door(Handler):
         self.server = server  # with --control-port, serve sets a second server here
         self._admission = admission or Admission()
         self._is_open = is_open
-        self._verbs = [Verb(self.health, "GET", "health"), Verb(self.openapi, "GET", "openapi.json"), *VERBS]
-        self._routes = [
-            (re.compile(_ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(verb.path))), verb) for verb in self._verbs
-        ]
+        own = [Verb(self.health, "GET", "health", is_public=True), Verb(self.openapi, "GET", "openapi.json")]
+        self._verbs = [*own, *VERBS]
+        self._streams = {f"/{verb.path}" for verb in self._verbs if verb.streams}
+        self._routes = _routes_of(self._verbs)
         worlds.host.has_door |= is_open
 
     def health(self, _: Worlds) -> HealthData:
         """Report that the stub is ready, its version, and its uptime in seconds."""
         return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self.server.started, 3)}
 
-    def openapi(self, _: Worlds, origin: str) -> dict[str, Any]:
+    def openapi(self, _: Worlds, origin: Origin) -> dict[str, Any]:
         """Describe the control door as an OpenAPI 3.1 document."""
         return door_document(self._verbs, origin, __version__)
 
@@ -87,15 +109,18 @@ class Door(Handler):
 
     def serves(self, request: ApiRequest) -> bool:
         """Return whether the door handles a request. Such a request is not journalled and meets no fault."""
-        path = request.target.partition("?")[0]
+        path = _path_of(request)
         if DOOR_PATH in path:
             return _PATH.fullmatch(path) is not None
-        is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        return is_browser or path in BROWSER_FILES
+        if path in BROWSER_FILES:
+            return True
+        is_from_browser = "text/html" in (request.header("Accept") or "")
+        return self._is_open and path == "/" and is_from_browser
 
     def handle(self, request: ApiRequest) -> Blocking:
-        streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
-        return Blocking(lambda: self._respond(request), streams=streams)
+        match = _PATH.fullmatch(_path_of(request))
+        is_stream = match is not None and match["rest"] in self._streams
+        return Blocking(lambda: self._respond(request), streams=is_stream and request.method == "GET")
 
     def body_limit(self, request: ApiRequest) -> int:
         try:
@@ -105,13 +130,13 @@ class Door(Handler):
         return _LIMIT
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:  # noqa: ARG002
-        return _refused(ProblemError(f"{CONDITIONS[condition].message}: {detail}", CONDITIONS[condition].status))
+        row = CONDITIONS[condition]
+        return _refused(ProblemError(f"{row.message}: {detail}", row.status))
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:  # noqa: ARG002
         _log.error("the control door failed", exc_info=error)
-        return _refused(
-            ProblemError(f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}", 500)
-        )
+        detail = f"petstore-mock has a bug, please report it: {type(error).__name__}: {error}"
+        return _refused(ProblemError(detail, 500))
 
     # Routing
 
@@ -123,95 +148,153 @@ class Door(Handler):
         except Exception as error:  # noqa: BLE001  # a bug must give a response and a log line
             return self.failed(error, request)
 
+    def _routed(self, request: ApiRequest) -> Response | Stream:
+        _check_media_type(request)
+        if _path_of(request) == "/" and request.method in _READING:
+            return _response(303, fields={"Location": f"{DOOR_PATH}/"})
+        place = self._place_of(request)
+        if not self._is_public(request.method, place):
+            self._admit(request, to_page=place.page is not None)
+        if request.method not in KNOWN_METHODS:  # RFC 9110 §9.1
+            raise ProblemError(f"expected a known method, such as GET; got {cut(request.method, 40)}", 501)
+        if not place.verbs and place.page is None:
+            raise self._unknown(place)
+        if place.page is not None and request.method in _READING:
+            self._worlds.find(place.world or DEFAULT_WORLD)
+            return _response(*place.page)
+        if request.method == "OPTIONS":
+            return _response(204, fields={"Allow": ", ".join(place.methods)})
+        return self._run(request, self._allowed_verb(request.method, place), place)
+
+    def _is_public(self, method: str, place: _Place) -> bool:
+        verb = place.verbs.get(method)
+        return verb is not None and verb.is_public and place.world is None
+
+    def _allowed_verb(self, method: str, place: _Place) -> Verb:
+        verb = place.verbs.get(method)
+        if verb is None:
+            allowed = ", ".join(place.methods)
+            raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
+        if shape_of(verb).root_only and place.world is not None:
+            expected = f"{DOOR_PATH}{place.path}, which concerns all worlds"
+            raise ProblemError(f"root only: expected {expected}; got the path of one world", 404)
+        return verb
+
+    def _place_of(self, request: ApiRequest) -> _Place:
+        match = _PATH.fullmatch(_path_of(request))
+        if match is None:
+            raise ProblemError(f"expected a path of the control door, such as {DOOR_PATH}/world", 404)
+        world = None if match["name"] is None else unquote(match["name"])
+        if world == DEFAULT_WORLD:
+            check_name(world)  # raises an error: the only address of the default world is the root
+        path = match["rest"] or ""
+        page = console_page(path)
+        for pattern, verbs in self._routes:
+            found = pattern.fullmatch(path)
+            if found is not None:
+                return _Place(world, path, verbs, found.groupdict(), page)
+        return _Place(world, path, {}, {}, page)
+
     def _admit(self, request: ApiRequest, *, to_page: bool) -> None:
         """Refuse a request that may not use the door. The files of the page need no token."""
         if not self._is_open:
             raise ProblemError(f"the control door is {CLOSED}", 404)
-        scheme = "https" if self.server is self._service and self._worlds.host.tls else "http"
+        is_secure = self.server is self._service and self._worlds.host.tls
+        scheme = "https" if is_secure else "http"
         self._admission.check_source(request, self.server.bound, self.server.port, scheme, to_page=to_page)
         if not to_page:
             self._admission.check_token(request)
 
-    def _routed(self, request: ApiRequest) -> Response | Stream:
-        target, method = request.target.partition("?")[0], request.method
-        if target == "/" and method in {"GET", "HEAD"}:
-            return _response(303, fields={"Location": f"{DOOR_PATH}/"})
-        name, path = _parts_of(target)
-        found = {verb.method: (verb, one) for pattern, verb in self._routes if (one := pattern.fullmatch(path[1:]))}
-        found |= {"HEAD": found["GET"]} if "GET" in found else {}
-        page = console_page(path)
-        if path != "/health" or name is not None or method not in found:  # health is open to all
-            self._admit(request, to_page=page is not None)
-        if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-            raise ProblemError(f"expected a known method, such as GET; got {cut(method, 40)}", 501)
-        if page is not None and method in {"GET", "HEAD"}:
-            self._worlds.find(name or DEFAULT_WORLD)
-            return _response(*page)
-        if not found and page is None:
-            known = [verb.path for verb in self._verbs if name is None or not shape_of(verb).root_only]
-            came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
-            raise ProblemError(f"expected a path of the control door; got {came}", 404)
-        allowed = ", ".join(sorted({"OPTIONS", *(found if page is None else ("GET", "HEAD"))}))
-        if method == "OPTIONS":
-            return _response(204, fields={"Allow": allowed})
-        if method not in found:
-            raise ProblemError(f"expected one of the methods {allowed}; got {method}", 405, Allow=allowed)
-        verb, given = found[method]
-        if shape_of(verb).root_only and name is not None:
-            expected = f"{DOOR_PATH}{path}, which concerns all worlds"
-            raise ProblemError(f"root only: expected {expected}; got the path of one world", 404)
-        return self._run(request, verb, name, given.groupdict())
+    def _unknown(self, place: _Place) -> ProblemError:
+        known = [verb.path for verb in self._verbs if place.world is None or not shape_of(verb).root_only]
+        came = f"{cut(place.path, 100)!r}{did_you_mean(place.path[1:], known)}"
+        return ProblemError(f"expected a path of the control door; got {came}", 404)
 
     # Running a verb
 
-    def _run(self, request: ApiRequest, verb: Verb, name: str | None, in_path: Mapping[str, str]) -> Response | Stream:
-        shape, fields = shape_of(verb), {"Content-Type": verb.media_type}
-        arguments: dict[str, Any] = {one: _typed(unquote(in_path[one]), rules) for one, rules in shape.path.items()}
-        arguments |= _query(request, shape.query)
-        if shape.body is not None:
-            body = _body(request, shape.body)
-            arguments |= {verb.body: body} if verb.body else body
-        own = {
-            "origin": self._origin(request),
-            "new": request.header("If-None-Match") == "*",  # RFC 9110 §13.1.2
-            "shares_port": self.server is self._service,
-        }
-        own |= {} if name is None else {"name": name}
-        arguments |= {one: value for one, value in own.items() if one in shape.added}
-        if verb.media_type == "text/event-stream":
-            if request.method == "HEAD":
-                return _response(200, fields=fields)
-            return Stream(_head(200, fields), _now(), verb(self._worlds, arguments))
-        if shape.concerns_all:
-            result = verb(self._worlds, arguments)
-        else:
-            world = self._worlds.find(name or DEFAULT_WORLD)
-            with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
-                result = verb(world, arguments)
+    def _run(self, request: ApiRequest, verb: Verb, place: _Place) -> Response | Stream:
+        arguments = self._arguments(request, verb, place)
+        if verb.streams:
+            return self._stream(request, verb, arguments)
+        result = self._result(verb, place.world, arguments)
         if verb.status == 204:
             return _response(204)
-        content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
-        status = 200 if verb.method == "PUT" and "previous" in result else verb.status  # RFC 9110 §9.3.4
-        return _response(status, content, fields)
+        is_json = verb.media_type == "application/json"
+        content = encode_json(result) if is_json else str(result).encode()
+        has_replaced = verb.method == "PUT" and "previous" in result
+        status = 200 if has_replaced else verb.status  # RFC 9110 §9.3.4
+        return _response(status, content, {"Content-Type": verb.media_type})
+
+    def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        if shape_of(verb).concerns_all:
+            return verb(self._worlds, arguments)
+        world = self._worlds.find(name or DEFAULT_WORLD)
+        lock = world.lock if verb.locks else nullcontext()
+        with self._worlds.visiting(world), lock:
+            return verb(world, arguments)
+
+    def _stream(self, request: ApiRequest, verb: Verb, arguments: Mapping[str, Any]) -> Response | Stream:
+        fields = {"Content-Type": verb.media_type}
+        if request.method == "HEAD":
+            return _response(200, fields=fields)
+        feed: EventFeed = verb(self._worlds, arguments)
+        return Stream(_head(200, fields), _now(), iter(feed), feed.overflowed)
+
+    def _arguments(self, request: ApiRequest, verb: Verb, place: _Place) -> dict[str, Any]:
+        """Return the validated arguments of the path, the query and the body, and those that the door adds."""
+        shape = shape_of(verb)
+        arguments: dict[str, Any] = {}
+        for name, rules in shape.path.items():
+            arguments[name] = _typed(unquote(place.arguments[name]), rules)
+        arguments |= _query(request, shape.query)
+        body = _body(request, shape)
+        arguments |= {verb.body: body} if verb.body else body
+        added = self._added(request, place.world)
+        for name, role in shape.added.items():
+            if role in added:
+                arguments[name] = added[role]
+        return arguments
+
+    def _added(self, request: ApiRequest, world: str | None) -> dict[Added, object]:
+        added: dict[Added, object] = {
+            Added.ORIGIN: self._origin(request),
+            Added.ONLY_NEW: request.header("If-None-Match") == "*",  # RFC 9110 §13.1.2
+            Added.SHARES_PORT: self.server is self._service,
+        }
+        if world is not None:
+            added[Added.WORLD] = world
+        return added
 
     def _origin(self, request: ApiRequest) -> str:
         """Return the service's address: --public-url, else from Host; on a control port, with the service's port."""
-        host, shared = request.header("Host") or "localhost", self._worlds.host
+        shared = self._worlds.host
+        if shared.public_url:
+            return shared.public_url
+        host = request.header("Host") or "localhost"
         if self.server is not self._service:
-            bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-            host = f"{bare}:{self._service.port}"
-        return shared.public_url or f"http{'s' if shared.tls else ''}://{host}"
+            bare, colon, _ = host.rpartition(":")
+            has_port = colon and not host.endswith("]")
+            host = f"{bare if has_port else host}:{self._service.port}"
+        scheme = "https" if shared.tls else "http"
+        return f"{scheme}://{host}"
 
 
-def _parts_of(target: str) -> tuple[str | None, str]:
-    """Return the world in a path (None at the root) and the path below ``/__petstore``."""
-    match = _PATH.fullmatch(target)
-    if match is None:
-        raise ProblemError(f"expected a path of the control door, such as {DOOR_PATH}/world", 404)
-    name = None if match["name"] is None else unquote(match["name"])
-    if name == DEFAULT_WORLD:
-        check_name(name)  # raises an error: the only address of the default world is the root
-    return name, match["rest"] or ""
+def _routes_of(verbs: Sequence[Verb]) -> list[tuple[re.Pattern[str], dict[str, Verb]]]:
+    """Return a pattern for each path of the door, with the verbs of the path by method."""
+    by_path: dict[str, dict[str, Verb]] = {}
+    for verb in verbs:
+        by_path.setdefault(verb.path, {})[verb.method] = verb
+    routes: list[tuple[re.Pattern[str], dict[str, Verb]]] = []
+    for path, by_method in by_path.items():
+        if "GET" in by_method:
+            by_method["HEAD"] = by_method["GET"]
+        pattern = _ARGUMENT.sub(r"(?P<\1>[^/]+)", re.escape(f"/{path}"))
+        routes.append((re.compile(pattern), by_method))
+    return routes
+
+
+def _path_of(request: ApiRequest) -> str:
+    return request.target.partition("?")[0]
 
 
 # Arguments
@@ -221,30 +304,49 @@ def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an obj
     """Decode and validate the query. A repeated parameter becomes a list, which no schema allows."""
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
-    value = {name: _typed(given[0], known.get(name, {})) if len(given) == 1 else given for name, given in texts.items()}
+    value: dict[str, object] = {}
+    for name, values in texts.items():
+        value[name] = _typed(values[0], known.get(name, {})) if len(values) == 1 else values
     return _validated(value, rules, "query")
 
 
 def _typed(text: str, rules: Schema) -> object:
     """Convert text of a path or query. Wrong text stays a string, and the schema refuses it."""
     kind = rules.get("type")
-    return read_integer(text) if kind == "integer" else _FLAGS.get(text, text) if kind == "boolean" else text
+    if kind == "integer":
+        return read_integer(text)
+    return _FLAGS.get(text, text) if kind == "boolean" else text
 
 
-def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+def _check_media_type(request: ApiRequest) -> None:
+    """Refuse a body that is not declared as JSON, at each path of the door.
+
+    A page of another site can send a body of some other types without a preflight. An empty body needs no type: some
+    clients send a Content-Type, or an empty chunked body, although they send nothing.
+    """
+    announced = (request.header("Content-Length") or "").strip("0")
+    has_body = request.body or request.oversized or announced
+    if has_body and not request.fields.is_json:
+        came = cut(request.header("Content-Type") or "none", 100)
+        raise ProblemError(f"expected Content-Type: application/json; got {came}", 415, Accept="application/json")
+
+
+def _body(request: ApiRequest, shape: Shape) -> Any:  # noqa: ANN401  # a JSON value
     """Decode and validate the body. A request may omit it if no member is required."""
-    required = rules.get("required", ["JSON"])
     if request.oversized:
         came = request.header("Content-Length") or "more"
         raise ProblemError(f"expected a body of at most {_LIMIT} bytes; got {came}", 413)
-    if not request.body:
-        if required:
-            raise ProblemError(f"expected a body with {', '.join(required)}; got none", 422)
-        return {}
-    if not request.fields.is_json:
-        came = cut(request.header("Content-Type") or "none", 100)
-        raise ProblemError(f"expected Content-Type: application/json; got {came}", 415, Accept="application/json")
-    if coding := request.fields.coding:  # RFC 9110 §12.5.3
+    if request.body:
+        return _validated(_decoded(request), shape.body, "body")
+    required = shape.body.get("required", ["JSON"])
+    if required:
+        raise ProblemError(f"expected a body with {', '.join(required)}; got none", 422)
+    return {}
+
+
+def _decoded(request: ApiRequest) -> object:
+    coding = request.fields.coding
+    if coding:  # RFC 9110 §12.5.3
         came = f"expected a body without Content-Encoding; got {cut(coding, 100)}"
         raise ProblemError(came, 415, Accept_Encoding="identity")
     try:
@@ -253,14 +355,15 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
         raise ProblemError(str(error), 400) from None
     if repeated:
         raise ProblemError(str(repeated[0]), 400, repeated)
-    return _validated(value, rules, "body")
+    return value
 
 
 def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
     """Return the value if its schema allows it."""
-    found = () if value == {} and rules.get("required") == [] else violations(rules, value, location)
-    if found:
-        raise ProblemError(found.in_words(), 422, found)
+    is_omitted = value == {} and rules.get("required") == []
+    broken = () if is_omitted else violations(rules, value, location)
+    if broken:
+        raise ProblemError(broken.in_words(), 422, broken)
     return value
 
 
@@ -289,6 +392,9 @@ def _refused(error: PetStoreMockError) -> Response:
         "detail": cut(str(error), _LONGEST_DETAIL),
     }
     if broken:
-        document["violations"] = [{"field": one.path, "message": str(one)} for one in broken[:MOST_LISTED]]
-    content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")  # a quoted value may have a lone surrogate
-    return _response(status, content, {"Content-Type": PROBLEM_TYPE, **getattr(error, "fields", {})})
+        listed = broken[:MOST_LISTED]
+        document["violations"] = [{"field": violation.path, "message": str(violation)} for violation in listed]
+    # A quoted value may have a lone surrogate.
+    content = dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+    fields: Mapping[str, str] = getattr(error, "fields", {})
+    return _response(status, content, {"Content-Type": PROBLEM_TYPE, **fields})

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, get_args, get_origin
 from typing import get_type_hints as hints_of
 
 from petstore_mock.common.guards import is_array, is_object
@@ -23,6 +23,7 @@ from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.journal.criteria import GENERAL, TYPES, arguments_of
 from petstore_mock.journal.har import har_document
+from petstore_mock.verbs.verb import Added
 
 if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violations
@@ -40,7 +41,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_INTERNAL: Final = frozenset({"name", "origin", "new", "shares_port", "when"})  # arguments that no schema contains
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")  # an argument in the path of a verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,16 @@ class Shape:
     """The schemas of a verb's arguments and of its result."""
 
     concerns_all: bool  # the verb takes all worlds, not one
-    added: frozenset[str]  # the arguments that the door adds
+    added: Mapping[str, Added]  # the arguments that the door adds, with their roles
     path: Mapping[str, Schema]
     query: Schema
-    body: Schema | None
+    body: Schema  # of the whole body; without properties if the verb takes none
+    takes_body: bool
     result: Schema
 
     @property
     def root_only(self) -> bool:
-        return self.concerns_all and "name" not in self.added
+        return self.concerns_all and Added.WORLD not in self.added.values()
 
 
 @cache
@@ -64,59 +66,101 @@ def shape_of(verb: Verb) -> Shape:
     """Return the schemas of a verb, derived from the signature of its function."""
     hints = hints_of(verb.function, include_extras=True)
     target, *parameters = signature(verb.function).parameters.values()
+    added: dict[str, Added] = {}
     sent: dict[str, Schema] = {}
-    for one in parameters:
-        if one.kind is Parameter.VAR_KEYWORD:
-            sent |= _members(get_args(hints[one.name])[0])
-        elif one.name not in _INTERNAL:
-            sent[one.name] = schema(hints[one.name])
-    path = {name: sent.pop(name) for name in re.findall(r"\{(\w+)\}", verb.path)}
-    body = sent.pop(verb.body) if verb.body else None
-    if body is None and sent and verb.method not in {"GET", "DELETE"}:
-        body = _closed(sent, [one.name for one in parameters if one.name in sent and one.default is Parameter.empty])
-        sent = {}
-    # A query parameter can be absent, but not null.
-    query = {name: rules["anyOf"][0] if "anyOf" in rules else rules for name, rules in sent.items()}
-    result = schema(hints["return"] if verb.media_type == "application/json" else str)
+    required: list[str] = []
+    for parameter in parameters:
+        name, hint = parameter.name, hints[parameter.name]
+        role = _role_of(hint)
+        if role is not None:
+            added[name] = role
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            sent |= _members(get_args(hint)[0])
+        else:
+            sent[name] = schema(hint)
+            required += [name] if parameter.default is Parameter.empty else []
+    path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
+    query, body = sent, _closed({})
+    has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
+    if verb.body:
+        body = sent.pop(verb.body)
+    elif has_members:
+        query, body = {}, _closed(sent, [name for name in required if name in sent])
     return Shape(
         concerns_all=hints[target.name] is Worlds,
-        added=_INTERNAL & {one.name for one in parameters},
+        added=added,
         path=path,
-        query=_closed(query),
+        query=_closed({name: _without_null(rules) for name, rules in query.items()}),
         body=body,
-        result=_object({verb.member: result}, [verb.member]) if verb.member else result,
+        takes_body=bool(verb.body) or has_members,
+        result=_result_of(verb, hints["return"]),
     )
+
+
+def _role_of(hint: object) -> Added | None:
+    """Return the role that an annotation declares, alone or in a union with None."""
+    for part in (hint, *get_args(hint)):
+        for mark in getattr(part, "__metadata__", ()):
+            if isinstance(mark, Added):
+                return mark
+    return None
+
+
+def _without_null(rules: Schema) -> Schema:
+    """Return the schema of a query parameter, which can be absent, but not null."""
+    choices: list[Schema] = rules.get("anyOf", [rules])
+    return choices[0]
+
+
+def _result_of(verb: Verb, hint: object) -> Schema:
+    if verb.media_type != "application/json":
+        return _PLAIN[str]
+    result = schema(hint)
+    return _object({verb.member: result}, [verb.member]) if verb.member else result
 
 
 def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     """Return the JSON Schema of a type. A TypedDict becomes a component."""
-    origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
-        made = _PLAIN[hint]
-    elif origin is Annotated:
-        more: Keywords = parts[1]
-        made = {"$ref": _REF + more.component} if more.component else {**schema(parts[0]), **more.keywords}
-    elif origin is Literal:
-        made = {"type": "string", "enum": list(parts)}
-    elif origin in {Union, UnionType}:
-        made = {"anyOf": [schema(part) for part in parts]}
-    elif origin is list:
-        made = {"type": "array", "items": schema(parts[0])}
-    elif origin in {dict, Mapping}:
-        made = {"type": "object", "additionalProperties": schema(parts[1])}
-    elif origin is NotRequired:
-        made = schema(parts[0])
-    else:
-        name: str = hint.__name__.removesuffix("Data")
-        made = {"$ref": _REF + name}
-        if name not in _COMPONENTS:
-            hints = hints_of(hint, include_extras=True)
-            required = [member for member, kind in hints.items() if get_origin(kind) is not NotRequired]
-            _COMPONENTS[name] = _object(_members(hint), required)
-    return made
+        return _PLAIN[hint]
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is None:
+        return _component(hint)
+    if origin is NotRequired:
+        return schema(parts[0])
+    if origin is Annotated:
+        return _annotated(*parts)
+    return _generic(origin, parts)
 
 
-def _members(kind: Any) -> dict[str, Schema]:  # noqa: ANN401  # a TypedDict
+def _generic(origin: object, parts: Sequence[Any]) -> Schema:
+    if origin is Literal:
+        return {"type": "string", "enum": list(parts)}
+    if origin is list:
+        return {"type": "array", "items": schema(parts[0])}
+    if origin in {dict, Mapping}:
+        return {"type": "object", "additionalProperties": schema(parts[1])}
+    return {"anyOf": [schema(part) for part in parts]}
+
+
+def _annotated(base: object, more: Keywords) -> Schema:
+    if more.component:
+        return {"$ref": _REF + more.component}
+    return {**schema(base), **more.keywords}
+
+
+def _component(kind: type) -> Schema:
+    """Return a reference to the schema of a TypedDict, and add the schema to the components."""
+    name = kind.__name__.removesuffix("Data")
+    if name not in _COMPONENTS:
+        hints = hints_of(kind, include_extras=True)
+        required = [member for member, hint in hints.items() if get_origin(hint) is not NotRequired]
+        _COMPONENTS[name] = _object(_members(kind), required)
+    return {"$ref": _REF + name}
+
+
+def _members(kind: type) -> dict[str, Schema]:
+    """Return the schema of each member of a TypedDict."""
     if kind is WorldOptions:
         return {name: dict(option.schema or {}) for name, option in options_at("door").items()}
     return {name: schema(hint) for name, hint in hints_of(kind, include_extras=True).items()}
@@ -130,12 +174,13 @@ def _closed(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> S
     return {**_object(properties, required), "additionalProperties": False}
 
 
-def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
-    """Return the schema of values with the same members as this value."""
+def _like(value: object) -> Schema:
+    """Return the schema of values with the same members as this JSON value."""
     if is_object(value):
         return _object({name: _like(part) for name, part in value.items()}, [*value])
     if is_array(value):
-        return {"type": "array", "items": _like(value[0]) if value else {}}
+        items = _like(value[0]) if value else {}
+        return {"type": "array", "items": items}
     return _PLAIN[type(value)]
 
 
@@ -143,6 +188,13 @@ def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
 
 _PET: Final = schemas.schema("Pet")
 _FIELDS: Final[Mapping[str, Schema]] = _PET["properties"]
+
+
+def _change_of(name: str, rules: Schema) -> Schema:
+    """Return the schema of a change of a field. null removes an optional field."""
+    return rules if name in _PET["required"] else {"anyOf": [rules, _PLAIN[NoneType]]}
+
+
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _CHOSEN: Final[dict[str, Schema]] = {
     name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()
@@ -157,12 +209,7 @@ _CHECKED: Final[dict[str, Schema]] = {name: {"type": kind} for name, (_, _, kind
 _COMPONENTS: Final[dict[str, Schema]] = {
     "Animal": _object(_FIELDS, _PET["required"]),
     "NewAnimal": _closed(_FIELDS),
-    "AnimalChanges": _closed(  # null removes an optional field
-        {
-            name: rules if name in _PET["required"] else {"anyOf": [rules, _PLAIN[NoneType]]}
-            for name, rules in _FIELDS.items()
-        }
-    ),
+    "AnimalChanges": _closed({name: _change_of(name, rules) for name, rules in _FIELDS.items()}),
     "PetCount": _closed({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}, ["count"]),
     "Amounts": _closed({unit: {"type": "number"} for unit in ("days", "hours", "minutes", "seconds")}),
     "Criteria": _closed({name: _CHECKED.get(name, {}) for name in (*arguments_of(None), *GENERAL)}),
@@ -215,48 +262,63 @@ _PROBLEM: Final = {
 
 def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
     """Return the OpenAPI document of the door at ``origin``, which is scheme, host and port."""
-    paths: dict[str, Any] = {}
-    for verb in verbs:
-        for mount in [""] if shape_of(verb).root_only else ["", "/w/{world}"]:
-            path = paths.setdefault(f"{mount}{DOOR_PATH}/{verb.path}", {})
-            path[verb.method.lower()] = _operation(verb, mount)
+    info = {
+        "title": "petstore-mock control door",
+        "version": version,
+        "description": "Steers a running fake of the pet store service. A world with a name is at /w/NAME/v1.",
+    }
+    token = {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}
+    paths = _paths(verbs)
+    components = dict(sorted(_COMPONENTS.items()))  # the paths add components, so they are made first
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "petstore-mock control door",
-            "version": version,
-            "description": "Steers a running fake of the pet store service. A world with a name is at /w/NAME/v1.",
-        },
+        "info": info,
         "servers": [{"url": origin}],
         "security": [{"token": []}, {}],
         "paths": paths,
-        "components": {
-            "schemas": dict(sorted(_COMPONENTS.items())),  # complete after the loop over the verbs
-            "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
-        },
+        "components": {"schemas": components, "securitySchemes": {"token": token}},
     }
 
 
-def _operation(verb: Verb, mount: str) -> dict[str, Any]:
+def _paths(verbs: Sequence[Verb]) -> dict[str, dict[str, Schema]]:
+    paths: dict[str, dict[str, Schema]] = {}
+    for verb in verbs:
+        mounts = [""] if shape_of(verb).root_only else ["", "/w/{world}"]
+        for mount in mounts:
+            path = paths.setdefault(f"{mount}{DOOR_PATH}/{verb.path}", {})
+            path[verb.method.lower()] = _operation(verb, mount)
+    return paths
+
+
+def _operation(verb: Verb, mount: str) -> Schema:
+    """Return the OpenAPI operation of a verb, at the root or below ``mount``."""
     shape = shape_of(verb)
-    in_path = {**({"world": _NAME} if mount else {}), **shape.path}
-    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
-    statuses = [verb.status, *([200] if verb.method == "PUT" else [])]
-    operation: dict[str, Any] = {
+    in_world = {"world": _NAME} if mount else {}
+    in_path = {**in_world, **shape.path}
+    parameters: list[Schema] = []
+    for name, rules in in_path.items():
+        parameters.append({"name": name, "in": "path", "required": True, "schema": rules})
+    for name, rules in shape.query["properties"].items():
+        parameters.append({"name": name, "in": "query", "schema": rules})
+    operation: Schema = {
         "operationId": f"{verb.name}_of" if mount else verb.name,
         "summary": (verb.function.__doc__ or "").partition("\n")[0],  # python -OO removes docstrings
-        "parameters": [
-            *({"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()),
-            *({"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()),
-        ],
-        "responses": {
-            **{str(status): {"description": _DESCRIPTIONS[status], **content} for status in statuses},
-            "default": _PROBLEM,
-        },
+        "parameters": parameters,
+        "responses": _responses(verb),
     }
-    if shape.body is not None:
+    if shape.takes_body:
         is_required = bool(shape.body.get("required", True))
         operation["requestBody"] = {"required": is_required, "content": {"application/json": {"schema": shape.body}}}
-    if verb.name == "health":
+    if verb.is_public:
         operation["security"] = []
     return operation
+
+
+def _responses(verb: Verb) -> Schema:
+    content = {"content": {verb.media_type: {"schema": shape_of(verb).result}}}
+    statuses = [verb.status, 200] if verb.method == "PUT" else [verb.status]
+    responses: Schema = {}
+    for status in statuses:
+        more = {} if status == 204 else content
+        responses[str(status)] = {"description": _DESCRIPTIONS[status], **more}
+    return {**responses, "default": _PROBLEM}

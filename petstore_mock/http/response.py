@@ -12,6 +12,8 @@ from petstore_mock.interface.conditions import reason_phrase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from petstore_mock.common.real import Event
+
 _FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 
@@ -92,6 +94,7 @@ class Stream:
     head: Head
     date: bytes
     chunks: Iterator[bytes]
+    overflowed: Event  # set when the client reads so slowly that parts of the body are lost
 
 
 def frame(

@@ -296,7 +296,7 @@ class Connection(asyncio.Protocol):
         fake.
         """
         self._waited += interval
-        if self._held is not None:
+        if self._held is not None and self.writable.is_set():
             self._waited = 0.0
         elif self._incoming:
             self._time_out(_BODY_TIMEOUT, "no further byte of the body arrived")
@@ -306,7 +306,8 @@ class Connection(asyncio.Protocol):
             unsent = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
                 self._unsent, self._waited = unsent, 0.0
-            if self._waited > (_LINGER_TIMEOUT if self._draining and not unsent else _IDLE_TIMEOUT):
+            is_lingering = self._draining and not unsent
+            if self._waited > (_LINGER_TIMEOUT if is_lingering else _IDLE_TIMEOUT):
                 self.transport.abort()
 
     def _time_out(self, limit: float, words: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.common.real import Thread
 from petstore_mock.http.handler import Deferred
-from petstore_mock.http.response import Response, frame
+from petstore_mock.http.response import Response, Stream, frame
 from petstore_mock.transport.connection import call_in_loop
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.reading import Head
 
 _TICK: Final = 0.01  # seconds (about) between two pieces of a dribbled body; more below 100 bytes per second
+_OVERFLOW_CHECK: Final = 0.5  # seconds between two checks of a stream whose client does not read
 
 
 def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> Held:
@@ -154,11 +155,17 @@ class BlockingCall:
         self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (response.head.wire, response.date))
         with closing(cast("Any", response.chunks)):
             for part in response.chunks:
-                self._line.writable.wait()
+                self._await_writable(response)
                 if self._is_over:
                     return
                 self._post(self._line.send, part)
         self._post(self._line.finish)
+
+    def _await_writable(self, response: Stream) -> None:
+        """Wait until the client has read enough, or the connection ends. End it if parts of the body are lost."""
+        while not self._line.writable.wait(_OVERFLOW_CHECK):
+            if response.overflowed.is_set():
+                self._post(self._line.transport.abort)
 
     def _post(self, call: Callable[..., object], *arguments: object) -> None:
         call_in_loop(self._line.loop, lambda: self._is_over or call(*arguments))

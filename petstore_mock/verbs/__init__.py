@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from petstore_mock.verbs import events as events
 from petstore_mock.verbs import requests as requests
 from petstore_mock.verbs import state as state
 from petstore_mock.verbs import worlds as worlds

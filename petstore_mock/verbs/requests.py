@@ -1,30 +1,22 @@
-"""Verbs for the requests of a world: list, wait, assert, and stream as events."""
+"""Verbs for the requests of a world: list, wait and assert."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
-from json import dumps
-from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, TypedDict
 
-from petstore_mock.common.real import Event
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
-from petstore_mock.core.world import World, WorldEvent
+from petstore_mock.core.world import World
 from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
-from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
+from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, WorldName, verb
 
-_HEARTBEAT: Final = 10.0  # seconds; a stream detects a closed client only when it sends an event or heartbeat
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
-_LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
 Status = Annotated[int, Keywords(minimum=100, maximum=599)]
@@ -163,7 +155,7 @@ def show_curl(world: World, number: int) -> str:
 
 
 @verb("POST", "connections/close", 204)
-def close_connections(worlds: Worlds, name: str | None = None) -> None:
+def close_connections(worlds: Worlds, name: WorldName | None = None) -> None:
     """Close the idle connections whose latest request was to this world; at the root, all idle connections."""
     numbers = None
     if name is not None:
@@ -172,42 +164,3 @@ def close_connections(worlds: Worlds, name: str | None = None) -> None:
         is_own = {number: is_last for _, number, is_last in sorted(sent)}  # the newest request on a connection counts
         numbers = frozenset(number for number, is_last in is_own.items() if is_last and number)
     worlds.host.close_connections(numbers)
-
-
-# Events
-
-
-@verb("GET", "events", media_type="text/event-stream")
-def follow_events(worlds: Worlds, name: str | None = None) -> Iterator[bytes]:
-    """Stream the requests and changes of this world: made, reset, cleared, ended. At the root, those of all worlds."""
-    return _events(worlds, None if name is None else worlds.find(name))
-
-
-def _events(worlds: Worlds, only: World | None) -> Iterator[bytes]:
-    """Yield events as text/event-stream, until the world ends or the client reads too slowly."""
-    queue: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
-    has_dropped = Event()
-
-    def add(world: World, event: WorldEvent, exchange: Exchange | None) -> None:
-        is_shown = only is world if only is not None else world.name is not None or world is worlds.default
-        if is_shown and queue.qsize() >= _LONGEST_QUEUE:
-            has_dropped.set()
-        elif is_shown:
-            value: Mapping[str, Any] = {"event": event} if exchange is None else to_data(exchange)
-            queue.put(("world" if exchange is None else "request", {"world": world.name or DEFAULT_WORLD, **value}))
-
-    worlds.host.watchers.append(add)
-    try:
-        with nullcontext() if only is None else worlds.visiting(only):
-            yield b": the events of petstore-mock\n\n"
-            is_over = False
-            while not (is_over or has_dropped.is_set()):
-                try:
-                    kind, data = queue.get(timeout=_HEARTBEAT)
-                except Empty:
-                    yield b": heartbeat\n\n"
-                    continue
-                yield f"event: {kind}\ndata: {dumps(data)}\n\n".encode()
-                is_over = only is not None and data.get("event") == "ended"
-    finally:
-        worlds.host.watchers.remove(add)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from json import loads
 from typing import Annotated, Any, Final, Literal, TypedDict, Unpack
 
@@ -16,7 +16,17 @@ from petstore_mock.core.routing import rules_for
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.faults.fault import Fault, coerce
 from petstore_mock.interface.behaviour import Behaviour, gap_register
-from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, verb
+from petstore_mock.verbs.verb import (
+    Count,
+    Criteria,
+    Keywords,
+    OperationName,
+    Origin,
+    Positive,
+    Predicate,
+    SharesPort,
+    verb,
+)
 from petstore_mock.verbs.worlds import WorldData, world_data
 
 Pet = Annotated[Mapping[str, Any], Keywords("Animal")]
@@ -92,9 +102,9 @@ def list_faults(world: World) -> list[PlannedFault]:
 def plan_fault(
     world: World,
     fault: FaultForm,
-    when: Callable[[Any], object] | None = None,
+    when: Predicate | None = None,
     *,
-    shares_port: bool = False,
+    shares_port: SharesPort = False,
     **rule: Unpack[Rule],
 ) -> PlannedFault:
     """Plan a fault."""
@@ -234,7 +244,7 @@ def take_snapshot(world: World) -> Positive:
 
 
 @verb("POST", "snapshots/{snapshot_id}/restore")
-def restore_snapshot(world: World, snapshot_id: int, origin: str = "") -> WorldData:
+def restore_snapshot(world: World, snapshot_id: int, origin: Origin = "") -> WorldData:
     """Restore the state of a snapshot."""
     world.restore(_snapshot(world, snapshot_id))
     return world_data(world, origin)

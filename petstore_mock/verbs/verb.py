@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Annotated, Any, Final
 
 from petstore_mock.interface.table import OPERATIONS
+
+EVENT_STREAM: Final = "text/event-stream"
 
 
 class Keywords:
@@ -16,6 +19,22 @@ class Keywords:
         self.component = component
         self.keywords = keywords
 
+
+class Added(Enum):
+    """The role of an argument that the caller of a verb adds. No client sends it, so no schema contains it."""
+
+    WORLD = auto()  # the name of the world in the address; absent at the root
+    ORIGIN = auto()  # the scheme, host and port of each address that the verb returns
+    ONLY_NEW = auto()  # whether the verb must not replace a world
+    SHARES_PORT = auto()  # whether the door listens on the port of the service
+    PREDICATE = auto()  # a function, which only a caller in the same process can pass
+
+
+WorldName = Annotated[str, Added.WORLD]
+Origin = Annotated[str, Added.ORIGIN]
+OnlyNew = Annotated[bool, Added.ONLY_NEW]
+SharesPort = Annotated[bool, Added.SHARES_PORT]
+Predicate = Annotated[Callable[[Any], object], Added.PREDICATE]
 
 Count = Annotated[int, Keywords(minimum=0, maximum=2**63 - 1)]
 Positive = Annotated[int, Keywords(minimum=1, maximum=2**63 - 1)]
@@ -35,10 +54,16 @@ class Verb:
     member: str = ""  # the member of the response that holds the result; if empty, the response is the result
     locks: bool = True  # whether the caller holds the world's lock; a verb that waits must not block the world
     media_type: str = "application/json"
+    is_public: bool = False  # whether the verb needs no token, also where the door is closed
 
     @property
     def name(self) -> str:
         return self.function.__name__
+
+    @property
+    def streams(self) -> bool:
+        """Whether the response goes on until the client leaves."""
+        return self.media_type == EVENT_STREAM
 
     def __call__(self, target: Any, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         result = self.function(target, **arguments)

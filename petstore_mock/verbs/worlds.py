@@ -1,7 +1,7 @@
 """Verbs for worlds: make, show, reset, verify and end them.
 
-The caller adds ``name`` (the world in the address), ``origin`` (the start of each ``url``) and ``new`` (never replace).
-A verb that takes ``worlds`` but no ``name`` is only at the root.
+The type of an argument says whether the caller adds it: see ``Added``. A verb that takes ``Worlds`` but no
+``WorldName`` is only at the root.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from petstore_mock.core.verification import Problem
 from petstore_mock.core.world import World
 from petstore_mock.interface.openapi import openapi_document
 from petstore_mock.interface.table import BASE_PATH
-from petstore_mock.verbs.verb import Count, verb
+from petstore_mock.verbs.verb import Count, OnlyNew, Origin, WorldName, verb
 
 
 class ProblemData(TypedDict):
@@ -80,7 +80,12 @@ def _verification(problems: Sequence[Problem]) -> VerificationData:
 
 @verb("PUT", "world", 201)
 def make_world(
-    worlds: Worlds, name: str = DEFAULT_WORLD, origin: str = "", *, new: bool = False, **options: Unpack[WorldOptions]
+    worlds: Worlds,
+    name: WorldName = DEFAULT_WORLD,
+    origin: Origin = "",
+    *,
+    new: OnlyNew = False,
+    **options: Unpack[WorldOptions],
 ) -> WorldData:
     """Make the world, or replace the existing one for another test."""
     with worlds.lock:
@@ -99,19 +104,19 @@ def make_world(
 
 
 @verb("GET", "world")
-def show_world(world: World, origin: str = "") -> WorldData:
+def show_world(world: World, origin: Origin = "") -> WorldData:
     """Return the world's address, API key and counts."""
     return world_data(world, origin)
 
 
 @verb("GET", "service/openapi.json")
-def describe_service(world: World, origin: str = "") -> dict[str, Any]:
+def describe_service(world: World, origin: Origin = "") -> dict[str, Any]:
     """Describe the pet store service, not the door, as an OpenAPI 3.1 document."""
     return openapi_document(world_data(world, origin)["url"])
 
 
 @verb("POST", "world/reset")
-def reset_world(world: World, origin: str = "") -> WorldData:
+def reset_world(world: World, origin: Origin = "") -> WorldData:
     """Reset the world to its starting state. The next verification still reports earlier problems."""
     world.verification.keep()
     world.host.at_end(world)
@@ -133,7 +138,7 @@ def report_problems(world: World, *, again: bool = True) -> VerificationData:
 
 
 @verb("DELETE", "world")
-def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
+def end_world(worlds: Worlds, name: WorldName = DEFAULT_WORLD) -> VerificationData:
     """End the world, and list the problems that would fail its test."""
     world = worlds.find(name)
     verification = _verification(world.verification.problems())
@@ -142,7 +147,7 @@ def end_world(worlds: Worlds, name: str = DEFAULT_WORLD) -> VerificationData:
 
 
 @verb("GET", "worlds", member="worlds")
-def list_worlds(worlds: Worlds, origin: str = "") -> list[WorldData]:
+def list_worlds(worlds: Worlds, origin: Origin = "") -> list[WorldData]:
     """List all worlds."""
     return [
         {

@@ -198,6 +198,50 @@ def test_a_body_needs_a_json_content_type(door: Door, content_type: str, status:
     assert reply.header("Accept") == ("application/json" if status == 415 else None)
 
 
+def places_of(door: Door) -> list[tuple[str, str]]:
+    """Return a method and a path for each verb, in both mounts, and for each kind of path without a verb."""
+    paths: dict[str, dict[str, object]] = door("GET", "openapi.json").json()["paths"]
+    verbs = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+    assert len(verbs) > 60
+    named = [(method, re.sub(r"\{\w+\}", "1", path.replace("{world}", "a"))) for method, path in verbs]
+    other = (
+        "/",
+        "/__petstore",
+        "/__petstore/",
+        "/__petstore/main.js",
+        "/__petstore/nowhere",
+        "/w/none/__petstore/world",
+    )
+    return [*named, *((method, path) for path in other for method in ("GET", "POST", "DELETE", "OPTIONS"))]
+
+
+def test_a_body_of_another_type_is_refused_at_each_path_and_changes_nothing(door: Door) -> None:
+    """A page of another site can send such a body without a preflight."""
+    door("PUT", "world", {"seed": 2}, world="a")
+    door("POST", "pets", {"count": 2})
+    before = [door("GET", "worlds").json()["worlds"], door("GET", "keys", world="a").json()]
+    statuses = {
+        (method, path, body, content_type): door(
+            method, path, body, Content_Type=content_type, Accept="text/html"
+        ).status
+        for method, path in places_of(door)
+        for body in (b"{}", b'{"count": 1}')
+        for content_type in ("text/plain", "application/x-www-form-urlencoded", "")
+    }
+    assert {place for place, status in statuses.items() if status != 415} == set()
+    after = [door("GET", "worlds").json()["worlds"], door("GET", "keys", world="a").json()]
+    assert [one | {"age": 0} for one in after[0]] == [one | {"age": 0} for one in before[0]]
+    assert after[1] == before[1]
+
+
+def test_a_body_for_a_verb_that_takes_none_must_be_empty(door: Door) -> None:
+    """Otherwise arguments that belong into the query would be dropped without a word."""
+    for method, path in (("POST", "world/reset"), ("DELETE", "requests"), ("GET", "requests"), ("POST", "snapshots")):
+        refused = door(method, path, {"last": 1})
+        assert (method, path, refused.status, broken(refused)) == (method, path, 422, ["body.last"])
+        assert door(method, path, {}).status < 300
+
+
 def test_a_body_with_a_content_coding_is_refused(door: Door) -> None:
     for body in (gzip.compress(b'{"name": "Rex"}'), b'{"name": "Rex"}'):
         for reply in (
