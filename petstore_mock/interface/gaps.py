@@ -50,6 +50,7 @@ class Gap:
     decides: Literal["", "parameter", "values", "null", "omitted"] = ""
     texts: tuple[str, ...] = ()  # JSON texts of the field that show the choice
     refuses_later: bool = False  # whether it refuses requests in a later step than validation
+    makes_wait: bool = False  # whether a client that heeds the response waits in real time
 
     @property
     def section(self) -> str:
@@ -388,7 +389,7 @@ _EVENTS: Final[_Rows] = {
             "retry_after_seconds": lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
             "retry_after_date": lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
         },
-        *(*_NO_FIELD, True),
+        *(*_NO_FIELD, True, True),
     ),
     "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",

@@ -235,6 +235,7 @@ class Operation:
 class RouteRow:
     """A path of the interface."""
 
+    path: str  # the template of the path, relative to the base address
     pattern: tuple[str, ...]  # the segments from the base path on; ``{petId}`` matches a segment that is not empty
     operations: Mapping[str, Operation]  # by method; HEAD has the operation of GET (RFC 9110 §9.3.2)
     allow: str  # the value of the header field ``Allow``
@@ -388,7 +389,7 @@ def _routes() -> tuple[RouteRow, ...]:
         pattern = tuple(f"{BASE_PATH}{path}".lstrip("/").split("/"))
         # Every path has OPTIONS (RFC 9110 §9.3.7).
         allow = ", ".join(sorted({*operations, "OPTIONS"}))
-        rows.append(RouteRow(pattern, MappingProxyType(operations), allow))
+        rows.append(RouteRow(path, pattern, MappingProxyType(operations), allow))
     # A literal segment is nearer than a parameter: /pets/newest comes before /pets/{petId}.
     return tuple(sorted(rows, key=lambda row: [segment.startswith("{") for segment in row.pattern]))
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from petstore_mock.core.routing import rules_for
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour
-from petstore_mock.interface.table import BASE_PATH, FIELDS, OPERATIONS
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, operations
 from petstore_mock.strategies.values import CHARACTERS, json_values, objects, values, wrong_values
 
 if TYPE_CHECKING:
@@ -18,37 +19,47 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.interface.table import Field
     from petstore_mock.interface.violations import Violation
 
     Documents = SearchStrategy[dict[str, Any]]
 
-_LISTS: Final = next(row for row in OPERATIONS.values() if row.effect == "lists")
+# The strategies with the names of the interface's first list and its first create.
+_LISTS: Final = operations("lists")[0]
+_CREATES: Final = operations("creates")[0]
+_BODY: Final = str(_CREATES.body)
 _NO_INTEGERS: Final = ("", " 5", "5 ", "+5", "1_0", "1.0", "1e1", "0x5", "05", "\u0665", "NaN", "null", "five", "-0")
+
+
+def _rules_of(is_meant: Callable[[Field], bool]) -> Mapping[str, Any]:
+    """Return the schema of the first field that fits."""
+    name = next(field.name for field in FIELDS.values() if is_meant(field))
+    return schemas.properties(ANIMAL)[name]
 
 
 def names() -> SearchStrategy[str]:
     """Draw the name of an animal (§2): any text that the schema allows, often an awkward one."""
-    return values(schemas.properties("NewPet")["name"])
+    return values(_rules_of(lambda field: field.is_label))
 
 
 def category_ids() -> SearchStrategy[int]:
     """Draw the identifier of a category (§2): int64, often its bounds and the neighbours of 2**53."""
-    return values(schemas.properties("NewPet")["categoryId"])
+    return values(_rules_of(lambda field: field.refers))
 
 
 def pet_statuses() -> SearchStrategy[str]:
     """Draw a status: ``available``, ``pending`` or ``sold`` (§2)."""
-    return values(schemas.schema("PetStatus"))
+    return values(_rules_of(lambda field: kind_of(schemas.properties(ANIMAL)[field.name]).name == "enum"))
 
 
 def new_pets() -> SearchStrategy[dict[str, Any]]:
     """Draw request bodies that createPet accepts (§4.2), with and without each optional field."""
-    return objects(schemas.schema("NewPet"))
+    return objects(schemas.schema(_BODY))
 
 
 def pets() -> SearchStrategy[dict[str, Any]]:
     """Draw animals as the service returns them, ready for ``petstore.seed()`` (§2)."""
-    return objects(schemas.schema("Pet"))
+    return objects(schemas.schema(ANIMAL))
 
 
 def list_queries() -> SearchStrategy[dict[str, Any]]:
@@ -70,8 +81,8 @@ class InvalidNewPet(NamedTuple):
 
 def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
     """Draw invalid values for the body of createPet (§7): each breaks exactly one rule."""
-    schema = schemas.schema("NewPet")
-    properties = schemas.properties("NewPet")
+    schema = schemas.schema(_BODY)
+    properties = schemas.properties(_BODY)
     wrong = {name: wrong_values(part) for name, part in properties.items()}
     rest = [{one: part for one, part in properties.items() if one != name} for name in schema["required"]]
     lacking = st.one_of([objects({**schema, "properties": parts}) for parts in rest])

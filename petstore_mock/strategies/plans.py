@@ -14,10 +14,11 @@ from petstore_mock.common.refusing import one_of, require
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS, VARIED
-from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.interface.schemas import schema
+from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from hypothesis.strategies import SearchStrategy
 
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation
 
 _AS_JSON: Final = {"Content-Type": "application/json"}
+
+
+def _broken_successes() -> Iterator[Any]:
+    """Yield bodies of successes that break the interface, each in one way that services really break it."""
+    required = schema(ANIMAL)["required"]
+    optional = {name: field.samples[-1] for name, field in FIELDS.items() if name not in required}
+    animal = {name: 1 if FIELDS[name].is_assigned else FIELDS[name].samples[0] for name in required}
+    yield {"title" if name == LABEL else name: value for name, value in animal.items()}
+    yield {**animal, LABEL: None, **optional}
+    # The list lacks the last required field.
+    yield [dict([*animal.items()][:-1])]
+    yield {"pets": [animal]}
+
+
 QUICK_FAULTS: Final = (
     *(kinds.server_error(500), kinds.reset(), kinds.respond(502, body="<html><body>Bad gateway</body></html>")),
     *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
@@ -41,10 +56,7 @@ QUICK_FAULTS: Final = (
     kinds.respond(200, body="<html><body>Please log in</body></html>"),
     kinds.respond(200, body="null", headers=_AS_JSON),
     kinds.respond(200, json={"message": "Down for maintenance"}),
-    kinds.respond(200, json={"id": 1, "title": "Rex", "categoryId": 1}),
-    kinds.respond(200, json={"id": 1, "name": None, "categoryId": 1, "status": "sold"}),
-    kinds.respond(200, json=[{"id": 1, "name": "Rex"}]),
-    kinds.respond(200, json={"pets": [{"id": 1, "name": "Rex", "categoryId": 1}]}),
+    *(kinds.respond(200, json=document) for document in _broken_successes()),
     kinds.respond(201, json={"id": 1}),
 )
 SLOW_FAULTS: Final = (

@@ -21,9 +21,10 @@ from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Tog
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import arguments as schemas_of
 from petstore_mock.interface.schemas import properties, required_arguments, schema
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, OPERATIONS, ROUTES, Operation
 from petstore_mock.strategies.plans import QUICK_FAULTS, behaviours, planned, planned_faults
 from petstore_mock.strategies.values import samples, values
 
@@ -40,9 +41,11 @@ _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U
 _MANY: Final = (3, 25, 101)
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
 # Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
-_LOCATIONS: Final = ("{elsewhere}/pets", "{petstore}{own}", "/v1{own}", "")
+_LOCATIONS: Final = (f"{{elsewhere}}{ROUTES[0].path}", "{petstore}{own}", f"{BASE_PATH}{{own}}", "")
 _ROUNDS: Final = 153  # redirects of a loop: more than any client follows
 _NEWEST: Final = Pick()
+# Real waits take too long.
+_VARIED_BY_DEFAULT: Final = tuple(name for name, gap in GAPS.items() if not gap.makes_wait)
 TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
@@ -65,9 +68,11 @@ class Blocks:
         self._taken = every if operations is None else operations
         self.rows = [row for name, row in OPERATIONS.items() if name in self._taken]
         self.plain = [plain_call(row) for row in self.rows]
-        looking = [row for row in self.rows if not row.commits]
-        self.looks = [plain_call(row) for row in looking]  # the calls that return existing animals
-        gone = [plain_call(row, Pick("vanished")) for row in looking]
+        # The calls that show stored animals.
+        self.looks = [plain_call(row) for row in self.rows if row.does.shows_stored]
+        # The calls that can be about an animal after its removal.
+        about_stored = [row for row in self.rows if not row.does.adds]
+        gone = [plain_call(row, Pick("vanished")) for row in about_stored]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
     def values(self, given: Collection[str]) -> list[Block]:
@@ -85,7 +90,6 @@ class Blocks:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
         days = [row.removed_at + timedelta(days=1) for row in self.rows if row.removed_at is not None]
-        text = next(name for name, part in properties("NewPet").items() if part.get("type") == "string")
         changes = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
         return [
             [(Act("seed", pet), *looks) for pet in _sample_pets()],
@@ -98,7 +102,7 @@ class Blocks:
             [(Act("close_connections"), ask) for ask in plain],
             [(Act("revoke_key"), ask) for ask in plain],
             [(Act("clock.travel_to", {"at": day.date().isoformat()}), *plain) for day in days],
-            [(Act("seed", {text: long}), *looks, *self.removal) for long in _LONG],
+            [(Act("seed", {LABEL: long}), *looks, *self.removal) for long in _LONG],
         ]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
@@ -132,7 +136,7 @@ def _sample_pets() -> list[dict[str, Any]]:
     """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
     return [
         {name: value}
-        for name, part in properties("Pet").items()
+        for name, part in properties(ANIMAL).items()
         for value in samples(part)
         if not FIELDS[name].is_assigned or abs(value) > 10**6 or value == 0
     ]
@@ -141,18 +145,23 @@ def _sample_pets() -> list[dict[str, Any]]:
 def _sample_changes() -> list[dict[str, Any]]:
     """Return changes of one field by another actor. None removes the field."""
     found: list[dict[str, Any]] = []
-    for name, part in properties("NewPet").items():
-        found += [{name: value} for value in samples(part)[1:3]]
-        found += [{name: None}] * (name not in schema("NewPet")["required"])
+    for name, part in properties(ANIMAL).items():
+        if not FIELDS[name].is_assigned:
+            found += [{name: value} for value in samples(part)[1:3]]
+            found += [{name: None}] * (name not in schema(ANIMAL)["required"])
     return found
 
 
 def _told_apart(row: Operation, which: int) -> Call:
+    """Return a call that differs from the call with another ``which`` in its request and its response."""
     given = dict(plain_call(row, Pick("known", which)).arguments)
-    for name, part in schemas_of(row).items():
-        is_filter = name not in given and "enum" in part and row.effect == "lists"
-        if is_filter or (name in given and part.get("type") == "string"):
-            given[name] = samples(part)[which]
+    filters = {parameter.name for parameter in row.filters}
+    for name, rules in schemas_of(row).items():
+        kind = kind_of(rules)
+        is_added_filter = name not in given and name in filters and kind.name == "enum"
+        is_given_text = name in given and kind.type == "string"
+        if is_added_filter or is_given_text:
+            given[name] = samples(rules)[which]
     return Call(row.name, given)
 
 
@@ -176,26 +185,41 @@ def scenarios(
         steps: the names of your own steps.
     """
     require(operations != {}, "one or more operations", operations=operations)
-    for name, taken in (operations or {}).items():
+    _check_operations(operations or {})
+    check_arguments(arguments or {})
+    blocks = Blocks(operations)
+    own = QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
+    kinds_of_blocks = _kinds_of_blocks(blocks, own, steps)
+    if faults is None:
+        kinds_of_blocks.append(st.sampled_from(blocks.redirections()))
+    if concurrent:
+        kinds_of_blocks += [_together(blocks.pairs())] * 5
+    block = st.sampled_from(kinds_of_blocks).flatmap(lambda kind: kind)
+    nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
+    flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
+    chosen = list(_VARIED_BY_DEFAULT if vary is None else vary)
+    return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), arguments or {})
+
+
+def _kinds_of_blocks(blocks: Blocks, faults: Collection[Fault], steps: Collection[str]) -> list[SearchStrategy[Block]]:
+    """Return a strategy for each kind of block, the simplest first. A frequent kind stands there several times."""
+    plain: list[Block] = [(ask,) for ask in blocks.plain]
+    calls = [st.builds(Call, st.just(row.name), blocks.arguments(row)) for row in blocks.rows]
+    kinds_of_blocks = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]
+    kinds_of_blocks += [st.tuples(st.one_of(*calls))] * 6
+    kinds_of_blocks += [st.sampled_from(kind) for kind in blocks.others() if kind]
+    if faults:
+        kinds_of_blocks += [planned_faults(faults, blocks.rows).map(met)] * 4
+    kinds_of_blocks += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
+    return kinds_of_blocks
+
+
+def _check_operations(operations: Mapping[str, Collection[str]]) -> None:
+    """Refuse unknown operations, and unknown arguments of operations."""
+    for name, taken in operations.items():
         known = schemas_of(OPERATIONS[one_of(name, OPERATIONS, "operation")])
         for argument in taken:
             one_of(argument, known, "argument")
-    check_arguments(arguments or {})
-    found, own = Blocks(operations), QUICK_FAULTS if faults is None else [coerce(fault) for fault in faults]
-    chosen = [name for name in GAPS if name != "rate_limit"] if vary is None else list(vary)
-    calls = [st.builds(Call, st.just(row.name), found.arguments(row)) for row in found.rows]
-    plain: list[Block] = [(ask,) for ask in found.plain]
-    drawn = [st.just(plain[0]), *[st.sampled_from(plain)] * 3]  # the simplest strategy is the first
-    drawn += [st.tuples(st.one_of(*calls))] * 6
-    drawn += [st.sampled_from(kind) for kind in found.others() if kind]
-    drawn += [st.sampled_from(found.redirections())] if faults is None else []
-    drawn += [planned_faults(own, found.rows).map(met)] * 4 if own else []
-    drawn += [st.just((Act("own", {"step": name}),)) for name in steps] * 4
-    drawn += [_together(found.pairs())] * 5 if concurrent else []
-    block = st.sampled_from(drawn).flatmap(lambda one: one)
-    nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
-    flat = nested.map(lambda parts: tuple(chain.from_iterable(chain.from_iterable(parts))))
-    return _with_arguments(st.builds(Scenario, behaviours(vary=chosen), flat), arguments or {})
 
 
 def check_arguments(arguments: Mapping[str, object]) -> None:

@@ -1,16 +1,24 @@
-"""Strategies for values that a JSON Schema allows, simple ones first, and for values that break the schema."""
+"""Strategies for values that a JSON Schema allows, simple ones first, and for values that break the schema.
+
+Each kind of values (``interface/kinds.py``) has a row here, with its simple values and its strategies.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC
 from operator import mul
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
+from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.kinds import KINDS, kind_of
 from petstore_mock.interface.schemas import violations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
@@ -35,50 +43,145 @@ _AWKWARD: Final = (
 )
 CHARACTERS: Final = st.sampled_from(_AWKWARD) | st.characters(exclude_categories=["Cs"])  # no lone surrogates
 _LENGTHS: Final = (1, 1, 2, 20, 300)
+_NUMBERS: Final = (1, 0, -1, 0.5, 2.5, -0.25, 0.1, 1e-7, 99.99, 1_234_567.125, 2**53 + 1, 1e21)
+_DATES: Final = ("2021-06-15", "2024-02-29", "2000-01-01", "1999-12-31", "1970-01-01", "0001-01-01", "9999-12-31")
+_MOMENTS: Final = (
+    *("2021-06-15T10:00:00Z", "2024-02-29T23:59:59Z", "2021-06-15T10:00:00.123Z", "2021-06-15T10:00:00.123456Z"),
+    *("2021-06-15T10:00:00+02:00", "2021-03-28T02:30:00+01:00", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+)
 _OF_EACH_TYPE: Final[st.SearchStrategy[Any]] = st.sampled_from([None, True, 1, 1.5, "1", [], {}])
-_HANDLED: Final = {"type", "title", "description", "default", "minimum", "maximum"}  # keywords that need no filter
 
 
-def samples(schema: Schema) -> list[Any]:
-    """Return values that a schema allows, the simplest first."""
-    if "enum" in schema:
-        return list(schema["enum"])
-    if schema.get("type") == "array":
-        return [[value] for value in samples(schema.get("items", {}))[:3]] + [[]]
-    candidates = {"string": _TEXTS, "boolean": (True, False)}.get(schema.get("type", ""), _INTEGERS)
-    return [value for value in candidates if not violations(schema, value, "")]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawn:
+    """The values of a kind.
+
+    Attributes:
+        simple: returns values that a schema may allow, the simplest first.
+        others: returns a strategy for further values; None if the simple ones are all.
+        near: returns a strategy for wrong values that resemble right ones; None if values of other types are enough.
+        handled: the keywords of a schema that ``others`` obeys. For any other keyword, drawn values are filtered.
+    """
+
+    simple: Callable[[Schema], list[Any]]
+    others: Callable[[Schema], SearchStrategy[Any]] | None = None
+    near: Callable[[Schema], SearchStrategy[Any]] | None = None
+    handled: frozenset[str] = frozenset()
 
 
-def values(schema: Schema) -> SearchStrategy[Any]:
-    """Draw values that a schema allows."""
-    if schema.get("type") == "object":
-        return objects(schema)
-    if "enum" in schema or schema.get("type") == "boolean":
-        return st.sampled_from(samples(schema))
-    drawn = st.sampled_from(samples(schema)) | _others(schema)
-    return drawn if schema.keys() <= _HANDLED else drawn.filter(lambda value: not violations(schema, value, ""))
+def _always(*values: Any) -> Callable[[Schema], list[Any]]:  # noqa: ANN401  # JSON values
+    return lambda _: list(values)
 
 
-def _others(schema: Schema) -> SearchStrategy[Any]:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    kind = schema.get("type")
-    if kind == "string":
-        text = st.text(CHARACTERS, max_size=8)
-        return st.builds(mul, text, st.sampled_from(_LENGTHS))
-    if kind == "array":
-        unique = repr if schema.get("uniqueItems") else None
-        return st.lists(values(schema.get("items", {})), max_size=schema.get("maxItems"), unique_by=unique)
-    if kind == "integer":
-        return st.integers(low, high)
-    return st.floats(low, high, allow_nan=False) if kind == "number" else json_values()
+def _texts(_: Schema) -> SearchStrategy[str]:
+    return st.builds(mul, st.text(CHARACTERS, max_size=8), st.sampled_from(_LENGTHS))
+
+
+def _near_enum(schema: Schema) -> SearchStrategy[str]:
+    near = [text for item in schema["enum"] for text in (item.upper(), f"{item} ", item[:-1])]
+    return st.sampled_from(near) | st.text(CHARACTERS)
+
+
+def _integers(schema: Schema) -> SearchStrategy[int]:
+    return st.integers(schema.get("minimum"), schema.get("maximum"))
+
+
+def _beyond_bounds(schema: Schema) -> SearchStrategy[Any]:
+    drawn: list[SearchStrategy[Any]] = [_OF_EACH_TYPE]
+    if "minimum" in schema:
+        drawn.append(st.integers(max_value=schema["minimum"] - 1))
+    if "maximum" in schema:
+        drawn.append(st.integers(min_value=schema["maximum"] + 1))
+    return st.one_of(drawn)
+
+
+def _numbers(schema: Schema) -> SearchStrategy[float]:
+    return st.floats(schema.get("minimum"), schema.get("maximum"), allow_nan=False, allow_infinity=False)
+
+
+def _dates(_: Schema) -> SearchStrategy[str]:
+    return st.dates().map(lambda day: day.isoformat())
+
+
+def _near_dates(_: Schema) -> SearchStrategy[str]:
+    no_dates = ("yesterday", "2021-02-30", "2021-6-15", "20210615", "2021-06-15T10:00:00Z", "15.06.2021", "2021-W24-2")
+    return st.sampled_from(no_dates) | st.text(CHARACTERS, max_size=12)
+
+
+def _moments(_: Schema) -> SearchStrategy[str]:
+    return st.datetimes(timezones=st.just(UTC)).map(lambda moment: moment.isoformat())
+
+
+def _near_moments(_: Schema) -> SearchStrategy[str]:
+    no_moments = ("now", "2021-06-15", "2021-06-15T10:00:00", "2021-06-15 10:00", "2021-06-15T25:00:00Z", "1623751200")
+    return st.sampled_from(no_moments) | st.text(CHARACTERS, max_size=25)
+
+
+def _simple_arrays(schema: Schema) -> list[Any]:
+    return [[value] for value in samples(schema["items"])[:3]] + [[]]
+
+
+def _arrays(schema: Schema) -> SearchStrategy[list[Any]]:
+    unique = repr if schema.get("uniqueItems") else None
+    return st.lists(values(schema["items"]), max_size=schema.get("maxItems"), unique_by=unique)
+
+
+def _near_arrays(schema: Schema) -> SearchStrategy[list[Any]]:
+    return st.lists(wrong_values(schema["items"]), min_size=1, max_size=2)
 
 
 def objects(schema: Schema) -> SearchStrategy[dict[str, Any]]:
     """Draw objects that a schema allows, with and without each optional member."""
-    members = {name: values(part) for name, part in schema.get("properties", {}).items()}
+    members = {name: values(part) for name, part in schema["properties"].items()}
     required = {name: members[name] for name in members if name in schema.get("required", ())}
     optional = {name: members[name] for name in members if name not in required}
     return st.fixed_dictionaries(required, optional=optional)
+
+
+_BOUNDS: Final = frozenset({"minimum", "maximum"})
+_ROWS: Final[Mapping[str, _Drawn]] = MappingProxyType(
+    {
+        "text": _Drawn(simple=_always(*_TEXTS), others=_texts),
+        "enum": _Drawn(simple=lambda schema: list(schema["enum"]), near=_near_enum, handled=frozenset({"enum"})),
+        "int64": _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS),
+        "integer": _Drawn(simple=_always(*_INTEGERS), others=_integers, near=_beyond_bounds, handled=_BOUNDS),
+        "number": _Drawn(simple=_always(*_NUMBERS), others=_numbers, near=_beyond_bounds, handled=_BOUNDS),
+        "boolean": _Drawn(simple=_always(True, False)),  # noqa: FBT003  # values of JSON, not flags
+        "date": _Drawn(simple=_always(*_DATES), others=_dates, near=_near_dates),
+        "date-time": _Drawn(simple=_always(*_MOMENTS), others=_moments, near=_near_moments),
+        "array": _Drawn(
+            simple=_simple_arrays,
+            others=_arrays,
+            near=_near_arrays,
+            handled=frozenset({"items", "maxItems", "uniqueItems"}),
+        ),
+        "object": _Drawn(
+            simple=_always(),
+            others=objects,
+            handled=frozenset({"properties", "required", "additionalProperties"}),
+        ),
+    }
+)
+# Keywords that describe a value, or that each value of the kind obeys.
+_DESCRIBING: Final = frozenset({"type", "format", "title", "description", "default", "examples"})
+if _ROWS.keys() != KINDS.keys():
+    refuse(f"expected a strategy for each kind of values; unmatched: {', '.join(sorted(_ROWS.keys() ^ KINDS.keys()))}")
+
+
+def samples(schema: Schema) -> list[Any]:
+    """Return values that a schema allows, the simplest first."""
+    return [value for value in _ROWS[kind_of(schema).name].simple(schema) if not violations(schema, value, "")]
+
+
+def values(schema: Schema) -> SearchStrategy[Any]:
+    """Draw values that a schema allows."""
+    row, simple = _ROWS[kind_of(schema).name], samples(schema)
+    if row.others is None:
+        return st.sampled_from(simple)
+    others = row.others(schema)
+    if not schema.keys() <= row.handled | _DESCRIBING:
+        others = others.filter(lambda value: not violations(schema, value, ""))
+    return st.sampled_from(simple) | others if simple else others
 
 
 def json_values() -> SearchStrategy[Any]:
@@ -92,13 +195,8 @@ def json_values() -> SearchStrategy[Any]:
 
 
 def wrong_values(schema: Schema) -> SearchStrategy[Any]:
-    """Draw values that mostly break a keyword of a schema."""
-    drawn = [_OF_EACH_TYPE, json_values()]  # json_values() alone rarely draws a given type
-    if "minimum" in schema:
-        drawn.append(st.integers(max_value=schema["minimum"] - 1))
-    if "maximum" in schema:
-        drawn.append(st.integers(min_value=schema["maximum"] + 1))
-    if "enum" in schema:
-        near = [text for item in schema["enum"] for text in (item.upper(), f"{item} ", item[:-1])]
-        drawn.append(st.sampled_from(near) | st.text(CHARACTERS))
-    return st.one_of(drawn)
+    """Draw values that mostly break a schema."""
+    near = _ROWS[kind_of(schema).name].near
+    # json_values() alone rarely draws a given type.
+    drawn = _OF_EACH_TYPE | json_values()
+    return drawn if near is None else drawn | near(schema)
