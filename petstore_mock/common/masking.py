@@ -30,7 +30,7 @@ SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
 
 _SECRET_FIELD: Final = re.compile(r"authorization|api[-_]?key|token|secret|passw|credential|cookie", re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_FIELD.pattern}|\bkey\b", re.IGNORECASE)
-_PARAMETER: Final = re.compile(r"([?&])([^=&#]*)=([^&#]+)")
+_BLANK: Final = re.compile(r"(\s)")
 _PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target
 
 
@@ -43,7 +43,10 @@ def printable(text: str) -> str:
     """Return ``text`` with escapes for characters that move a cursor, break a line or reverse the text."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    # repr() has these escapes, but it also doubles each backslash, and it escapes quotes if the text has both kinds.
+    escaped = repr(text)[1:-1].replace("\\\\", "\\")
+    has_both_quotes = "'" in text and '"' in text
+    return escaped.replace("\\'", "'") if has_both_quotes else escaped
 
 
 def request_line(method: str, target: str, keys: Iterable[str]) -> str:
@@ -78,7 +81,19 @@ def mask_parameter(name: str, value: str) -> str:
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
     """Return a request target with masked keys, and masked values of parameters with names such as ``api_key``."""
-    return _PARAMETER.sub(lambda one: f"{one[1]}{one[2]}={mask_parameter(one[2], one[3])}", mask_text(target, keys))
+    path, mark, query = mask_text(target, keys).partition("?")
+    path, ampersand, mistaken = path.partition("&")  # a client may forget the question mark
+    return f"{path}{ampersand}{_mask_parameters(mistaken)}{mark}{_mask_parameters(query)}"
+
+
+def _mask_parameters(query: str) -> str:
+    return "&".join(map(_mask_pair, query.split("&")))
+
+
+def _mask_pair(pair: str) -> str:
+    name, equals, value = pair.partition("=")
+    value, mark, fragment = value.partition("#")
+    return f"{name}{equals}{mask_parameter(name, value)}{mark}{fragment}"
 
 
 def mask_text(text: str, keys: Iterable[str] = ()) -> str:
@@ -100,7 +115,21 @@ def _mask_plain(text: str, keys: Sequence[str]) -> str:
     for key in keys:
         if len(key) >= _RECOGNISABLE:
             text = text.replace(key, mask(key)) if key in text else text
-            if CUT in text:  # the text may have been cut within a key
-                start = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
-                text = re.sub(rf"{re.escape(start)}\S*?{re.escape(CUT)}", f"{_STARS}{CUT}", text)
+            start = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
+            if CUT in text and start in text:  # the text may have been cut within the key
+                text = _mask_cut(text, start)
     return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if ISSUED_START in text else text
+
+
+def _mask_cut(text: str, start: str) -> str:
+    """Mask the words that contain ``start`` and are cut after it."""
+    return "".join(_mask_cut_word(word, start) if start in word else word for word in _BLANK.split(text))
+
+
+def _mask_cut_word(word: str, start: str) -> str:
+    parts = []
+    done = 0
+    while (begin := word.find(start, done)) >= 0 and (end := word.find(CUT, begin + len(start))) >= 0:
+        parts += [word[done:begin], _STARS]
+        done = end
+    return "".join([*parts, word[done:]])

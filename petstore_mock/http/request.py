@@ -29,11 +29,10 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
     by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
 
     def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:  # the tuple already holds them
-        by_name: dict[bytes, tuple[bytes, ...]] = {}
+        by_name: dict[bytes, list[bytes]] = {}
         for name, value in self:
-            lower = name.lower()
-            by_name[lower] = (*by_name.get(lower, ()), value)
-        self.by_name = MappingProxyType(by_name)
+            by_name.setdefault(name.lower(), []).append(value)
+        self.by_name = MappingProxyType({name: tuple(values) for name, values in by_name.items()})
 
     @classmethod
     def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:

@@ -1,0 +1,82 @@
+"""Work on a client's text grows with its length, whatever its characters: a regular expression stops all threads."""
+
+from __future__ import annotations
+
+import string
+from time import process_time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.common.masking import mask_field, mask_parameter, printable, request_line
+from petstore_mock.http.credentials import key_fault
+from petstore_mock.http.request import Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE = 64 * 1024
+KEYS = ("petstore-0123abcd-000042", "adv+key/0123456789-secretive")
+PLAIN = "The quick brown fox jumps over the lazy dog. "
+MOST = 500  # times plain text; a quadratic expression takes some 10,000 times
+
+
+def shortest(work: Callable[[], object]) -> float:
+    """Return the shortest processor time of three runs, in seconds."""
+
+    def seconds() -> float:
+        begin = process_time()
+        work()
+        return process_time() - begin
+
+    return min(seconds() for _ in range(3))
+
+
+def forms(key: str) -> Iterator[str]:
+    yield key
+    yield f"{key[:12]}..."
+    yield f"{key[:12]}"
+    yield "".join(f"%{ord(character):02X}" for character in key)
+
+
+def texts(character: str) -> Iterator[tuple[str, str]]:
+    """Yield texts of 64 KiB, each with a key to mask."""
+    own = character * 300
+    yield character * SIZE, own
+    yield character * SIZE, f"{own}x"
+    yield (f"{character}..." * SIZE)[:SIZE], own
+    for form in forms(KEYS[1]):
+        half = character * ((SIZE - len(form)) // 2)
+        yield f"{half}{form}{half}", KEYS[1]
+        yield (f"{form}{character}" * SIZE)[:SIZE], KEYS[1]
+
+
+MASKERS: dict[str, Callable[[str, str], object]] = {
+    "line": lambda text, key: request_line("GET", text, [key]),
+    "field": lambda text, key: mask_field("X-Other", text, [key]),
+    "credentials": lambda text, key: mask_field("Authorization", text, [key]),
+    "name": mask_parameter,
+    "printable": lambda text, _: printable(text),
+    "key": lambda text, key: key_fault("unknown_key", [text], [key]),
+}
+
+
+@pytest.mark.parametrize("masker", MASKERS)
+def test_work_on_a_text_is_linear(masker: str) -> None:
+    work = MASKERS[masker]
+    plain = (PLAIN * SIZE)[:SIZE]
+    bound = MOST * shortest(lambda: work(plain, KEYS[0]))
+    slow = {}
+    for character in string.printable:
+        for text, key in texts(character):
+            begin = process_time()
+            work(text, key)
+            if process_time() - begin > bound:
+                slow[character, text[:40], key[:40]] = process_time() - begin
+    assert not slow
+
+
+def test_work_on_many_fields_of_one_name_is_linear() -> None:
+    pairs = [(b"a", b"")] * (SIZE // 4)
+    different = [(b"%d" % number, b"") for number in range(SIZE // 4)]
+    assert shortest(lambda: Fields(pairs)) < 3 * shortest(lambda: Fields(different))
