@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.refusing import nearest, one_of, refuse, require
-from petstore_mock.common.values import text_of, variable_of
+from petstore_mock.common.values import shown_url, text_of, variable_of
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.core.world import Host, World
 from petstore_mock.errors import PetStoreMockError
@@ -40,7 +40,7 @@ def _format(_: str, value: str) -> str:
 
 
 def _address(name: str, value: str) -> str:
-    require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: value})
+    require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: shown_url(value)})
     return value.rstrip("/").removesuffix(BASE_PATH)
 
 

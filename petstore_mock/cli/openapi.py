@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.common.refusing import require
+from petstore_mock.common.values import shown_url
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.journal.exchange import is_base_url
 
@@ -26,7 +27,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     fits = options.server is None or is_base_url(options.server)
-    require(fits, "a base address such as http://127.0.0.1:8080/v1", server=options.server)
+    require(fits, "a base address such as http://127.0.0.1:8080/v1", server=shown_url(options.server))
     document = openapi_document(options.server)
     if options.openapi == "3.0":
         document = as_openapi_3_0(document)

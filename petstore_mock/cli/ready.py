@@ -14,7 +14,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.real import monotonic, sleep
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.common.values import origin_of
+from petstore_mock.common.values import origin_of, shown_url
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, json_body
@@ -61,14 +61,14 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     while (left := end_at - monotonic()) > 0:
         problem = _ask(health, max(left, _PAUSE), ca_file, verify=options.url is not None)
         if problem is None:
-            print(f"ready: {address}", file=stdout)
+            print(f"ready: {shown_url(address)}", file=stdout)
             return 0
         words = problem.words
         if not problem.may_pass:
-            print(f"not ready: {address}: {words}", file=stdout)
+            print(f"not ready: {shown_url(address)}: {words}", file=stdout)
             return NOT_READY
         sleep(_PAUSE)
-    print(f"not ready within {options.timeout:g} s: {address}: {words}", file=stdout)
+    print(f"not ready within {options.timeout:g} s: {shown_url(address)}: {words}", file=stdout)
     return NOT_READY
 
 

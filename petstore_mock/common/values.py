@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 from typing import Final, TypeAlias, TypeGuard, cast
 
+from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
 
 # Wildcard addresses, with the address that clients on this machine use.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
+
+_LONGEST_URL: Final = 200  # characters to show
+_HIDDEN: Final = "***"
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -50,6 +54,25 @@ def origin_of(host: str, port: object, *, secure: bool) -> str:
     """Return the scheme, host and port at which clients on this machine reach a listener."""
     host = EVERYWHERE.get(host, host)
     return f"http{'s' if secure else ''}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def shown_url(url: object) -> str:
+    """Return an address as messages show it: without its user and password, its query and its fragment.
+
+    A query may be ``?api_key=...``, and the fragment of the console's address is ``#token=...``. A password may contain
+    any character, so everything up to the last ``@`` is hidden.
+    """
+    beginning, separator, rest = str(url).partition("://")
+    if not separator:
+        beginning, rest = "", str(url)
+    _, at, host = rest.rpartition("@")
+    if at:
+        rest = f"{_HIDDEN}@{host}"
+    for start in ("?", "#"):
+        before, found, after = rest.partition(start)
+        if after:
+            rest = f"{before}{found}{_HIDDEN}"
+    return printable(cut(f"{beginning}{separator}{rest}", _LONGEST_URL))
 
 
 def variable_of(option: str) -> str:

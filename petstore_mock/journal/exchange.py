@@ -279,8 +279,9 @@ def text_of(content: bytes) -> str | None:
 
 
 def is_base_url(url: object) -> bool:
-    """Return whether ``url`` has an HTTP scheme, a host, and no invalid port."""
+    """Return whether ``url`` has an HTTP scheme, a host, no user and no invalid port."""
     with suppress(ValueError):  # brackets without an address, or a port beyond 65535
         parts = urlsplit(str(url))
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        has_address = bool(parts.hostname) and parts.port != 0
+        return parts.scheme in {"http", "https"} and has_address and "@" not in parts.netloc
     return False

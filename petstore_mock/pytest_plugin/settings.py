@@ -11,7 +11,7 @@ import pytest
 
 from petstore_mock.common.masking import cut, mask, printable
 from petstore_mock.common.refusing import one_of, refuse, require
-from petstore_mock.common.values import text_of, variable_of, write_text
+from petstore_mock.common.values import shown_url, text_of, variable_of, write_text
 from petstore_mock.core.options import FLAG_WORDS, OPTIONS, options_at
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin.home import Home
@@ -49,12 +49,18 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     for name in SETTINGS:
         with suppress(PetStoreMockError):  # the fixture reports a wrong setting
             text, source, _ = setting(config, name)
-            shown = mask(text) if name in {"api_key", "remote_token"} else cut(text, _SHOWN)
-            parts += [f"{name}={shown} from {source}"] if text else []
+            parts += [f"{name}={_shown(name, text)} from {source}"] if text else []
     for name in (*_OF_THE_COMMAND_LINE, "remote"):
         if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
-            parts.append(f"{name}={cut(str(value), _SHOWN)} from --petstore-{name.replace('_', '-')}")
+            parts.append(f"{name}={_shown(name, str(value))} from --petstore-{name.replace('_', '-')}")
     return printable(f"petstore-mock: {'; '.join(parts)}") if parts else None
+
+
+def _shown(name: str, text: str) -> str:
+    """Return the text of a setting without its secrets."""
+    if name in {"api_key", "remote_token"}:
+        return mask(text)
+    return shown_url(text) if name == "remote" else cut(text, _SHOWN)
 
 
 def assumed_gaps(config: pytest.Config) -> dict[str, str]:

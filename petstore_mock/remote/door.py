@@ -13,8 +13,9 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.common.values import shown_url
 from petstore_mock.control.admission import PROBLEM_TYPE, TOKEN_HEADER, check_token
-from petstore_mock.control.schemas import shape_of, violations
+from petstore_mock.control.schemas import Schema, shape_of, violations
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -46,14 +47,15 @@ class RemoteDoor:
 
     def __init__(self, url: str, token: str | None = None) -> None:
         if not is_base_url(url):
-            refuse(f"expected the address of a stub, such as http://127.0.0.1:8080/v1; got url={shown(url)}")
+            words = "expected the address of a stub without a user, such as http://127.0.0.1:8080/v1"
+            refuse(f"{words}; got url={shown_url(url)!r}")
         parts = urlsplit(url)
         match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # the pattern matches any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
         self._own_fields = [(TOKEN_HEADER, check_token(token))] if token else []
-        # Refuses an address with a password, before a message can show it.
+        # Refuses an address that the client can't send to.
         self._connection()
 
     def url_of(self, world: str | None) -> str:
@@ -63,12 +65,16 @@ class RemoteDoor:
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         """Run a verb in a world, and return the result."""
         rest = dict(arguments)
-        path = re.sub(r"\{(\w+)\}", lambda name: quote(_in_path(name[1], rest.pop(name[1])), safe=""), verb.path)
+        path = verb.path
+        for name, rules in shape_of(verb).path.items():
+            path = path.replace(f"{{{name}}}", _in_path(rest.pop(name), rules))
         content = b""
         if verb.method not in {"GET", "DELETE"}:
-            content = _encoded(rest[verb.body] if verb.body else rest)
+            body = rest[verb.body] if verb.body else rest
+            content = _encoded(body)
         elif rest:
-            path += f"?{urlencode({name: json.dumps(value) for name, value in rest.items()})}"
+            query = {name: json.dumps(value) for name, value in rest.items()}
+            path += f"?{urlencode(query)}"
         response = self._exchange(verb.method, _path_of(world) + path, content)
         with self.reading(response):
             return _result(verb, response)
@@ -140,7 +146,9 @@ def _raise_problem(detail: str, status: int, verb: Verb) -> NoReturn:
         raise NotFoundError(words)
     if status == 409 and verb.path.startswith("requests/"):
         raise EvictedError(words)
-    raise ProblemError(words, status) if status == 409 else PetStoreMockError(words)
+    if status == 409:
+        raise ProblemError(words, status)
+    raise PetStoreMockError(words)
 
 
 def printable_lines(text: str) -> str:
@@ -148,8 +156,10 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _in_path(name: str, value: object) -> str:
-    return str(value) if name == "api_key" else _encoded(value).decode()  # the door must refuse the text "7" as an id
+def _in_path(value: object, rules: Schema) -> str:
+    """Return an argument for a path. Text for a number stays in quotation marks, so that the door refuses it."""
+    text = str(value) if rules.get("type") == "string" else _encoded(value).decode()
+    return quote(text, safe="")
 
 
 def _encoded(value: object) -> bytes:
@@ -166,11 +176,14 @@ def _carried(value: object) -> object:
         return dict(value)
     if isinstance(value, Fault):
         data = value.to_data()
-        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria refuse a bare status
+        # Criteria refuse a bare status.
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+    is_binary = isinstance(value, (bytes, bytearray))
+    if isinstance(value, Iterable) and not is_binary:
         return list(cast("Any", value))
-    given = "bytes" if isinstance(value, (bytes, bytearray)) else shown(value)  # the bytes may be a key
-    message = f"got {given}. If it is a function for when=, pass criteria as where={{'name': 'Rex'}} instead"
+    # The bytes may be a key.
+    came = "bytes" if is_binary else shown(value)
+    message = f"got {came}. If it is a function for when=, pass criteria as where={{'name': 'Rex'}} instead"
     raise TypeError(message)

@@ -48,7 +48,8 @@ class RemoteJournal(Journal):
         return super().kept
 
     def __len__(self) -> int:
-        return self.kept[-1].number if self.kept else 0
+        kept = self.kept
+        return kept[-1].number if kept else 0
 
     def _fetch(self) -> bool:
         """Fetch a page of requests that are new or were in flight. Return whether there may be more."""

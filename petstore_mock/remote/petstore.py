@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.values import shown_url
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
@@ -135,9 +136,11 @@ class RemotePetStore(PetStore):
             seed = given.get("seed")
             refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
-        self.url, path = world["url"], urlsplit(self._door.root).path
-        if not is_base_url(self.url) or not urlsplit(self.url).path.startswith(f"{path}/"):
-            got = f"got {shown(self.url)}. Run serve with --public-url"
+        self.url = world["url"]
+        path = urlsplit(self._door.root).path
+        is_below = is_base_url(self.url) and urlsplit(self.url).path.startswith(f"{path}/")
+        if not is_below:
+            got = f"got {shown_url(self.url)!r}. Run serve with --public-url"
             refuse(f"expected a world below {path}, the path of a proxy; {got}")
         self._key: str = world["api_key"]
         self._handles: list[RemoteHandle] = []

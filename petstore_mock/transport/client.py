@@ -21,6 +21,7 @@ import httptools
 from petstore_mock.common.masking import printable
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import shown_url
 from petstore_mock.http.response import Head, Response, is_field
 from petstore_mock.journal.exchange import is_base_url, joined
 
@@ -176,10 +177,9 @@ class Connection:
         text = url if isinstance(url, str) and is_base_url(url) else ""
         parts = urlsplit(text)
         is_plain = text.isascii() and text.isprintable() and not {" ", "?"} & {*text}
-        if not parts.hostname or "@" in parts.netloc or not is_plain:
-            # The message does not show the address, because it may hold a password.
+        if not parts.hostname or not is_plain:
             words = "expected an ASCII base address with http:// or https:// and without a user"
-            refuse(f"{words}, such as http://127.0.0.1:8080/v1; got an invalid one")
+            refuse(f"{words}, such as http://127.0.0.1:8080/v1; got {shown_url(url)!r}")
         self.host = parts.netloc
         self.base = parts.path.rstrip("/")
         self.is_tls = parts.scheme == "https"

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import cut
-from petstore_mock.common.values import counted
+from petstore_mock.common.values import counted, shown_url
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
@@ -127,7 +127,7 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     gaps = findings(History([]) if run.never_served else history, keys)
     came = {name: gaps[name] for name in recorded if gaps[name].kind != "not_observable"}
     return Verdict(
-        url=shown(run.url, keys),
+        url=shown(shown_url(run.url), keys),
         began=run.began,
         clauses=tuple(_clauses(run, history)),
         gaps=gaps,

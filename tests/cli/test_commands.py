@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_httpserver
 
-from petstore_mock import PetStoreMock
+from petstore_mock import PetStoreMock, PetStoreMockError, connect
 from tests.cli.conftest import Command
 
 
@@ -153,3 +153,37 @@ def unused_url() -> str:
     """Return an address at which no process listens."""
     with PetStoreMock() as other:
         return other.url
+
+
+# Addresses that hold a secret: a user, a query, and the fragment of a link to the console.
+USERS: tuple[str, ...] = (
+    "http://bob:hunter2@127.0.0.1:9",
+    "http://bob:hun/hunter2?#@127.0.0.1:9",
+    "http://hunter2@127.0.0.1:9/v1",
+    "http://127.0.0.1:99999/v1?hunter2",
+    "bob:hunter2@127.0.0.1:9",
+    "ftp://127.0.0.1:9/#hunter2",
+)
+QUERIES: tuple[str, ...] = ("http://127.0.0.1:9/v1?api_key=hunter2", "http://127.0.0.1:9/__petstore/#token=hunter2")
+CLIENTS: tuple[tuple[str, ...], ...] = (
+    ("ready", "--timeout", "0.2", "--url"),
+    ("verify", "--api-key-env", "HOME", "--deadline", "1"),
+)
+COMMANDS: tuple[tuple[str, ...], ...] = (*CLIENTS, ("serve", "--public-url"), ("openapi", "--server"))
+SECRETS = [(arguments, url) for arguments in COMMANDS for url in USERS]
+SECRETS += [(arguments, url) for arguments in CLIENTS for url in QUERIES]
+
+
+@pytest.mark.parametrize(("arguments", "url"), SECRETS)
+def test_no_message_shows_the_secret_of_an_address(command: Command, arguments: tuple[str, ...], url: str) -> None:
+    code, out, err = command(*arguments, url)
+    assert code != 0
+    assert "127.0.0.1" in out + err
+    assert "hunter2" not in out + err
+
+
+@pytest.mark.parametrize("url", [*USERS, *QUERIES])
+def test_connect_shows_no_secret_of_an_address(url: str) -> None:
+    with pytest.raises(PetStoreMockError, match=r"127\.0\.0\.1") as refused:
+        connect(url)
+    assert "hunter2" not in str(refused.value)
