@@ -10,7 +10,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.conditions import reason_phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from petstore_mock.common.real import Event
 
@@ -87,14 +87,46 @@ class Response:
         return self.head.status
 
 
+class StreamError(Exception):
+    """A stream ended early. The sender ends the connection, so that the client sees that a part is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A response whose body is made while it is sent, such as the events of the control door."""
+    """A response whose body is made while it is sent, such as the events of the control door.
+
+    ``chunks`` may raise StreamError. The sender of a stream closes it afterwards.
+    """
 
     head: Head
     date: bytes
     chunks: Iterator[bytes]
-    overflowed: Event  # set when the client reads so slowly that parts of the body are lost
+    # Set when the client reads so slowly that parts of the body are lost.
+    overflowed: Event | None = None
+    chunked: bool = False  # whether its end is marked on the wire; otherwise the end of the connection is its end
+
+    def close(self) -> None:
+        """Release the code that makes the body."""
+        close: Callable[[], object] | None = getattr(self.chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def frame_stream(stream: Stream, *, modern: bool, closing: bool) -> tuple[bytes, bool]:
+    """Return the head of ``stream`` as bytes to send, and whether its parts must be sent as chunks."""
+    chunked = stream.chunked and modern
+    lines = [stream.head.wire, b"Date: ", stream.date, b"\r\n"]
+    if chunked:
+        lines.append(b"Transfer-Encoding: chunked\r\n")
+    if closing or not chunked:
+        lines.append(b"Connection: close\r\n")
+    lines.append(b"\r\n")
+    return b"".join(lines), chunked
+
+
+def chunk(part: bytes) -> bytes:
+    """Return a part of a body as a chunk (RFC 9112 §7.1); an empty part marks the end of the body."""
+    return b"%x\r\n%b\r\n" % (len(part), part)
 
 
 def frame(
@@ -126,4 +158,4 @@ def frame(
 def _in_chunks(body: bytes) -> bytes:
     size = len(body) // _CHUNKS + 1
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (*pieces, b""))
+    return b"".join(map(chunk, (*pieces, b"")))

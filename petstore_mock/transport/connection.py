@@ -50,9 +50,12 @@ def call_in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *
 class Held(Protocol):
     """A response that is sent late, in parts, or never."""
 
-    ends_at_eof: bool
+    def gone(self) -> None:
+        """End the response, because the connection has ended."""
 
-    def gone(self) -> None: ...  # the connection has ended
+    def outlives_input(self) -> bool:
+        """Return whether the response goes on after the client has ended its side. If not, end it."""
+        return True
 
 
 @dataclass
@@ -74,9 +77,18 @@ class Connection(asyncio.Protocol):
 
     transport: Any  # asyncio.Transport, or uvloop's
 
-    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop, number: int, refusal: str = "") -> None:
+    def __init__(
+        self,
+        shared: Shared,
+        loop: asyncio.AbstractEventLoop,
+        number: int,
+        sock: socket.socket,
+        refusal: str = "",
+    ) -> None:
         self.loop = loop
         self.number = number
+        self._socket = sock
+        self._resets = False
         self.writable = Event()
         self.writable.set()
         self._shared = shared
@@ -85,7 +97,8 @@ class Connection(asyncio.Protocol):
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # a request with an incomplete body
         self._held: Held | None = None
-        self._draining = self._eof = self._paused = False
+        self._draining = self._paused = self._probed = False
+        self.input_ended = False  # whether the client has ended its side of the connection
         self._last = False  # the next response closes the connection
         self._exchange = 0
         self._waited = 0.0  # seconds without progress
@@ -117,19 +130,23 @@ class Connection(asyncio.Protocol):
             self._serve(whole)
 
     def eof_received(self) -> bool:
-        self._eof = True
-        held = self._held
-        if held is not None and held.ends_at_eof:
-            held.gone()
-        elif held is not None or (self._reader.buffer and not self.writable.is_set()):
-            return not self._shared.over_tls  # asyncio can't half-close a TLS connection
-        elif (self._reader.in_head or self._incoming) and not self._draining:
+        self.input_ended = True
+        stays = not self._shared.over_tls  # asyncio can't half-close a TLS connection
+        if self._held is not None:
+            return self._held.outlives_input() and stays
+        if self._reader.buffer and not self.writable.is_set():
+            return stays
+        if (self._reader.in_head or self._incoming) and not self._draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} was complete")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._shared.connections.discard(self)
+        if not self._resets:
+            # A close alone would not reach the client while a forked process holds a copy of the socket.
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         if self._held is not None:
             self._held.gone()
         # A client may reject the certificate only after the handshake.
@@ -168,7 +185,7 @@ class Connection(asyncio.Protocol):
             self._refuse(*error.args)
         ready = self._is_ready()
         self._throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self._draining)
-        if self._eof and ready:
+        if self.input_ended and ready:
             self.finish()
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
@@ -238,6 +255,10 @@ class Connection(asyncio.Protocol):
             self.proceed()
 
     def proceed(self) -> None:
+        """Serve the next request after a held response. Close the connection if that was its last one."""
+        if self._last:
+            self.finish()
+            return
         self._held, self._waited, self._started = None, 0.0, perf_counter()
         self._serve()
 
@@ -265,7 +286,7 @@ class Connection(asyncio.Protocol):
         self._held = None
         self.drain()
         self._waited = 0.0
-        if self._eof or not self.transport.can_write_eof():
+        if self.input_ended or not self.transport.can_write_eof():
             self.transport.close()
             return
         try:
@@ -275,8 +296,25 @@ class Connection(asyncio.Protocol):
 
     def reset(self) -> None:
         """End the connection with a RST."""
-        reset_on_close(self.transport.get_extra_info("socket"))
+        self._resets = True
+        reset_on_close(self._socket)
         self.transport.abort()
+
+    def has_left(self) -> bool:
+        """Return whether a client that has ended its side has closed the connection, and not only half of it.
+
+        Both send a FIN. The difference shows only after a further byte: a closed socket responds to it with a RST. The
+        byte is urgent data, which is not part of what a client reads.
+        """
+        try:
+            if not self._probed:
+                self._probed = True
+                self._socket.send(b"\0", socket.MSG_OOB)
+            return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _throttle(self, *, wanted: bool) -> None:
         if wanted is not self._paused and not self.transport.is_closing():
@@ -296,19 +334,27 @@ class Connection(asyncio.Protocol):
         fake.
         """
         self._waited += interval
-        if self._held is not None and self.writable.is_set():
-            self._waited = 0.0
+        unsent = self.transport.get_write_buffer_size()
+        if unsent != self._unsent:
+            # The client reads, however slowly.
+            self._unsent, self._waited = unsent, 0.0
+        if self._held is not None:
+            self._sweep_held(unsent)
         elif self._incoming:
             self._time_out(_BODY_TIMEOUT, "no further byte of the body arrived")
         elif self._reader.in_head and self._is_ready():
             self._time_out(_HEAD_TIMEOUT, "no complete head arrived")
         else:
-            unsent = self.transport.get_write_buffer_size()
-            if unsent != self._unsent:  # the client reads, however slowly
-                self._unsent, self._waited = unsent, 0.0
             is_lingering = self._draining and not unsent
             if self._waited > (_LINGER_TIMEOUT if is_lingering else _IDLE_TIMEOUT):
                 self.transport.abort()
+
+    def _sweep_held(self, unsent: int) -> None:
+        """End the connection of a held response whose client does not read. A response that is not due may wait."""
+        if not unsent:
+            self._waited = 0.0
+        elif self._waited > _IDLE_TIMEOUT:
+            self.transport.abort()
 
     def _time_out(self, limit: float, words: str) -> None:
         if self._waited > limit:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.real import Thread
+from petstore_mock.common.real import Event, Thread
 from petstore_mock.http.handler import Deferred
-from petstore_mock.http.response import Response, Stream, frame
+from petstore_mock.http.response import Response, StreamError, chunk, frame, frame_stream
 from petstore_mock.transport.connection import call_in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.http.handler import Blocking
+    from petstore_mock.http.response import Stream
     from petstore_mock.transport.connection import Connection, Held
     from petstore_mock.transport.reading import Head
 
@@ -31,8 +32,6 @@ def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> H
 
 class Waiting:
     """A deferred response. It waits with timers of the loop, so it needs no thread. It ends exactly once."""
-
-    ends_at_eof = True  # a half-closed connection looks like a closed one
 
     def __init__(self, line: Connection, head: Head, deferred: Deferred) -> None:
         self._line = line
@@ -52,6 +51,11 @@ class Waiting:
         """End the exchange, because the client closed the connection."""
         self._end("client gone")
 
+    def outlives_input(self) -> bool:
+        if self._hangs or self._line.has_left():
+            self.gone()
+        return not self._ended
+
     def _reset(self) -> None:
         """Stop waiting, and reset the connection."""
         if not self._ended:
@@ -67,14 +71,19 @@ class Waiting:
             self._deferred.complete("hang" if self._hangs else outcome, sent=self._sent)
 
     def _due(self) -> None:
-        deferred = self._deferred
+        deferred, line = self._deferred, self._line
+        if line.input_ended and line.has_left():
+            # Its RST came after the end of its side.
+            self.gone()
+            line.transport.abort()
+            return
         response = deferred.resume()
         if isinstance(response, Deferred):  # of the same exchange
             self._wait(response)
         elif deferred.delivery is None:
             self._sent = True
             self._end("delayed")
-            self._line.respond(self._head, response)
+            line.respond(self._head, response)
         else:
             self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
 
@@ -87,6 +96,9 @@ class Waiting:
                 self._hangs = True
                 self._deferred.complete("hang", sent=False)
                 line.drain()
+                if line.input_ended:
+                    self.gone()
+                    line.finish()
             case "reset":
                 self._reset()
             case "empty_reply":
@@ -126,7 +138,8 @@ class Waiting:
 class BlockingCall:
     """A response of the control door or of ``httpserver``, made in a thread.
 
-    It uses no executor, because the interpreter waits for executors' threads at exit.
+    It uses no executor, because the interpreter waits for executors' threads at exit. The end of a response is sent
+    after the thread has ended: a test that compares the threads before and after it must not see this one.
     """
 
     def __init__(self, line: Connection, head: Head, blocking: Blocking) -> None:
@@ -134,38 +147,83 @@ class BlockingCall:
         self._head = head
         self._blocking = blocking
         self._is_over = False
-        self.ends_at_eof = blocking.streams  # the client of a stream sends nothing more
-        Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
+        self._is_sent = Event()  # whether the loop has sent the last part
+        self._thread = Thread(target=self._run, name="petstore-mock-call", daemon=True)
+        self._thread.start()
 
     def gone(self) -> None:
         """Stop sending, because the client closed the connection."""
         self._is_over = True
+        self._is_sent.set()
         self._line.writable.set()
+
+    def outlives_input(self) -> bool:
+        # The client of an endless stream has nothing more to wait for.
+        if self._blocking.streams or self._line.has_left():
+            self.gone()
+        return not self._is_over
 
     def _run(self) -> None:
         try:
             response = self._blocking.run()
-        except BaseException:  # a bug in the fake: the client must not wait for ever
-            self._post(self._line.transport.abort)
+            if isinstance(response, Response):
+                self._end(self._line.respond, self._head, response)
+            else:
+                self._stream(response)
+        except StreamError:
+            self._end(self._line.transport.abort)
+        except BaseException:
+            # A bug in the fake: the client must not wait for ever.
+            self._end(self._line.transport.abort)
             raise
-        if isinstance(response, Response):
-            self._post(self._line.respond, self._head, response)
-            return
-        # The end of the connection ends this body (RFC 9112 §6.3).
-        self._post(self._line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (response.head.wire, response.date))
-        with closing(cast("Any", response.chunks)):
-            for part in response.chunks:
-                self._await_writable(response)
-                if self._is_over:
-                    return
-                self._post(self._line.send, part)
-        self._post(self._line.finish)
 
-    def _await_writable(self, response: Stream) -> None:
-        """Wait until the client has read enough, or the connection ends. End it if parts of the body are lost."""
-        while not self._line.writable.wait(_OVERFLOW_CHECK):
-            if response.overflowed.is_set():
-                self._post(self._line.transport.abort)
+    def _stream(self, stream: Stream) -> None:
+        is_last = not self._head.keep_alive
+        wire, chunked = frame_stream(stream, modern=self._head.modern, closing=is_last)
+        with closing(stream):
+            self._send(wire)
+            self._await_reader(stream)
+            if not self._head.bodiless:
+                self._send_parts(stream, chunked=chunked)
+        if chunked and not is_last:
+            self._end(self._line.proceed)
+        else:
+            self._end(self._line.finish)
 
-    def _post(self, call: Callable[..., object], *arguments: object) -> None:
-        call_in_loop(self._line.loop, lambda: self._is_over or call(*arguments))
+    def _send_parts(self, stream: Stream, *, chunked: bool) -> None:
+        for part in stream.chunks:
+            if self._is_over:
+                return
+            # An empty chunk would mark the end of the body.
+            if part:
+                self._send(chunk(part) if chunked else part)
+                self._await_reader(stream)
+        if chunked:
+            self._send(chunk(b""))
+
+    def _send(self, data: bytes) -> None:
+        """Send data in the loop, and wait until it has done so."""
+        self._is_sent.clear()
+        call_in_loop(self._line.loop, self._sent, data)
+        if not self._is_over:
+            self._is_sent.wait()
+
+    def _await_reader(self, stream: Stream) -> None:
+        """Wait until the client has room for more. End the connection if parts of the body are lost meanwhile."""
+        while not (self._is_over or self._line.writable.wait(_OVERFLOW_CHECK)):
+            if stream.overflowed is not None and stream.overflowed.is_set():
+                raise StreamError
+
+    def _sent(self, data: bytes) -> None:
+        if not self._is_over:
+            self._line.send(data)
+        self._is_sent.set()
+
+    def _end(self, call: Callable[..., object], *arguments: object) -> None:
+        """Let the loop call ``call`` as soon as this thread has ended."""
+        call_in_loop(self._line.loop, self._ended, call, arguments)
+
+    def _ended(self, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self._thread.join()
+        if not self._is_over:
+            call(*arguments)

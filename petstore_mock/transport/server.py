@@ -8,16 +8,17 @@ import errno
 import logging
 import os
 import socket
-from functools import partial
-from threading import current_thread
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
+from weakref import WeakSet
 
-from petstore_mock.common.real import Event, Lock, Thread, monotonic
+from petstore_mock.common.real import Event, Lock, Thread, current_thread, monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import EVERYWHERE, origin_of
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Shared, call_in_loop, reset_on_close
 from petstore_mock.transport.delivery import hold
+from petstore_mock.transport.loop import AsyncioLoop
 from petstore_mock.transport.reading import TLS
 from petstore_mock.transport.tls import words_of
 
@@ -33,6 +34,7 @@ _RETRY: Final = 1.0  # seconds until the server tries again to accept, for examp
 _BACKLOG: Final = 1024
 _SHAKE_PATIENCE: Final = 10.0  # seconds for a client's first byte, and again for the rest of its TLS handshake
 _SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
+_WITHOUT_HANDSHAKE: Final = frozenset({"tls.handshake_hang", "tls.handshake_reset"})
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
@@ -42,19 +44,7 @@ _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, a
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
 _LoopEvent, _getpid, _sleep, _wait_for = asyncio.Event, os.getpid, asyncio.sleep, asyncio.wait_for
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """asyncio's loop with the real clock and sockets, even while a test replaces the public names."""
-
-    time = staticmethod(monotonic)
-
-    def __init__(self) -> None:
-        replaced, socket.socket = socket.socket, _socket.socket  # type: ignore[assignment, misc]
-        try:
-            super().__init__()  # creates two sockets through the name socket.socket
-        finally:
-            socket.socket = replaced  # type: ignore[misc]
+_current_task = asyncio.current_task
 
 
 def _uvloop() -> asyncio.AbstractEventLoop:
@@ -87,13 +77,15 @@ class Server:
         self.started = 0.0
         self._handler = handler
         self._tls = tls
-        self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
+        self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else AsyncioLoop
         # Tests replace, forbid and patch socket.socket, but not its base class. uvloop needs socket.socket.
         self._new_socket: Callable[..., Any] = socket.socket if loop == "uvloop" else _socket.socket
         self._shared = Shared(handler, hold, over_tls=tls is not None)
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
+        self._listening: list[_socket.socket] = []
+        self._sockets: set[Any] = set()  # of its connections; closed ones are removed at the next sweep
         self._process = 0  # the process that started it
         self._error: BaseException | None = None
 
@@ -136,8 +128,10 @@ class Server:
             if self.is_copy:
                 self.port = self._asked_port  # the parent still listens on self.port
             self._process, self.started = _getpid(), monotonic()
-            sockets = _listen(self.host, self.port)
+            sockets = self._listening = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
+            _leave_copies_to_parents()
+            _servers.add(self)
             self._loop = self._new_loop()
             self._loop.set_exception_handler(self._report)
             self._shared.connections.clear()
@@ -166,6 +160,13 @@ class Server:
                         "a function of inject(when=...) must be quick"
                     )
             self._thread = None
+
+    def leave_to_parent(self) -> None:
+        """In the child of a fork, close the copies of the sockets, so that only the parent holds port and clients."""
+        # Another thread of the parent may have held the lock during the fork.
+        self._lock = Lock()
+        for sock in (*self._listening, *self._sockets):
+            sock.close()
 
     def close_connections(self, numbers: frozenset[int] | None = None, *, busy: bool = False) -> None:
         """Close the idle connections in ``numbers`` (None: all). With ``busy``, close busy ones after their response.
@@ -224,6 +225,7 @@ class Server:
             while True:
                 descriptor, _ = listening._accept()  # noqa: SLF001  # as socket.accept() does
                 sock = self._new_socket(fileno=descriptor)
+                self._sockets.add(sock)
                 sock.settimeout(0)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._accepted += 1
@@ -238,34 +240,39 @@ class Server:
             self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
 
     async def _connect(self, sock: socket.socket, number: int) -> None:
-        connect = partial(Connection, self._shared, self._loop, number)
-        if self._tls is None:
-            await self._loop.connect_accepted_socket(connect, sock)
-            return
+        connect = partial(Connection, self._shared, self._loop, number, sock)
         try:
-            await self._handshake(sock, connect, self._tls)
+            if self._tls is None:
+                await self._loop.connect_accepted_socket(connect, sock)
+            else:
+                await self._handshake(sock, connect, self._tls)
         except OSError as error:
+            sock.close()
             self._handler.handshake_failed(words_of(error))
+        except BaseException as error:
+            # Otherwise the client of a connection without a protocol would wait until its own timeout.
+            sock.close()
+            if not isinstance(error, Exception):
+                raise
+            self._handler.failed(error, ApiRequest("-", "-"))
 
     async def _handshake(self, sock: socket.socket, connect: Callable[..., Connection], tls: ServerTls) -> None:
         """Do the TLS handshake, or the fault that the handler plans for it, and connect the socket. Raises OSError."""
-        try:
-            first = await _wait_for(self._peek(sock), _SHAKE_PATIENCE)
-            plan = self._handler.connection_opened() if first == TLS else None
-            if first != TLS:  # plain HTTP gets a response, so that the client can read the reason
-                await self._loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
-            elif plan is not None and plan.kind in {"tls.handshake_hang", "tls.handshake_reset"}:
-                reset_on_close(sock)
-                if plan.kind == "tls.handshake_hang":
-                    await self._hang(sock, plan)
-                sock.close()
-            else:
-                options = {"ssl_handshake_timeout": _SHAKE_PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
-                context = tls("" if plan is None else plan.kind)
-                await self._loop.connect_accepted_socket(connect, sock, ssl=context, **options)
-        except BaseException:
+        first = await _wait_for(self._peek(sock), _SHAKE_PATIENCE)
+        if first != TLS:
+            # Plain HTTP gets a response, so that the client can read the reason.
+            await self._loop.connect_accepted_socket(partial(connect, _NO_TLS), sock)
+            return
+        plan = self._handler.connection_opened()
+        if plan is not None and plan.kind in _WITHOUT_HANDSHAKE:
+            reset_on_close(sock)
+            if plan.kind == "tls.handshake_hang":
+                await self._hang(sock, plan)
             sock.close()
-            raise
+            return
+        context = tls("" if plan is None else plan.kind)
+        options = {"ssl_handshake_timeout": _SHAKE_PATIENCE, "ssl_shutdown_timeout": _SHUTDOWN}
+        await self._loop.connect_accepted_socket(connect, sock, ssl=context, **options)
 
     async def _peek(self, sock: socket.socket) -> bytes:
         """Return the first byte of a client without removing it; empty if the client closed."""
@@ -279,7 +286,7 @@ class Server:
 
     async def _hang(self, sock: socket.socket, plan: TlsPlan) -> None:
         """Send nothing until the client closes, or a reset of the world cancels this task."""
-        cancel = getattr(asyncio.current_task(), "cancel")  # noqa: B009  # it is never None here
+        cancel = getattr(_current_task(), "cancel")  # noqa: B009  # it is never None here
         release = partial(call_in_loop, self._loop, cancel)  # any thread may call it, at any time
         plan.pending.add(release)
         try:
@@ -292,6 +299,7 @@ class Server:
         """End slow connections. One timer serves all of them, so a request needs none."""
         for connection in list(self._shared.connections):
             connection.sweep(_SWEEP)
+        self._sockets = {sock for sock in self._sockets if sock.fileno() >= 0}
         self._loop.call_later(_SWEEP, self._sweep)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -301,6 +309,23 @@ class Server:
             _log.error("%s", context.get("message"), exc_info=error)
         else:
             self._handler.failed(error, ApiRequest("-", "-"))
+
+
+# Forks
+
+_servers: Final[WeakSet[Server]] = WeakSet()  # the servers that this process has started
+
+
+@cache
+def _leave_copies_to_parents() -> None:
+    """Let each child that this process forks close its copies of the servers' sockets."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def _leave_to_parent() -> None:
+    for server in list(_servers):
+        server.leave_to_parent()
 
 
 def _listen(host: str, port: int) -> list[_socket.socket]:

@@ -165,8 +165,10 @@ def test_quick_dribble_to_a_slow_reader_arrives_whole(dial: Callable[..., Raw], 
 # Clients that close, and responses that a reset ends
 
 
-@pytest.mark.parametrize("leave", ["close", "half-close", "reset"])
-@pytest.mark.parametrize("kind", ["delay", "hang", "dribble"])
+@pytest.mark.parametrize(
+    ("kind", "leave"),
+    [*((kind, leave) for kind in ("delay", "hang", "dribble") for leave in ("close", "reset")), ("hang", "half-close")],
+)
 def test_client_that_closes_ends_its_held_response(client: Raw, petstore: PetStoreMock, kind: str, leave: str) -> None:
     """If the client closes during a delay before the commit, the operation does not commit."""
     fault = {"delay": faults.delay(0.25), "hang": faults.hang(), "dribble": faults.dribble(1)}[kind]
@@ -181,6 +183,31 @@ def test_client_that_closes_ends_its_held_response(client: Raw, petstore: PetSto
     if kind == "delay":
         time.sleep(0.3)  # past the delay
         assert petstore.pets == []
+
+
+HALF_CLOSED: dict[str, tuple[faults.Fault | None, int]] = {
+    "no fault": (None, 201),
+    "delay": (faults.delay(0.2), 201),
+    "late error": (faults.server_error(503, delay=0.2), 503),
+    "dribble": (faults.dribble(1000), 201),
+}
+
+
+@pytest.mark.parametrize("name", HALF_CLOSED)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_client_that_ends_only_its_own_side_gets_its_response(
+    client: Raw, petstore: PetStoreMock, settle: Callable[[], None], name: str, at_once: bool
+) -> None:
+    """With a fault and without. The end may arrive together with the request, or later."""
+    fault, status = HALF_CLOSED[name]
+    if fault is not None:
+        petstore.inject(fault, on="createPet", times=1)
+    client.send(post())
+    if not at_once:
+        settle()
+    received = client.half_close().response()
+    assert (received.status, client.is_closed()) == (status, True)
+    assert len(petstore.pets) == (status == 201)
 
 
 @pytest.mark.parametrize("end", ["reset", "cancel_faults"])

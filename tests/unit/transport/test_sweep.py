@@ -37,10 +37,11 @@ class Transport:
 class Held:
     """A response that its thread still makes, such as a stream of events."""
 
-    ends_at_eof = True
-
     def gone(self) -> None:
         pass
+
+    def outlives_input(self) -> bool:
+        return False
 
 
 class Streams(Handler):
@@ -68,8 +69,8 @@ def transport() -> Transport:
 def connection(transport: Transport) -> Connection:
     """A connection that holds a response."""
     loop: Any = object()
-    made = Connection(Shared(Streams(), lambda *_: Held(), over_tls=False), loop, 1)
     socket: Any = transport
+    made = Connection(Shared(Streams(), lambda *_: Held(), over_tls=False), loop, 1, socket)
     made.connection_made(socket)
     made.data_received(b"GET /__petstore/events HTTP/1.1\r\nHost: x\r\n\r\n")
     return made
