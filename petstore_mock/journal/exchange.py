@@ -94,7 +94,7 @@ class Exchange:
         decision = f" ({self.decision})" if self.condition is not None or self.fault is not None else ""
         return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
 
-    def complete(self, outcome: str, *, sent: bool) -> None:
+    def complete(self, outcome: str | None, *, sent: bool) -> None:
         """Record how a deferred response ended, or that a hang began; a later call replaces the record."""
         self.outcome = outcome
         self.sent = sent

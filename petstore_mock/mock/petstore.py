@@ -11,7 +11,8 @@ from petstore_mock.core.world import World
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.mock.face import PetStore
 from petstore_mock.mock.service import Service
-from petstore_mock.transport.in_process import WsgiApp, requests_session
+from petstore_mock.transport.in_process import WsgiApp
+from petstore_mock.transport.requests_session import requests_session
 
 if TYPE_CHECKING:
     from datetime import date, datetime

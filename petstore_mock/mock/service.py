@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.common.real import Thread, perf_counter
+from petstore_mock.common.real import Thread
 from petstore_mock.common.refusing import require
 from petstore_mock.common.values import EVERYWHERE
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
-from petstore_mock.http.response import Response
+from petstore_mock.http.response import Response, Stream
 from petstore_mock.interface.schemas import preload_validator, validator_class
+from petstore_mock.mock.recording import RecordedParts
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
 
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from petstore_mock.control.door import Door
     from petstore_mock.http.handler import Deferred
     from petstore_mock.http.request import ApiRequest
-    from petstore_mock.http.response import Head
     from petstore_mock.mock.tls import Tls
-    from petstore_mock.transport.listener import Listener
+    from petstore_mock.transport.listener import Listener, Stubbed
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -118,20 +118,22 @@ class Service:
         world = self.worlds.world_of(request)
         return None if world.store.rules.route(request.method, request.target).allow else stubs
 
-    def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
+    def _stubbed(self, request: ApiRequest, respond: Callable[[], Stubbed]) -> Blocking:
         """Journal a request that an expectation matches, and return the function that responds."""
         world = self.worlds.world_of(request)
         with world.lock:
             exchange = world.begin(request)
-            exchange.by_expectation = True
+            exchange.by_expectation = exchange.in_flight = True
             world.journal.add(exchange)
 
-        def run() -> Response:
+        def run() -> Response | Stream:
             head, body = respond()
+            date = world.store.date
+            if not isinstance(body, bytes):
+                return Stream(head, date, RecordedParts(body, head, date, exchange, world.pending), chunked=True)
             with world.lock:
-                response = exchange.response = Response(head, body, world.store.date)
-                exchange.duration = perf_counter() - request.started
-                exchange.trim()
+                response = exchange.response = Response(head, body, date)
+                exchange.complete(None, sent=True)
             return response
 
         return Blocking(run)

@@ -1,15 +1,15 @@
-"""The fake without a socket: a WSGI application (PEP 3333), and a ``requests.Session``."""
+"""The fake without a socket: a WSGI application (PEP 3333)."""
 
 from __future__ import annotations
 
 import io
 import sys
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from petstore_mock.common.real import Event, perf_counter
-from petstore_mock.common.refusing import Stays, refuse
+from petstore_mock.common.refusing import Stays
 from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream
@@ -20,41 +20,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    import requests
-
     from petstore_mock.http.handler import Handler
-
-Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _READ_SIZE: Final = 64 * 1024  # bytes at once
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
-def _respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Outgoing:
+def respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Response | Stream:
     """Return the response to a request, after ``read_body`` has read the body."""
-    response: Response | Stream | Deferred | Blocking
     try:
         check_head(len(f"{request.method} {request.target} HTTP/1.1"), request.fields)
         if read_body is not None:
             read_body()
         if len(request.body) > UNASKED_BODY:
             limit = handler.body_limit(request)
-            has_refused_head = limit == 0 and read_body is None  # the caller passed the whole body
+            # The caller without ``read_body`` passed the whole body, also after a refused head.
+            has_refused_head = limit == 0 and read_body is None
             request.oversized = limit is not None and len(request.body) > limit and not has_refused_head
     except RequestError as error:
         condition, detail = error.args
-        response = handler.refuse(condition, detail, request)
-    else:
-        response = handler.handle(request)
+        return handler.refuse(condition, detail, request)
+    response: Response | Stream | Deferred | Blocking = handler.handle(request)
     while not isinstance(response, (Response, Stream)):
         response = response.run() if isinstance(response, Blocking) else _wait(response)
-    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
-    if isinstance(response, Stream):
-        return response.head.status, fields, response.chunks
-    if response.status not in UNSIZED_STATUSES:
-        fields.append(("Content-Length", str(len(response.body))))
-    return response.status, fields, [response.body] if response.body and request.method != "HEAD" else []
+    return response
 
 
 def _wait(deferred: Deferred) -> Response | Deferred:
@@ -89,10 +79,19 @@ class WsgiApp(Stays):
             PetStoreMockError: the fault that the request met needs a socket.
         """
         request = _of_environ(environ)
-        status, fields, body = _respond(self._handler, request, partial(_read_body, environ, request, self._handler))
-        sent = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
-        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", sent)
-        return body
+        response = respond(self._handler, request, partial(_read_body, environ, request, self._handler))
+        fields = [field for field in response.head.fields if field[0].lower() not in _SERVERS_OWN]
+        fields.append(("Date", response.date.decode("ascii")))
+        if isinstance(response, Response) and response.status not in UNSIZED_STATUSES:
+            fields.append(("Content-Length", str(len(response.body))))
+        status = response.head.status
+        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", fields)
+        if isinstance(response, Response):
+            return [response.body] if response.body and request.method != "HEAD" else []
+        if request.method == "HEAD":
+            response.close()
+            return []
+        return response.chunks
 
 
 def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
@@ -149,49 +148,3 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
         request.body += part  # in parts, because read(n) allocates n bytes even if fewer arrive
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
-
-
-# requests
-
-
-def requests_session(handler: Handler) -> requests.Session:
-    """Return a ``requests.Session`` that calls the fake in process, for every host and without a socket."""
-    try:
-        import requests  # noqa: PLC0415  # an optional package
-        from requests.adapters import HTTPAdapter  # noqa: PLC0415
-        from urllib3 import HTTPHeaderDict, HTTPResponse  # noqa: PLC0415
-    except ImportError:
-        refuse("expected requests to be installed: pip install requests; or use petstore.app")
-
-    class InProcess(HTTPAdapter):
-        def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
-            status, fields, body = _respond(handler, _of_prepared(request))
-            raw = HTTPResponse(
-                io.BytesIO(b"".join(body)),
-                headers=HTTPHeaderDict(fields),
-                status=status,
-                version=11,
-                reason=reason_phrase(status),
-                preload_content=False,
-                request_method=request.method,
-            )
-            return self.build_response(request, raw)
-
-    session = requests.Session()
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, InProcess())
-    return session
-
-
-def _of_prepared(request: requests.PreparedRequest) -> ApiRequest:
-    fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
-    if "Host" not in request.headers:
-        fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
-    body: Any = request.body or b""
-    body = body.read() if hasattr(body, "read") else body
-    whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
-    return ApiRequest(request.method or "GET", request.path_url, Fields(fields), whole, started=perf_counter())
-
-
-def _octets(text: str | bytes | bytearray) -> bytes:
-    return text.encode() if isinstance(text, str) else bytes(text)

@@ -16,15 +16,18 @@ from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import Stays
-from petstore_mock.http.response import FRAMING, Head
+from petstore_mock.http.response import FRAMING, Head, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pytest_httpserver import RequestHandler
 
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.transport.server import Server
+
+# The response of an expectation: its head, and its body or the parts of a streamed body.
+Stubbed = tuple[Head, "bytes | Iterator[bytes]"]
 
 _SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
 _SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # Keep-Alive may contradict the fake's Connection field
@@ -58,17 +61,17 @@ class Listener(Stays, HTTPServer):
         """Whether there is any expectation."""
         return bool(self.handlers or self.oneshot_handlers or self.ordered_handlers)
 
-    def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
+    def match(self, request: ApiRequest) -> Callable[[], Stubbed] | None:
         """Return a function that makes the response of the matching expectation; None if no expectation matches."""
         asked = _as_werkzeug(request, self.url_for("/"))
         asked.get_data()
         clears = self._clears
         try:
-            found = self._take(asked)
+            expectation = self._take(asked)
         except BaseException as error:  # noqa: BLE001  # the test's matcher raised; as in _respond()
             failure = self._failed(error, clears, "a matcher")
             return lambda: failure
-        return None if found is None else lambda: self._respond(found, asked, clears)
+        return None if expectation is None else lambda: self._respond(expectation, asked, clears)
 
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose like the base class: the next ordered, then a one-shot, then a permanent expectation."""
@@ -84,15 +87,18 @@ class Listener(Stays, HTTPServer):
             self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
         return found
 
-    def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
+    def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> Stubbed:
         """Call the test's handler, in a thread. If it raises, the client gets a 500 and the test fails."""
         try:
             made: Any = expectation.respond(asked)
             response = made if isinstance(made, Response) else Response(made)
-            response.direct_passthrough = False  # reads a file into the body
-            body = response.get_data()
+            # A file of werkzeug's send_file is passed through; it is read into the body, and so has a length.
+            streams = response.is_streamed and not response.direct_passthrough
+            response.direct_passthrough = False
+            body = self._parts(response, asked, clears) if streams else response.get_data()
             fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
-            response.close()
+            if not streams:
+                response.close()
             head = Head(response.status_code, [field for field in fields if field[0].lower() not in _SET_BY_FAKE])
         except BaseException as error:  # noqa: BLE001  # pytest.fail() raises BaseException
             return self._failed(error, clears, "the handler")
@@ -100,7 +106,12 @@ class Listener(Stays, HTTPServer):
             self.log.append((asked, response))
         return head, body
 
-    def _failed(self, error: BaseException, clears: int, whose: str) -> tuple[Head, bytes]:
+    def _parts(self, response: Response, asked: Request, clears: int) -> Iterator[bytes]:
+        """Return the parts of a streamed body, each as soon as the test's iterator returns it."""
+        parts = response.get_app_iter(asked.environ)
+        return Parts(iter(parts), response.close, lambda error: self._failed(error, clears, "the body of a response"))
+
+    def _failed(self, error: BaseException, clears: int, whose: str) -> Stubbed:
         problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
         if clears == self._clears:  # else the error belongs to an earlier test
             problems.append(error)
@@ -121,6 +132,29 @@ class Listener(Stays, HTTPServer):
         self.clear_assertions()
         self.clear_handler_errors()
         return [f"httpserver: {problem}" for problem in found]
+
+
+class Parts:
+    """The parts of a streamed body. An exception of the test's iterator fails the test, and ends the stream early."""
+
+    def __init__(
+        self, parts: Iterator[bytes], close: Callable[[], object], failed: Callable[[BaseException], object]
+    ) -> None:
+        self._parts = parts
+        self._failed = failed
+        self.close = close
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._parts)
+        except StopIteration:
+            raise
+        except BaseException as error:
+            self._failed(error)
+            raise StreamError from error
 
 
 def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
