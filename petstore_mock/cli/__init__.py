@@ -33,27 +33,48 @@ COMMANDS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. By default, the arguments are those of the process."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # a replaced or closed stream
-            # A name that the terminal can't show must not end the server.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    stdout, stderr = _stream(sys.stdout, 1), _stream(sys.stderr, 2)
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
-        sys.stdout.flush()
-    except SystemExit:  # argparse has printed --help or --version
+        code = _run(sys.argv[1:] if arguments is None else arguments, stdout, stderr)
+        stdout.flush()
+    except SystemExit:
+        # argparse has printed --help or --version.
         return 0
     except PetStoreMockError as error:
-        sys.stderr.write(f"petstore-mock: {error}\n")
+        _say(stderr, str(error))
         return BAD_USAGE
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
-            sys.stderr.write(f"petstore-mock: {error}\n")
+        # A closed pipe is no mistake, as in `petstore-mock gaps | head`.
+        if not isinstance(error, BrokenPipeError):
+            _say(stderr, str(error))
         # Python's exit would report the error again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
         return UNWRITTEN
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _stream(stream: TextIO | None, descriptor: int) -> TextIO:
+    """Return a standard stream. If the process began without it (``>&-``), return one that drops what it gets."""
+    if stream is None:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # A connection would get the free descriptor, and with it what other code prints.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  # open until the process ends
+    with contextlib.suppress(AttributeError):
+        # A test may have replaced the stream. A name that the terminal can't show must not end the server.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
+    return stream
+
+
+def _say(stderr: TextIO, text: str) -> None:
+    with contextlib.suppress(OSError):
+        # No program may read the stream any more. The exit code stays.
+        stderr.write(f"petstore-mock: {text}\n")
+        stderr.flush()
 
 
 def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
@@ -67,9 +88,12 @@ def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
             command.description = module.DESCRIPTION
             module.add_options(command)
             command.set_defaults(run=module.run, command=command)
+    if arguments:
+        parser.require_known(arguments[0], COMMANDS)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        options.command.error(f"unrecognized arguments: {' '.join(unknown)}")
-    stderr.writelines(f"petstore-mock: {line}\n" for line in misspelt_variables())
+        options.command.refuse_unknown(unknown)
+    for line in misspelt_variables():
+        _say(stderr, line)
     code: int = options.run(options, stdout, stderr)
     return code

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.refusing import nearest, one_of, refuse, require
+from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require
 from petstore_mock.common.values import shown_url, text_of, variable_of
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.core.world import Host, World
@@ -18,7 +18,7 @@ from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
 _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
@@ -80,6 +80,43 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         refuse(f"{message} (see '{self.prog} --help')")
+
+    def require_known(self, first: str, commands: Iterable[str]) -> None:
+        """Refuse a first argument that is neither a command nor an option of this parser."""
+        if not first.startswith("-"):
+            one_of(first, commands, "command")
+        elif first not in self._option_string_actions:
+            self.refuse_unknown([first])
+
+    def refuse_unknown(self, unknown: Sequence[str]) -> NoReturn:
+        """Refuse arguments that no option takes, with the nearest name of an option."""
+        meant = did_you_mean(unknown[0].partition("=")[0], self._long_options())
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+
+    # typeshed declares overloads, which differ only in the type of the namespace.
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]  # noqa: ANN401
+        return super().parse_known_args(self._with_joined_values(args), namespace)
+
+    def _with_joined_values(self, arguments: Sequence[str]) -> list[str]:
+        """Return the arguments with ``--name=-value`` for ``--name -value``. A value may begin with a dash."""
+        joined: list[str] = []
+        rest = iter(arguments)
+        for argument in rest:
+            if argument == "--":
+                return [*joined, argument, *rest]
+            action = self._option_string_actions.get(argument)
+            # An action with nargs takes no value, or several.
+            value = next(rest, None) if action is not None and action.nargs is None else None
+            if action is None or value is None:
+                joined.append(argument)
+            elif value.startswith("-") and value not in self._option_string_actions:
+                joined.append(f"{max(action.option_strings, key=len)}={value}")
+            else:
+                joined += [argument, value]
+        return joined
+
+    def _long_options(self) -> list[str]:
+        return [name for name in self._option_string_actions if name.startswith("--")]
 
     def add_options(self, options: Mapping[str, Option]) -> None:
         """Add options of the table. An option that is not given is None."""

@@ -7,7 +7,6 @@ from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
-from urllib.parse import urlsplit
 
 from petstore_mock.cli.arguments import SERVE, values_of
 from petstore_mock.common.guards import is_object
@@ -53,32 +52,47 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     require(0 < options.timeout < _LONGEST, "a positive number of seconds", timeout=options.timeout)
-    address = options.url or _address_of_serve()
-    health = f"{RemoteDoor(address).url_of(None)}health"
+    addresses = [options.url] if options.url is not None else _addresses_of_serve()
+    first = shown_url(addresses[0])
+    doors = [RemoteDoor(address) for address in addresses]
+    if options.tls_ca is not None and not any(door.is_tls for door in doors):
+        refuse(f"expected an address with https:// beside --tls-ca; got {first}")
     ca_file = _ca_file(options.tls_ca, stderr)
     end_at = monotonic() + options.timeout
     words = "no time for a request"
-    while (left := end_at - monotonic()) > 0:
-        problem = _ask(health, max(left, _PAUSE), ca_file, verify=options.url is not None)
-        if problem is None:
-            print(f"ready: {shown_url(address)}", file=stdout)
-            return 0
-        words = problem.words
-        if not problem.may_pass:
-            print(f"not ready: {shown_url(address)}: {words}", file=stdout)
+    while monotonic() < end_at:
+        problems: list[Problem] = []
+        for door, address in zip(doors, addresses, strict=True):
+            left = max(end_at - monotonic(), _PAUSE)
+            problem = _ask(door, left, ca_file, is_own=options.url is None)
+            if problem is None:
+                print(f"ready: {shown_url(address)}", file=stdout)
+                return 0
+            problems.append(problem)
+        words = problems[0].words
+        if not any(problem.may_pass for problem in problems):
+            print(f"not ready: {first}: {words}", file=stdout)
             return NOT_READY
         sleep(_PAUSE)
-    print(f"not ready within {options.timeout:g} s: {shown_url(address)}: {words}", file=stdout)
+    print(f"not ready within {options.timeout:g} s: {first}: {words}", file=stdout)
     return NOT_READY
 
 
-def _address_of_serve() -> str:
-    """Return the address at which ``serve`` listens with this environment."""
+def _addresses_of_serve() -> list[str]:
+    """Return the addresses at which ``serve`` may listen with this environment.
+
+    A health check of a container does not know the options of ``serve``. One of them may have turned TLS on.
+    """
     names = ("host", "port", "control_port", "tls", "tls_cert")
     options = values_of(Namespace(), {name: SERVE[name] for name in names})
-    own_port = options["control_port"]  # this port has no TLS
-    secure = bool(options["tls"] or options["tls_cert"]) and not own_port
-    return origin_of(options["host"], own_port or options["port"], secure=secure)
+    host, port = options["host"], options["port"]
+    own_port = options["control_port"]
+    if own_port:
+        # This port has no TLS.
+        return [origin_of(host, own_port, secure=False)]
+    secure = origin_of(host, port, secure=True)
+    has_tls = bool(options["tls"] or options["tls_cert"])
+    return [secure] if has_tls else [origin_of(host, port, secure=False), secure]
 
 
 def _ca_file(text: str | None, stderr: TextIO) -> Path | None:
@@ -93,10 +107,10 @@ def _ca_file(text: str | None, stderr: TextIO) -> Path | None:
     return file
 
 
-def _ask(health: str, timeout: float, ca_file: Path | None, *, verify: bool) -> Problem | None:
-    """Request the health once. Return None if the stub is ready."""
+def _ask(door: RemoteDoor, timeout: float, ca_file: Path | None, *, is_own: bool) -> Problem | None:
+    """Request the health once. Return None if the stub is ready. An own stub is one on this machine."""
     context = None
-    if urlsplit(health).scheme == "https":
+    if door.is_tls:
         try:
             context = ssl.create_default_context(cafile=ca_file)
         except ssl.SSLError as error:
@@ -104,11 +118,12 @@ def _ask(health: str, timeout: float, ca_file: Path | None, *, verify: bool) -> 
         except OSError as error:
             # serve may still write it.
             return Problem(f"the file of --tls-ca, {str(ca_file)!r}, can't be read: {error.strerror}", may_pass=True)
-        # Without --url, the stub is on this machine, and its certificate may be for other names.
-        if not verify:
+        if is_own:
+            # Its certificate may be for other names.
             context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-    with closing(Connection(health, most_body=_MOST_BODY, context=context)) as connection:
+            if ca_file is None:
+                context.verify_mode = ssl.CERT_NONE
+    with closing(Connection(f"{door.url_of(None)}health", most_body=_MOST_BODY, context=context)) as connection:
         fields = [("Host", connection.host), ("Accept-Encoding", "identity"), ("Connection", "close")]
         request = ApiRequest("GET", connection.base, Fields.of(fields))
         try:

@@ -40,6 +40,21 @@ DESCRIPTION: Final = (
 )
 # The number of new objects before a garbage collection. Journals keep many objects, but none of them is garbage.
 _COLLECTED: Final = 10_000
+# The signals that would end the process at once, and leave the files of its certificates behind.
+_ENDING: Final = (
+    *("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM"),
+    *("SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGIO", "SIGPWR", "SIGSTKFLT", "SIGBREAK"),
+)
+_NEEDS: Final = {"tls_key": "tls_cert", "tls_host": "tls", "tls_ca_out": "tls"}
+_OF_OPEN_DOOR: Final = frozenset({"control_port", "allowed_host", "allowed_origin"})
+_APART: Final = (
+    ("tls", "tls_cert", "only one certificate can be used"),
+    *(
+        (name, "no_control", "--no-control closes the door")
+        for name in ("control", "control_token", "control_port", "allowed_host", "allowed_origin")
+    ),
+)
+_ALWAYS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 def add_options(parser: Parser) -> None:
@@ -49,6 +64,7 @@ def add_options(parser: Parser) -> None:
 def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Serve until SIGINT or SIGTERM."""
     options = values_of(given, SERVE)
+    _refuse_contradictions(options)
     log = RequestLog(stdout, as_json=options["log_format"] == "json")
     with ExitStack() as running:
         # Before all else: process 1 of a container ignores a signal without a handler.
@@ -80,14 +96,18 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 @contextmanager
 def _ended_by_signal() -> Generator[threading.Event]:
-    """Give an event that the first SIGINT or SIGTERM sets. A second signal of the same kind kills the process."""
+    """Give an event that the first signal of ``_ENDING`` sets. A second signal of the same kind kills the process."""
     ended = threading.Event()
+    numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+    # nohup ignores SIGHUP for the processes that it starts. A shell ignores SIGINT for background jobs, which have
+    # always ended by it here.
+    numbers = [number for number in numbers if number in _ALWAYS or signal.getsignal(number) is not signal.SIG_IGN]
 
     def handle(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield ended
     finally:
@@ -95,14 +115,33 @@ def _ended_by_signal() -> Generator[threading.Event]:
             signal.signal(number, handler)
 
 
+def _refuse_contradictions(options: Options) -> None:
+    """Refuse options that say the contrary of each other, or that have no effect without another one."""
+    given = {name for name, value in options.items() if not (value is None or value is False or value == ())}
+    for name, needed in _NEEDS.items():
+        if name in given and needed not in given:
+            refuse(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
+    for name, other, why in _APART:
+        if name in given and other in given:
+            refuse(f"expected {flag(name)} or {flag(other)}; got both, and {why}")
+    port = options["port"]
+    if port == options["control_port"] != 0:
+        refuse(f"expected two ports; got {port} for --port and for --control-port")
+    unused = sorted(given & _OF_OPEN_DOOR)
+    if unused and not _is_door_open(options):
+        host = options["host"]
+        needed = "--control-token, or --control, which makes a token,"
+        refuse(f"expected {needed} beside {flag(unused[0])} on {host}, which other machines reach; got no token")
+
+
+def _is_door_open(options: Options) -> bool:
+    has_token = options["control_token"] is not None or options["control"]
+    return not options["no_control"] and (has_token or is_loopback(options["host"]))
+
+
 def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
     """Return the certificates, and the details by which clients trust the stub's own authority."""
-    for name, needed in (("tls_key", "tls_cert"), ("tls_host", "tls"), ("tls_ca_out", "tls")):
-        if options[name] and not options[needed]:
-            refuse(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
     if options["tls_cert"] is not None:
-        if options["tls"]:
-            refuse("expected --tls or --tls-cert; got both, and only one certificate can be used")
         own = own_context(options["tls_cert"], options["tls_key"])
         return lambda _: own, {}
     if not options["tls"]:
@@ -136,9 +175,6 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:
     """Open the control door. Return its generated token (or None), and the server of its own port (or None)."""
     token, port, made_up = options["control_token"], options["control_port"], None
-    opening = [name for name in ("control", "control_token", "control_port") if options[name] not in {None, False}]
-    if options["no_control"] and opening:
-        refuse(f"expected {flag(opening[0])} or --no-control; got both, and --no-control closes the door")
     if token is not None:
         check_token(token)
     elif options["control"]:
@@ -146,7 +182,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     hosts = tuple(check_host(host) for host in options["allowed_host"])
     origins = tuple(check_origin(origin) for origin in options["allowed_origin"])
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
-    is_open = not options["no_control"] and (token is not None or is_loopback(options["host"]))
+    is_open = _is_door_open(options)
     service.mount(admission, is_open=is_open and port is None)
     if port is None or not is_open:
         return made_up, None

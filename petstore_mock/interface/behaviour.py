@@ -109,6 +109,8 @@ class Behaviour(Mapping[str, str]):
         file = as_path(path, "path")
         try:
             table = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors on Windows add a byte-order mark
+        except RecursionError:
+            refuse(f"expected a readable TOML file of gaps; got {file}: its values are nested too deep")
         except (OSError, ValueError) as error:  # ValueError: the text is not UTF-8 or not TOML
             refuse(f"expected a readable TOML file of gaps; got {file}: {getattr(error, 'strerror', None) or error}")
         try:

@@ -54,6 +54,7 @@ class RemoteDoor:
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""
+        self.is_tls = parts.scheme == "https"
         self._own_fields = [(TOKEN_HEADER, check_token(token))] if token else []
         # Refuses an address that the client can't send to.
         self._connection()

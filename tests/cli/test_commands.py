@@ -23,8 +23,14 @@ def test_version_is_printed(command: Command) -> None:
 
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     ((), "COMMAND"),
-    (("srve",), "'serve', 'ready', 'gaps'"),
-    (("serve", "--prt", "1"), "unrecognized arguments: --prt 1 (see 'petstore-mock serve --help')"),
+    (("srve",), "expected a command, one of demo, serve, ready, gaps, openapi, verify, learn; got 'srve'"),
+    (("srve",), "did you mean 'serve'?"),
+    (("--vrsion",), "did you mean '--version'?"),
+    (("serve", "--prt", "1"), "unrecognized arguments: --prt 1 (did you mean '--port'?)"),
+    (("serve", "--prt=1"), "unrecognized arguments: --prt=1 (did you mean '--port'?)"),
+    (("gaps", "--fromat", "json"), "did you mean '--format'?"),
+    (("ready", "--tlsca", "f"), "did you mean '--tls-ca'?"),
+    (("verify", "http://127.0.0.1:9/v1", "--api_key", "k"), "did you mean '--api-key'?"),
     (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
     (("serve", "--port", "x"), "--port: expected"),
     (("serve", "--set", "list_order"), "GAP=VALUE"),
@@ -43,6 +49,17 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--allowed-origin", "http://shop.example/"), "as browsers write it"),
     (("serve", "--keep-requests", "0"), "at least 1"),
     (("serve", "--control", "--no-control"), "--control or --no-control"),
+    (("serve", "--control-port", "0", "--no-control"), "--control-port or --no-control"),
+    (("serve", "--control-token", "a", "--no-control"), "--control-token or --no-control"),
+    (("serve", "--allowed-host", "a", "--no-control"), "--allowed-host or --no-control"),
+    (("serve", "--allowed-origin", "http://a", "--no-control"), "--allowed-origin or --no-control"),
+    (("serve", "--host", "0.0.0.0", "--control-port", "0"), "beside --control-port on 0.0.0.0"),
+    (("serve", "--host", "0.0.0.0", "--allowed-host", "a"), "beside --allowed-host on 0.0.0.0"),
+    (("serve", "--control-port", "8080"), "expected two ports; got 8080 for --port and for --control-port"),
+    (("serve", "--tls", "--tls-cert", "x.pem"), "--tls or --tls-cert"),
+    (("serve", "--tls-host", "a"), "expected --tls beside --tls-host"),
+    (("serve", "--tls-key", ""), "expected --tls-cert beside --tls-key"),
+    (("ready", "--url", "http://127.0.0.1:9", "--tls-ca", "x.pem"), "https:// beside --tls-ca"),
     (("serve", "--control-token", "a\tb"), "printable"),
     (("serve", "--control-token", ""), "control token"),  # a shell variable without a value
     *((("serve", option, ""), option) for option in ("--port", "--seed", "--at", "--log-format")),
@@ -56,6 +73,41 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
     (("openapi", "--openapi", "2.0"), "3.1"),
 )
+
+
+# Values that begin with a dash. Each command line has another mistake, whose message shows that the value was taken.
+DASHES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("serve", "--control-token", "-abc", "--port", "70000"), "--port"),
+    (("serve", "--api-key", "-a", "--api-key", "--b", "--port", "70000"), "--port"),
+    (("serve", "--api-key=-a", "--port", "70000"), "--port"),
+    (("serve", "--seed", "-pets.json"), "-pets.json"),
+    (("serve", "--set", "-list_order=by_name"), "-list_order"),
+    (("ready", "--url", "--here"), "'--here'"),
+    (("ready", "--timeout", "-1"), "timeout=-1.0"),
+    (("openapi", "--server", "-x"), "'-x'"),
+    (("verify", "http://127.0.0.1:9/v1", "--api-key", "-k", "--rate", "0"), "rate=0"),
+    (("verify", "http://127.0.0.1:9/v1", "--header", "-x", "--api-key", "k"), "without a colon"),
+    (("verify", "http://127.0.0.1:9/v1", "--api-key-env", "-x"), "the variable -x"),
+    (("learn", "http://127.0.0.1:9/v1", "-o", "-x.toml", "--plan"), "got --output"),
+    (("serve", "--control-token", "--port", "1"), "--control-token: expected one argument"),
+    (("serve", "--control-token"), "--control-token: expected one argument"),
+)
+
+
+@pytest.mark.parametrize(("arguments", "words"), DASHES)
+def test_a_value_may_begin_with_a_dash(command: Command, arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_a_behaviour_that_nests_too_deep_is_refused(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("a = " + "[" * 100_000, encoding="utf-8")
+    for arguments in (("serve",), ("verify", "http://127.0.0.1:9/v1", "--api-key", "k")):
+        code, out, err = command(*arguments, "--behaviour", str(file))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "nested too deep" in err
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG)

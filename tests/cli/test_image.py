@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import trustme
 
 from tests.live.stub import PATIENCE, reserved_port
 from tests.platforms import POSIX_SIGNALS
@@ -27,8 +28,18 @@ WAYS = {
     "token": {"CONTROL_TOKEN": "secret"},
     "TLS": {"TLS": "true"},
     "TLS and token": {"TLS": "true", "CONTROL": "true", "TLS_HOST": "petstore", "TLS_CA_OUT": "ca.pem"},
+    "TLS as an option": {},
+    "TLS as an option, and token": {},
+    "own certificate as an option": {},
     "compose": {},
     "read-only": {},
+}
+
+# The options of serve, of which the health check does not know.
+OPTIONS = {
+    "TLS as an option": ["--tls"],
+    "TLS as an option, and token": ["--tls", "--control"],
+    "own certificate as an option": ["--tls-cert", "own.pem"],
 }
 
 pytestmark = POSIX_SIGNALS
@@ -52,7 +63,11 @@ def test_the_image_becomes_healthy_and_stops_at_once(tmp_path: Path, way: str) -
         text=True,
         preexec_fn=write_nothing if way == "read-only" else None,
     )
-    with start([*PETSTORE_MOCK, *(COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD)]) as process:
+    ca = trustme.CA()
+    certificate = ca.issue_cert("petstore.example")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "own.pem")
+    words = COMPOSE.replace('"', "").split(", ") if way == "compose" else CMD
+    with start([*PETSTORE_MOCK, *words, *OPTIONS.get(way, [])]) as process:
         for _ in range(10):  # Docker repeats health checks as well
             with start([*PETSTORE_MOCK, *HEALTH[1:]]) as health:
                 found = health.communicate(timeout=PATIENCE)[0]
