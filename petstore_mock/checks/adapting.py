@@ -212,7 +212,7 @@ def _misfit(row: Operation, names: Iterable[str], method: Callable[..., Any]) ->
 
 
 def _of(call: Call, value: Any) -> Any:  # noqa: ANN401
-    return as_sequence(value) if call.row.effect == "lists" else value
+    return as_sequence(value) if call.row.shows_many else value
 
 
 async def _awaited(value: Any) -> Any:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from itertools import pairwise
@@ -14,10 +15,13 @@ from petstore_mock.common.dates import http_date, seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.interface import schemas
-from petstore_mock.interface.table import OPERATIONS, SENTENCES, sentence_about
+from petstore_mock.interface.table import OPERATIONS, SENTENCES, operations, sentence_about
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.checks.check import Call, Observation
+    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
 
 MOST_REQUESTS: Final = 10  # urllib3 sends 4 by default, and few libraries more than 5
@@ -136,12 +140,16 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
     if exchange.operation != call.operation:
         return _unasked(exchange) if _commits(exchange) else None
     row, path = call.row, call.row.identifier
-    if path is not None and exchange.path.rpartition("/")[2] != str(call.path_value):
+    in_path = row.path_values(exchange.target)
+    if path is not None and in_path.get(path.name) != str(call.path_value):
         return Broken(f"sent {exchange.request_line}, which requests another animal", row.section, path.sentence.text)
-    for parameter in row.query_parameters:
-        wanted, sent = call.arguments.get(parameter.name), exchange.query.get(parameter.name)
+    for parameter in row.parameters:
+        if parameter is path:
+            continue
+        sent = _text_of(parameter, exchange, in_path)
+        wanted = call.arguments.get(parameter.name)
         fits = [wanted] if wanted is not None else [None, schemas.parameters(row)[parameter.name].get("default")]
-        if sent not in [None if value is None else str(value) for value in fits]:
+        if not any(_is_text_of(sent, value) for value in fits):
             name = parameter.name
             how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
             return Broken(f"sent {exchange.request_line} {how}", row.section, parameter.sentence.text)
@@ -151,6 +159,27 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         return None
     wrong = _wrong_members(_json(exchange), call.body)
     return Broken(f"sent {wrong}", row.section, sentence_about("body", row.name).text) if wrong else None
+
+
+def _text_of(parameter: Parameter, exchange: Exchange, in_path: Mapping[str, str]) -> str | None:
+    """Return the text of a parameter in a request, or None if it has none."""
+    if parameter.where == "path":
+        return in_path.get(parameter.name)
+    if parameter.where == "header":
+        return exchange.headers.get(parameter.name.lower())
+    return exchange.query.get(parameter.name)
+
+
+def _is_text_of(text: str | None, value: object) -> bool:
+    """Whether a parameter has a value. Languages write numbers in several ways: ``4``, ``4.0`` and ``4e0`` are one."""
+    if text is None or value is None:
+        return text is value
+    if isinstance(value, str):
+        return text == value
+    try:
+        return bool(json.loads(text) == value)
+    except ValueError:
+        return False
 
 
 def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
@@ -185,17 +214,41 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     return is_alike and isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 
 
-@check(section="4.2", words="a second createPet may add a second animal (RFC 9110 §9.2.2)")
-def no_repeated_create(seen: Observation) -> str | None:
-    # A journal does not show which requests belong to one call. So in a journal, the same body counts as a repetition
-    # only if the first response was lost or was not a success.
-    creates = [one for one in seen.exchanges if one.operation and OPERATIONS[one.operation].effect == "creates"]
-    for first, second in () if seen.shared else pairwise(creates):
-        has_failed = first.fault is not None or first.status is None or first.status >= 300
-        is_repeated = seen.call is not None or (first.body == second.body and has_failed)
-        if is_repeated and first.status not in _NOT_EXECUTED:
-            return f"sent {second.request_line} again after {came(first)}"
+def _second_may(row: Operation) -> str:
+    return f"a second {row.name} may {row.does.repeated} (RFC 9110 §9.2.2)"
+
+
+_FIRST_CREATE: Final = operations("creates")[0]
+
+
+@check(section=_FIRST_CREATE.section, words=_second_may(_FIRST_CREATE))
+def no_repeated_create(seen: Observation) -> Broken | None:
+    """Judge creates, and other operations that are not idempotent."""
+    if seen.shared:
+        return None
+    by_operation: dict[str, list[Exchange]] = {}
+    for one in seen.exchanges:
+        row = OPERATIONS.get(one.operation or "")
+        if row is not None and not row.may_be_repeated:
+            by_operation.setdefault(row.name, []).append(one)
+    for name, sent in by_operation.items():
+        for first, second in pairwise(sent):
+            if _is_repeated(first, second, is_one_call=seen.call is not None) and first.status not in _NOT_EXECUTED:
+                row = OPERATIONS[name]
+                return Broken(f"sent {second.request_line} again after {came(first)}", row.section, _second_may(row))
     return None
+
+
+def _is_repeated(first: Exchange, second: Exchange, *, is_one_call: bool) -> bool:
+    """Whether the second request repeats the first.
+
+    A journal does not show which requests belong to one call. So in a journal, the same request counts as a repetition
+    only if the first response was lost or was not a success.
+    """
+    if is_one_call:
+        return True
+    has_failed = first.fault is not None or first.status is None or first.status >= 300
+    return has_failed and (first.target, first.body) == (second.target, second.body)
 
 
 def came(exchange: Exchange) -> str:

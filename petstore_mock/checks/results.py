@@ -11,7 +11,7 @@ from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, cam
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
-from petstore_mock.interface.table import FIELDS, sentence_about
+from petstore_mock.interface.table import FIELDS, operations, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,9 @@ _LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy computer, a call that took lon
 _LATE: Final = 0.2  # seconds that may pass between the clock readings of a client and of this check
 _LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
 _ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
+_LIST: Final = operations("lists")[0]
+_MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIST.limit.name!r}"
+_LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
 _UNKNOWN: Final = "neither a status nor a lost response"
 READ_IT: Final = "; raise the exception from the library's error, or pass classify= with a function that reads it"
 
@@ -147,7 +150,7 @@ def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchan
     # A thread of the client may have read the animal again, after the call received a broken response.
     given = [one for one in given if _is_broken(one)] or given
     # Otherwise, for a read or a failed list, the last request of any operation decides. Reads may fetch a list.
-    is_own = call.row.effect == "creates" or (call.row.effect == "lists" and is_result)
+    is_own = call.row.commits or (call.row.shows_many and is_result)
     return given[-1] if given else own[-1] if own and is_own else asked[-1]
 
 
@@ -173,12 +176,14 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         section, words = _ERROR if exchange.sentence is None else (exchange.section or "7", exchange.sentence.text)
         why = f"the service returned {condition.status}: {condition.message}{told}"
         found = _Allowed({condition.status}, why, section, words)
-    elif exchange.operation == call.operation or row.effect != "reads":
+    elif exchange.operation == call.operation or row.commits or row.shows_many:
         why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
         found = _Allowed({_RESULT}, why, row.section, words)
+    elif row.identifier is None:  # the client looked in a list for an animal that its request does not name
+        found = _Allowed({_RESULT, 404}, "the client requested a list", row.section, row.response_words)
     elif call.path_value in seen.pets:  # the client looked for the animal in a list
-        words = "a list has at most 'limit' animals; the interface shows neither pages nor an order"
-        found = _Allowed({_RESULT, 404} if seen.lags else {_RESULT}, "the service has the animal", "4.1", words)
+        lagging: set[Kind | None] = {404} if seen.lags else set()
+        found = _Allowed({_RESULT} | lagging, "the service has the animal", _LIST.section, _LIST_IS_PART)
     else:
         found = _Allowed({404}, "the service has no such animal", *sentence_about("absent", call.operation))
     if fault is None or not is_lost(exchange):
@@ -216,7 +221,8 @@ def no_result_from_broken_response(seen: Observation) -> str | None:
     if last is None or last.operation != call.operation or not _is_broken(last):
         return None
     body = last.response_body.decode(errors="replace")
-    if last.status == call.row.success and not _is_made_up(seen, outcome.value, body):
+    shows_no_animal = call.row.response is None
+    if last.status == call.row.success and (shows_no_animal or not _is_made_up(seen, outcome.value, body)):
         return None
     content = f"with {shortened(body)}" if body else "without a body"
     return f"{outcome} although the service returned {last.status} {content}"
@@ -258,7 +264,7 @@ def result_is_the_response(seen: Observation) -> str | Broken | None:
 def _sent(seen: Observation, call: Call, last: Exchange) -> Any:  # noqa: ANN401  # a JSON value
     """Return the animal or the list that the service sent; None if it is not known."""
     if last.operation != call.operation:
-        return seen.pets.get(call.path_value) if call.row.effect == "reads" else None
+        return None if call.row.commits or call.row.shows_many else seen.pets.get(call.path_value)
     if last.status not in SUCCESSES or last.cut_response or not last.response_body:
         return None
     return None if last.fault is not None and not last.fault.row.readable else json.loads(last.response_body)

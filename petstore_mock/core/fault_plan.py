@@ -34,11 +34,21 @@ _COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if ope
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
-def operations_of(fault: Fault) -> list[str]:
+# The operations whose success has no body. A fault that damages the body of a response can't meet them.
+_WITHOUT_BODY: Final = frozenset(operation.name for operation in OPERATIONS.values() if operation.response is None)
+
+
+def _declaring(fault: Fault) -> list[str]:
     """Return the operations that may respond with the statuses of ``fault`` (§7)."""
     # Statuses that the interface declares nowhere (403, 429, 5xx) come from infrastructure: they are always allowed.
     statuses = {part.status for part in fault.parts if part.row.responds} & _DECLARED
     return [operation.name for operation in OPERATIONS.values() if statuses <= operation.statuses]
+
+
+def operations_of(fault: Fault) -> list[str]:
+    """Return the operations that can meet each part of ``fault``."""
+    needs_body = any(part.damages_body for part in fault.parts)
+    return [name for name in _declaring(fault) if not (needs_body and name in _WITHOUT_BODY)]
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
@@ -105,7 +115,10 @@ class FaultHandle(Stays):
         """Refuse a status that the interface declares only for other operations (§7)."""
         asked = [self.on] if self.on is not None else _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
         for part in self.fault.parts:
-            declared = operations_of(part)
+            if part.damages_body and self.on in _WITHOUT_BODY:
+                advice = "use a fault that loses the response, such as reset"
+                refuse(f"expected a fault that {self.on} can meet: its success has no body; got {part}: {advice}")
+            declared = _declaring(part)
             if not set(asked) <= set(declared):
                 got = f"got {self.on or 'every operation'}: set 'on' to one of these, or set 'off_contract'"
                 refuse(f"expected a fault on {in_words(declared)} for status {part.status} (§7); {got}")
@@ -185,15 +198,22 @@ class FaultHandle(Stays):
         if self.over:  # its `when` cancelled it, or sent a request that used it up
             return None
         passed = f"passed because of after={self.after}"
-        if misses:
+        part = self._next_part()
+        if part.damages_body and exchange is not None and exchange.operation in _WITHOUT_BODY:
+            self.pass_by("had a response without a body")
+        elif misses:
             self._last_miss = f"the last because {'; '.join(misses)}"
             self.pass_by("did not match")
         elif self._passes[passed] < self.after:
             self.pass_by(passed)
         elif self.probability == 1 or random().random() < self.probability:
             self.hits += 1
-            return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
+            return part
         return None
+
+    def _next_part(self) -> Fault:
+        """Return the fault that the next matching request meets."""
+        return self.fault.parts[self.hits] if self.fault.kind == "sequence" else self.fault
 
     def pass_by(self, why: str) -> None:
         self._passes[why] += 1

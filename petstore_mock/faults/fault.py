@@ -120,6 +120,13 @@ class Fault:
         return not self.row.only_slows
 
     @property
+    def damages_body(self) -> bool:
+        """Whether it only damages the operation's own response, so that a response without a body shows nothing."""
+        row = self.row
+        is_own_response = not (row.responds or row.loses_response or row.only_slows)
+        return is_own_response and self.kind != "sequence"
+
+    @property
     def takes_time(self) -> bool:
         """Whether the fault takes real time, such as the time until the client gives up."""
         return any(part.row.only_slows or part.row.waits or part.delay is not None for part in self.parts)

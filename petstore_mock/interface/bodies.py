@@ -6,11 +6,11 @@ of a field that refers to another record, for a value that the service knows.
 
 from __future__ import annotations
 
-from json import dumps
-from typing import TYPE_CHECKING, NamedTuple
+from json import dumps, loads
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import properties, schema
+from petstore_mock.interface.schemas import properties, schema, violations
 from petstore_mock.interface.table import FIELDS
 
 if TYPE_CHECKING:
@@ -64,6 +64,13 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
     yield WrongBody("body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1])
     yield WrongBody("body-required", "The request body is required: an empty body", "")
+
+
+def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the odd values of a schema's kind that the schema allows, as JSON texts."""
+    for text in kind_of(rules).odd:
+        if not violations(rules, loads(text), ""):
+            yield text
 
 
 def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[WrongBody]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from urllib.parse import unquote
 
 from petstore_mock.common.dates import day
 from petstore_mock.common.refusing import one_of, refuse
@@ -215,6 +216,12 @@ class Operation:
         known = {one.name: one for one in self.parameters}
         return known[one_of(name, known, "parameter")]
 
+    def path_values(self, target: str) -> dict[str, str]:
+        """Return the values of the parameters in the path of a request, decoded. Its target begins with ``/v1``."""
+        segments = target.partition("?")[0].removeprefix(BASE_PATH).split("/")
+        pairs = zip(self.path.split("/"), segments, strict=False)
+        return {template[1:-1]: unquote(segment) for template, segment in pairs if template.startswith("{")}
+
     @property
     def parameters_schema(self) -> str:
         """The name of the schema of its parameters."""
@@ -364,8 +371,9 @@ def require_operation(name: object) -> Operation:
 
 
 def snake_case(name: str) -> str:
-    """Return the Python name of a name in JSON: ``get_pet``."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    """Return the Python name of a name in JSON or in a header: ``get_pet``, ``x_trace`` for ``X-Trace``."""
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in name.replace("-", "_"))
+    return "_".join(word for word in words.lower().split("_") if word)
 
 
 def in_words(names: Iterable[str]) -> str:

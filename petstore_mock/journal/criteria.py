@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse
-from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.schemas import properties
@@ -119,11 +118,19 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: AN
         if not is_object(value):
             raise ValueError(f"the body was {describe(value)}")
         return value.get(name, _NOT_SENT)
+    text = _text(exchange, operation, place, name)
+    is_same = text == (wanted if isinstance(wanted, str) else dumps(wanted, default=str))
+    return wanted if is_same else text
+
+
+def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> Any:  # noqa: ANN401
+    """Return the text of a parameter, or that it was not sent."""
     if place == "query":
-        text = _query(exchange).get(name, _NOT_SENT)
-    else:
-        text = unquote(exchange.target.partition("?")[0].rpartition("/")[2])  # a path ends with its parameter
-    return wanted if is_integer(wanted) and text == str(wanted) else text
+        return _query(exchange).get(name, _NOT_SENT)
+    if place == "path":
+        return operation.path_values(exchange.target).get(name, _NOT_SENT)
+    values = exchange.request.values(name)
+    return ", ".join(values) if values else _NOT_SENT
 
 
 # General criteria

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.guards import is_array
-from petstore_mock.interface.bodies import as_text, plain, plain_text, short, wrong_bodies
+from petstore_mock.interface.bodies import as_text, odd_texts, plain, plain_text, short, wrong_bodies
 from petstore_mock.interface.gaps import NULLS, RULES
 from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import parameters, properties
@@ -142,7 +142,7 @@ def _with_other_keys(operation: Operation) -> Iterator[Probe]:
 def _odd(name: str, rules: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield values of a field that a service may refuse: the JSON text, and the gap that it shows or an empty text."""
     kind = kind_of(rules)
-    for text in kind.odd:
+    for text in odd_texts(rules):
         yield text, ""
     if kind.type == "integer":
         yield f"{plain_text(name)}.0", "integral_float"

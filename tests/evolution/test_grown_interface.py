@@ -1,8 +1,8 @@
-"""Rows, schemas and one executor are enough for a new operation, field and parameter: every room follows from them.
+"""Rows, schemas and executors are enough for new operations, fields and parameters: every room follows from them.
 
-``looks.py`` has the tests of the rooms. It runs on a copy of the package whose interface has three additions: the
-operation retirePet, the optional field ``colours`` and the parameter ``colour``. The real interface is unlikely to take
-these names.
+``additions.py`` has rows of every effect, kind of values and relation. A copy of the package gets them, as a developer
+would add them. On this copy run ``looks.py``, with a test for each room, and the tests that follow from the rows
+(``tests/unit/interface/test_every_row.py``).
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 import petstore_mock
+from tests.evolution import additions
 from tests.programs import run
 
 PACKAGE: Final = Path(petstore_mock.__file__).parent
@@ -21,62 +25,75 @@ ROOT: Final = PACKAGE.parent
 PYTHON: Final = (sys.executable, "-m")
 # The run on the copy must not get these variables: coverage would count its lines, and pytest would add our options.
 OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
+# The helpers of the derived tests, and these tests.
+DERIVED: Final = ("tests/client.py", "tests/observer.py", "tests/unit/interface/test_every_row.py")
 
-COLOURS: Final = {"description": "Colours", "type": "array", "items": {"type": "string"}, "maxItems": 10}
-COLOUR: Final = {"description": "Returns only animals with this colour", "type": "string"}
 
-FIELD: Final = """\
-    Field(
-        name="colours",
-        samples=(["brown"], ["grey", "white"]),
-        sentence=Sentence("2", "NewPet: colours, array of strings: the animal's colours"),
-    ),
-"""
-PARAMETER: Final = """\
-            Parameter(
-                name="colour", relation="contains", field="colours", sentence=Sentence("4.1", "colour: string")
-            ),
-"""
-OPERATION: Final = """\
-    Operation(
-        name="retirePet",
-        method="PUT",
-        path="/pets/{petId}",
-        section="4.9",
-        summary="Remove an animal",
-        effect="removes",
-        success=204,
-        errors=(401, 404),
-        parameters=(
-            Parameter(
-                name="petId",
-                where="path",
-                relation="identifies",
-                gap="malformed_pet_id",
-                sentence=Sentence("4.9", "petId: required, integer, int64"),
-            ),
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the grown copy of the package."""
+    folder = tmp_path_factory.mktemp("grown")
+    grow(folder)
+    return folder
+
+
+def test_each_room_follows_from_the_table(grown: Path) -> None:
+    shutil.copy(Path(__file__).with_name("looks.py"), grown)
+    run_tests(grown, "looks.py")
+
+
+@pytest.mark.slow
+def test_machine_knows_the_grown_table(grown: Path) -> None:
+    shutil.copy(Path(__file__).with_name("looks_machine.py"), grown)
+    run_tests(grown, "looks_machine.py")
+
+
+def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:
+    for name in DERIVED:
+        (grown / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, grown / name)
+    run_tests(grown, "--import-mode=importlib", DERIVED[-1])
+
+
+def run_tests(folder: Path, *arguments: str) -> None:
+    options = ("-q", "--color=no", "-p", "no:cacheprovider", "-o", "pythonpath=.", f"--rootdir={folder}")
+    run(*PYTHON, "pytest", *options, *arguments, cwd=folder, without=OF_THIS_RUN)
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "words"),
+    [
+        ("schemas/NewPet.json", '"format": "date"', '"format": "uuid"', "a type and a format that a row of"),
+        ("schemas/NewPet.json", '"maxItems": 10', '"contains": {"type": "string"}', "got contains"),
+        ("schemas/NewPet.json", '"items": {"type": "string"}, ', "", "the keywords items"),
+        ("schemas/NewPet.json", '"minimum": 0', '"minimum": 0, "x": 1', "got x"),
+        (
+            "interface/table.py",
+            '"POST",\n        path="/pets/{petId}/rest"',
+            '"PUT",\n        path="/pets/{petId}/home"',
+            "one row",
         ),
-    ),
-"""
-EXECUTOR: Final = '''\
-def retire_pet(call: Call) -> Response | Refusal:
-    """Remove the animal."""
-    store, pet_id = call.world.store, call.route.pet_id
-    if store.get(pet_id) is None or store.hides(pet_id):
-        return Refusal("absent_pet", detail=f"petId {pet_id}")
-    if call.commit:
-        store.remove(pet_id)
-    return success(call)
-
-
-'''
-
-
-def test_each_room_follows_from_the_table(tmp_path: Path) -> None:
-    grow(tmp_path)
-    shutil.copy(Path(__file__).with_name("looks.py"), tmp_path)
-    options = ("-q", "--color=no", "-p", "no:cacheprovider", f"--rootdir={tmp_path}")
-    run(*PYTHON, "pytest", *options, "looks.py", cwd=tmp_path, without=OF_THIS_RUN)
+        ("interface/table.py", 'gap="invalid_birthday"', 'gap="invalid_day"', "expected a gap of interface/gaps.py"),
+        ("interface/table.py", 'gap="invalid_birthday",', "", "so it has no effect"),
+        ("interface/table.py", 'field="born"', 'field="birthday"', "a field of the table to filter by"),
+        ("interface/table.py", 'field="born"', 'field="isChipped"', "a field whose kind has an order"),
+        ("interface/table.py", 'relation="contains"', 'relation="equals"', "expected contains for an array"),
+        ("interface/table.py", 'samples=("2021-06-15", "2019-12-31")', 'samples=("2021-06-31",)', "must be a date"),
+        ("interface/table.py", "samples=(4.5, 30, 0.25)", "samples=()", "expected samples"),
+        ("core/pipeline.py", '    "groomPet": groom_pet,\n', "", "unmatched: groomPet"),
+    ],
+)
+def test_row_that_contradicts_another_is_refused_at_import(
+    grown: Path, tmp_path: Path, file: str, before: str, after: str, words: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(grown, copy, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    path = copy / (file if file.startswith("schemas") else f"petstore_mock/{file}")
+    source = path.read_text(encoding="utf-8")
+    assert before in source
+    path.write_text(source.replace(before, after, 1), encoding="utf-8")
+    told = run(sys.executable, "-c", "from petstore_mock import PetStoreMock", cwd=copy, without=OF_THIS_RUN, code=1)
+    assert words in told
 
 
 def grow(folder: Path) -> None:
@@ -87,30 +104,65 @@ def grow(folder: Path) -> None:
     shutil.copy(ROOT / "tools" / "static_types.py", folder / "tools")
 
     table = folder / "petstore_mock" / "interface" / "table.py"
-    insert(table, ")\n\n_OPERATIONS: Final = (", FIELD)
-    insert(table, '        ),\n        response="Pets",', PARAMETER)
-    insert(table, ")\n\nFIELDS: Final", OPERATION)
+    insert(table, ")\n\n_OPERATIONS: Final = (", additions.FIELD_ROWS)
+    insert(table, '        ),\n        response="Pets",\n        response_words="At most', additions.PARAMETER_ROWS)
+    insert(table, ")\n\nFIELDS: Final", additions.OPERATION_ROWS)
+    insert(folder / "petstore_mock" / "interface" / "gaps.py", '    "unknown_query": (', additions.GAP_ROW)
     pipeline = folder / "petstore_mock" / "core" / "pipeline.py"
-    insert(pipeline, "EXECUTORS: Final", EXECUTOR)
-    insert(pipeline, '    "getPet": get_pet,', '    "retirePet": retire_pet,\n')
-
-    add_property(folder, "NewPet", "colours", COLOURS)
-    add_property(folder, "Pet", "colours", COLOURS)
-    add_property(folder, "listPets.parameters", "colour", COLOUR)
-    schemas = folder / "schemas"
-    shutil.copy(schemas / "getPet.parameters.json", schemas / "retirePet.parameters.json")
+    insert(pipeline, "EXECUTORS: Final", additions.EXECUTORS)
+    insert(pipeline, '    "getPet": get_pet,', additions.EXECUTOR_ROWS)
+    replace(pipeline, "import BASE_PATH, ", "import BASE_PATH, FIELDS, ")
+    write_schemas(folder / "schemas")
     run(*PYTHON, "tools.static_types", cwd=folder, without=OF_THIS_RUN)
+
+
+def write_schemas(folder: Path) -> None:
+    """Add the properties to the schemas, and write the schemas of the new operations."""
+    for schema in ("NewPet", "Pet"):
+        add_properties(folder / f"{schema}.json", additions.FIELDS)
+    add_properties(folder / "listPets.parameters.json", additions.PARAMETERS)
+    rules = read(folder / "NewPet.json")["properties"]
+    for schema, names, required in (("Look", additions.LOOK, []), ("Arrival", additions.ARRIVAL, ["name"])):
+        write_schema(folder, schema, names, required, rules)
+    pet_id = read(folder / "getPet.parameters.json")["properties"]
+    for operation in additions.OF_ONE_PET:
+        write_schema(folder, f"{operation}.parameters", ["petId"], ["petId"], pet_id)
+    for operation in additions.OF_A_CATEGORY:
+        write_schema(folder, f"{operation}.parameters", ["categoryId"], ["categoryId"], rules)
+    for operation in additions.WITHOUT_PARAMETERS:
+        write_schema(folder, f"{operation}.parameters", [], [], {})
+
+
+def write_schema(
+    folder: Path, name: str, names: Iterable[str], required: list[str], rules: Mapping[str, object]
+) -> None:
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": name,
+        "type": "object",
+        "properties": {member: rules[member] for member in names},
+        "required": required,
+        "additionalProperties": False,
+    }
+    (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def add_properties(file: Path, rules: Mapping[str, Mapping[str, object]]) -> None:
+    document = read(file)
+    document["properties"].update(rules)
+    file.write_text(json.dumps(document), encoding="utf-8")
 
 
 def insert(file: Path, before: str, text: str) -> None:
     """Insert ``text`` in front of ``before``, which must occur once."""
+    replace(file, before, text + before)
+
+
+def replace(file: Path, before: str, text: str) -> None:
     source = file.read_text(encoding="utf-8")
     assert source.count(before) == 1, f"{file.name}: {before!r}"
-    file.write_text(source.replace(before, text + before), encoding="utf-8")
-
-
-def add_property(folder: Path, schema: str, name: str, rules: dict[str, Any]) -> None:
-    file = folder / "schemas" / f"{schema}.json"
-    document = json.loads(file.read_text(encoding="utf-8"))
-    document["properties"][name] = rules
-    file.write_text(json.dumps(document), encoding="utf-8")
+    file.write_text(source.replace(before, text), encoding="utf-8")

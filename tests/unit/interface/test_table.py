@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from openapi_spec_validator import validate
 
 from petstore_mock import PetStoreMock, PetStoreMockError
+from petstore_mock.checks.adapting import PetClient
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
-from petstore_mock.interface.schemas import is_valid, properties
+from petstore_mock.interface.schemas import arguments, is_valid, properties
 from petstore_mock.interface.table import (
     FIELDS,
     METHODS,
@@ -20,6 +22,7 @@ from petstore_mock.interface.table import (
     ROUTES,
     SENTENCES,
     require_operation,
+    snake_case,
     source,
     topic_of,
 )
@@ -125,6 +128,16 @@ def test_openapi_3_0_document_is_valid() -> None:
     validate(document)
     assert document["openapi"] == "3.0.3"
     assert document["paths"]["/pets/{petId}"]["get"]["parameters"][0]["example"] == 1
+
+
+# Clients
+
+
+def test_protocol_of_clients_has_each_operation_and_argument() -> None:
+    for operation in OPERATIONS.values():
+        method = inspect.signature(getattr(PetClient, operation.client_method))
+        names = [operation.identifier.name if operation.identifier else "", *arguments(operation)]
+        assert [*method.parameters][1:] == [snake_case(name) for name in dict.fromkeys(filter(None, names))]
 
 
 # Mutants

@@ -1,0 +1,262 @@
+"""The additions to the interface: rows of every effect, kind of values and relation, as a developer would write them.
+
+Their paths and names are ones that the real interface is unlikely to take.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+TEXT: Final = {"type": "string"}
+# The properties of an animal that the additions have, by name.
+FIELDS: Final[dict[str, dict[str, Any]]] = {
+    "colours": {"description": "Colours", "type": "array", "items": TEXT, "maxItems": 10},
+    "weight": {"description": "Weight in kilograms", "type": "number", "minimum": 0},
+    "isChipped": {"description": "Whether it has a chip", "type": "boolean"},
+    "born": {"description": "The day of its birth", "type": "string", "format": "date"},
+    "seenAt": {"description": "When somebody saw it", "type": "string", "format": "date-time"},
+    "temper": {"description": "Its temper", "type": "string", "enum": ["calm", "lively"]},
+    "motto": {"description": "Its motto", "type": "string"},
+}
+FIELD_ROWS: Final = """\
+    Field(
+        name="colours",
+        samples=(["brown"], ["grey", "white"]),
+        sentence=Sentence("2", "NewPet: colours, array of strings: the animal's colours"),
+    ),
+    Field(
+        name="weight",
+        samples=(4.5, 30, 0.25),
+        sentence=Sentence("2", "NewPet: weight, number: the animal's weight"),
+    ),
+    Field(
+        name="isChipped",
+        samples=(True, False),
+        sentence=Sentence("2", "NewPet: isChipped, boolean: whether it has a chip"),
+    ),
+    Field(
+        name="born",
+        samples=("2021-06-15", "2019-12-31"),
+        sentence=Sentence("2", "NewPet: born, date: the day of the animal's birth"),
+    ),
+    Field(
+        name="seenAt",
+        samples=("2021-06-15T10:00:00Z", "2022-01-01T00:00:00+02:00"),
+        sentence=Sentence("2", "NewPet: seenAt, date-time: when somebody saw the animal"),
+    ),
+    Field(
+        name="temper",
+        samples=("calm", "lively"),
+        sentence=Sentence("2", "NewPet: temper, one of calm, lively: the animal's temper"),
+    ),
+    Field(
+        name="motto",
+        samples=("Carpe diem", "Festina lente"),
+        sentence=Sentence("2", "NewPet: motto, string: the animal's motto"),
+    ),
+"""
+
+# The parameters of listPets that the additions have, with the schema of each.
+PARAMETERS: Final[dict[str, dict[str, Any]]] = {
+    "colour": {"description": "Returns only animals with this colour", "type": "string"},
+    "bornAfter": {"description": "Returns only animals born after this day", "type": "string", "format": "date"},
+    "lighterThan": {"description": "Returns only lighter animals", "type": "number"},
+    "X-Chipped": {"description": "Returns only animals with or without a chip", "type": "boolean"},
+}
+PARAMETER_ROWS: Final = """\
+            Parameter(
+                name="colour", relation="contains", field="colours", sentence=Sentence("4.1", "colour: string")
+            ),
+            Parameter(
+                name="bornAfter",
+                relation="after",
+                field="born",
+                gap="invalid_birthday",
+                sentence=Sentence("4.1", "bornAfter: date; returns only animals born after this day"),
+            ),
+            Parameter(
+                name="lighterThan",
+                relation="before",
+                field="weight",
+                sentence=Sentence("4.1", "lighterThan: number; returns only lighter animals"),
+            ),
+            Parameter(
+                name="X-Chipped",
+                where="header",
+                field="isChipped",
+                sentence=Sentence("4.1", "X-Chipped: boolean; returns only animals with or without a chip"),
+            ),
+"""
+GAP_ROW: Final = """\
+    "invalid_birthday": (
+        "§7: Errors for invalid query parameters on listPets (a wrong bornAfter): not shown.",
+        "that the service refuses a wrong bornAfter, or that it ignores such a value",
+        {"reject": _refuse, "ignore": _ignored},
+        *_OF_PARAMETERS,
+    ),
+"""
+
+_PET_ID: Final = """\
+            Parameter(
+                name="petId",
+                where="path",
+                relation="identifies",
+                gap="malformed_pet_id",
+                sentence=Sentence("{section}", "petId: required, integer, int64"),
+            ),
+"""
+
+
+def _operation(
+    name: str, method: str, path: str, section: str, effect: str, success: int, errors: str, *more: str, own: str = ""
+) -> str:
+    parameters = own or (_PET_ID.replace("{section}", section) if "{petId}" in path else "")
+    lines = [
+        f'        name="{name}",',
+        f'        method="{method}",',
+        f'        path="{path}",',
+        f'        section="{section}",',
+        f'        summary="{name} in words",',
+        f'        effect="{effect}",',
+        f"        success={success},",
+        f"        errors=({errors},),",
+        *(f"        {line}," for line in more),
+        *([f"        parameters=(\n{parameters}        ),"] if parameters else []),
+    ]
+    return "    Operation(\n" + "\n".join(lines) + "\n    ),\n"
+
+
+_OF_CATEGORY: Final = """\
+            Parameter(
+                name="categoryId",
+                where="path",
+                gap="malformed_pet_id",
+                sentence=Sentence("{section}", "categoryId: required, integer, int64"),
+            ),
+"""
+_SHOWS: Final = ('response="Pet"', 'response_words="The animal"')
+OPERATION_ROWS: Final = "".join(
+    (
+        _operation("retirePet", "DELETE", "/pets/{petId}/licence", "4.91", "removes", 204, "401, 404"),
+        _operation(
+            "rehousePet", "PUT", "/pets/{petId}/home", "4.92", "changes", 200, "400, 401, 404", 'body="NewPet"', *_SHOWS
+        ),
+        _operation(
+            "groomPet", "PATCH", "/pets/{petId}/look", "4.93", "changes", 200, "400, 401, 404", 'body="Look"', *_SHOWS
+        ),
+        _operation("calmPet", "POST", "/pets/{petId}/rest", "4.94", "changes", 204, "401, 404"),
+        _operation("newestPet", "GET", "/newest-pet", "4.95", "reads", 200, "401, 404", *_SHOWS),
+        _operation(
+            "adoptPet",
+            "POST",
+            "/shelters/{categoryId}/arrivals",
+            "4.96",
+            "creates",
+            201,
+            "400, 401",
+            'body="Arrival"',
+            *_SHOWS,
+            own=_OF_CATEGORY.replace("{section}", "4.96"),
+        ),
+        _operation(
+            "shelterPets",
+            "GET",
+            "/shelters/{categoryId}/pets",
+            "4.97",
+            "lists",
+            200,
+            "401",
+            'response="Pets"',
+            'response_words="The animals of a shelter"',
+            own=_OF_CATEGORY.replace("{section}", "4.97"),
+        ),
+    )
+)
+EXECUTORS: Final = '''\
+def found(call: Call) -> int | Refusal:
+    """Return the id of the animal, or the refusal for an absent one."""
+    store, pet_id = call.world.store, call.route.pet_id
+    if store.get(pet_id) is None or store.hides(pet_id):
+        return Refusal("absent_pet", detail=f"petId {pet_id}")
+    return pet_id
+
+
+def retire_pet(call: Call) -> Response | Refusal:
+    """Remove the animal."""
+    pet_id = found(call)
+    if isinstance(pet_id, Refusal):
+        return pet_id
+    if call.commit:
+        call.world.store.remove(pet_id)
+    return success(call)
+
+
+def changed(call: Call, fields: object, *, shows: bool = True) -> Response | Refusal:
+    pet_id = found(call)
+    if isinstance(pet_id, Refusal):
+        return pet_id
+    pet = {**fields(call.world.store.document(pet_id) or {}), "id": pet_id}
+    pet = {name: pet[name] for name in FIELDS if name in pet}
+    content = call.world.store.put(pet) if call.commit else encode_json(pet)
+    return success(call, content if shows else None)
+
+
+def rehouse_pet(call: Call) -> Response | Refusal:
+    """Replace the animal."""
+    return changed(call, lambda _: dict(call.body or {}))
+
+
+def groom_pet(call: Call) -> Response | Refusal:
+    """Change some fields of the animal."""
+    return changed(call, lambda pet: {**pet, **(call.body or {})})
+
+
+def calm_pet(call: Call) -> Response | Refusal:
+    """Change the temper of the animal."""
+    return changed(call, lambda pet: {**pet, "temper": "calm"}, shows=False)
+
+
+def newest_pet(call: Call) -> Response | Refusal:
+    """Return the animal with the highest id."""
+    store = call.world.store
+    ids = [pet_id for pet_id in store.ids() if not store.hides(pet_id)]
+    return success(call, store.get(ids[-1])) if ids else Refusal("absent_pet", detail="no animal is left")
+
+
+def adopt_pet(call: Call) -> Response:
+    """Create an animal of the category in the path."""
+    store = call.world.store
+    pet = {"id": store.free_id(), **(call.body or {}), "categoryId": call.route.arguments["categoryId"]}
+    pet = {name: pet[name] for name in FIELDS if name in pet}
+    content = store.put(pet) if call.commit else encode_json(pet)
+    if call.commit and store.rules.policies.visibility:
+        store.hide(pet["id"], store.rules.policies.visibility)
+    return success(call, content)
+
+
+def shelter_pets(call: Call) -> Response:
+    """Return all animals of the category in the path."""
+    store = call.world.store
+    ids = [pet_id for pet_id in store.ids(call.route.filters) if not store.hides(pet_id)]
+    return success(call, store.page(store.rules.policies.list_order(ids, len(ids), store, store.random)))
+
+
+'''
+EXECUTOR_ROWS: Final = "".join(
+    f'    "{name}": {function},\n'
+    for name, function in {
+        "retirePet": "retire_pet",
+        "rehousePet": "rehouse_pet",
+        "groomPet": "groom_pet",
+        "calmPet": "calm_pet",
+        "newestPet": "newest_pet",
+        "adoptPet": "adopt_pet",
+        "shelterPets": "shelter_pets",
+    }.items()
+)
+# Further schemas: the bodies of two operations, and the parameters of all. A name stands for a property of NewPet.
+LOOK: Final = ("colours", "weight", "motto")
+ARRIVAL: Final = ("name", "born", "temper")
+OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
+OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")
+WITHOUT_PARAMETERS: Final = ("newestPet",)

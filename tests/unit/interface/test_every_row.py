@@ -1,0 +1,301 @@
+"""Rules for each operation, field and parameter, derived from the rows of the table.
+
+``tests/evolution`` runs these tests on a copy of the package with rows of every effect, kind and relation, so that a
+rule here holds for the next row as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from petstore_mock.checks.check import Call
+from petstore_mock.core.pipeline import EXECUTORS
+from petstore_mock.interface.bodies import wrong_bodies
+from petstore_mock.interface.gaps import OMITTED
+from petstore_mock.interface.kinds import KINDS, Kind, kind_of
+from petstore_mock.interface.schemas import arguments, parameters, properties, schema, violations
+from petstore_mock.interface.table import ANIMAL, BASE_PATH, FIELDS, LABEL, OPERATIONS, Operation, Parameter
+from petstore_mock.journal.exchange import Exchange
+from petstore_mock.strategies.scenarios import Blocks, plain_call
+from tests.client import JSON, Client, Response
+
+REQUIRED: Final = schema(ANIMAL)["required"]
+KEPT: Final = [name for name, field in FIELDS.items() if not field.is_assigned]
+each = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
+each_with_body = pytest.mark.parametrize(
+    "operation", [row for row in OPERATIONS.values() if row.body is not None], ids=lambda row: row.name
+)
+each_filter = pytest.mark.parametrize(
+    ("operation", "parameter"),
+    [(row, parameter) for row in OPERATIONS.values() for parameter in row.filters if row.does.about == "many"],
+    ids=lambda value: value.name,
+)
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(PetStoreMock(), "wsgi")
+
+
+def rules_of(name: str) -> Mapping[str, Any]:
+    return properties(ANIMAL)[name]
+
+
+def kind(name: str) -> Kind:
+    return kind_of(rules_of(name))
+
+
+def other(name: str) -> Any:
+    """Return a valid value of a field that no seeded animal of the first turn has, if the field has such values."""
+    return kind(name).another(FIELDS[name].samples[-1], rules_of(name))
+
+
+def animal(pet_id: int, **fields: Any) -> dict[str, Any]:
+    """Return an animal with the first sample of each field."""
+    return {"id": pet_id, **{name: FIELDS[name].samples[0] for name in KEPT}, **fields}
+
+
+def body_of(operation: Operation, *, only_required: bool = False) -> dict[str, Any] | None:
+    """Return a body with another value in each field."""
+    if operation.body is None:
+        return None
+    names = schema(operation.body).get("required", ()) if only_required else properties(operation.body)
+    return {name: other(name) for name in names}
+
+
+def path_values(operation: Operation, pet_id: object, given: Mapping[str, object]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for parameter in operation.parameters_in("path"):
+        filtered = parameter.filters_by
+        value = pet_id if parameter is operation.identifier else FIELDS[filtered].samples[0]
+        values[parameter.name] = quote(as_text(given.get(parameter.name, value)), safe="")
+    return values
+
+
+def as_text(value: object) -> str:
+    """Return a value as the text of a parameter."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def send(client: Client, operation: Operation, pet_id: object = 2, body: object = ..., **given: object) -> Response:
+    """Send a request. ``given`` has the values of parameters, by name."""
+    target = f"{BASE_PATH}{operation.path.format(**path_values(operation, pet_id, given))}"
+    query = {one.name: as_text(given[one.name]) for one in operation.query_parameters if one.name in given}
+    fields = [(one.name, as_text(given[one.name])) for one in operation.parameters_in("header") if one.name in given]
+    value = body_of(operation) if body is ... else body
+    content = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
+    if content is not None:
+        fields.append(JSON)
+    return client.authed(operation.method, target + (f"?{urlencode(query)}" if query else ""), content, *fields)
+
+
+def last(client: Client) -> Exchange:
+    exchange: Exchange = client.last
+    return exchange
+
+
+# Operations
+
+
+def test_each_operation_has_an_executor() -> None:
+    assert EXECUTORS.keys() == OPERATIONS.keys()
+
+
+@each
+def test_success_has_the_effect_of_the_row_on_the_right_animal(client: Client, operation: Operation) -> None:
+    pets = client.petstore.seed_many([animal(number) for number in (1, 2, 3)])
+    assert send(client, operation).status == operation.success
+    assert last(client).operation == operation.name
+    assert last(client).executed
+    after: list[Any] = client.petstore.pets
+    by_id = {pet["id"]: pet for pet in after}
+    if not operation.commits:
+        assert after == pets
+    elif operation.does.adds:
+        assert after[:-1] == pets
+        (added,) = [pet for pet in after if pet["id"] not in {1, 2, 3}]
+        assert added.items() >= (body_of(operation) or {}).items()
+    elif operation.identifier is not None:
+        assert [by_id[1], by_id[3]] == [pets[0], pets[2]]
+        if operation.does.ends:
+            assert 2 not in by_id
+        elif operation.body is not None:
+            assert by_id[2].items() >= (body_of(operation) or {}).items()
+            assert by_id[2] != pets[1]
+
+
+@each
+def test_response_shows_what_is_stored(client: Client, operation: Operation) -> None:
+    client.petstore.seed_many([animal(number) for number in (1, 2, 3)])
+    response = send(client, operation)
+    if operation.shows_one:
+        assert response.json() in client.petstore.pets
+        assert operation.identifier is None or response.json()["id"] == 2
+    elif operation.shows_many:
+        assert response.json() == client.petstore.pets
+    else:
+        assert response.body == b""
+
+
+@each_with_body
+def test_fields_that_the_body_leaves_out_are_absent_only_after_a_create_or_a_replacement(
+    client: Client, operation: Operation
+) -> None:
+    client.petstore.seed_many([animal(1), animal(2)])
+    sent = body_of(operation, only_required=True) or {}
+    assert send(client, operation, body=sent).status == operation.success
+    changed: Any = client.petstore.pets[-1]
+    for name in KEPT:
+        if name in sent:
+            assert changed[name] == sent[name]
+        elif name in REQUIRED or not (operation.replaces or operation.does.adds):
+            assert changed[name] == FIELDS[name].samples[0]
+        else:
+            assert name not in changed
+            assert name not in OMITTED or OMITTED[name].default == "absent"
+
+
+def wrong_requests(operation: Operation) -> Iterator[tuple[object, dict[str, object]]]:
+    """Yield bodies and parameters that the service must refuse with 400 or 404."""
+    for wrong in wrong_bodies(operation.body) if operation.body else ():
+        text = wrong.text
+        for name in FIELDS:
+            text = text.replace(f"{{{name}}}", "1")
+        yield text.encode(), {}
+    for parameter in operation.parameters:
+        if kind_of(parameters(operation)[parameter.name]).name != "text":
+            yield ..., {parameter.name: "no-such-value"}
+
+
+@each
+def test_refusal_cites_its_own_operation_or_field_and_changes_nothing(client: Client, operation: Operation) -> None:
+    pets = client.petstore.seed_many([animal(1), animal(2)])
+    own = {operation.section, *(field.sentence.section for field in FIELDS.values())}
+    for body, given in wrong_requests(operation):
+        pet_id = given.get(operation.identifier.name, 2) if operation.identifier else 2
+        response = send(client, operation, pet_id, body, **given)
+        assert response.status in {400, 404}
+        assert last(client).section in own
+        assert last(client).is_violation
+        assert client.petstore.pets == pets
+
+
+@pytest.mark.parametrize(
+    "operation", [row for row in OPERATIONS.values() if row.identifier is not None], ids=lambda row: row.name
+)
+def test_absent_animal_is_no_violation_of_its_operation(client: Client, operation: Operation) -> None:
+    assert operation.identifier is not None
+    client.petstore.seed_many([animal(1), animal(2)])
+    assert (send(client, operation, 7).status, client.refusal) == (404, "absent_pet")
+    sentence = last(client).sentence
+    assert sentence is not None
+    assert operation.identifier.name in sentence.text
+    assert not last(client).is_violation
+
+
+@each
+def test_parameters_in_the_path_are_required(operation: Operation) -> None:
+    required = schema(operation.parameters_schema).get("required", ())
+    assert {parameter.name for parameter in operation.parameters_in("path")} <= {*required}
+
+
+# Fields
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_samples_are_valid_in_many_turns(name: str) -> None:
+    count = 5 * len(FIELDS[name].samples)
+    pets: list[Any] = PetStoreMock(seed=count).pets
+    assert [violations(schema(ANIMAL), pet, "animal") for pet in pets] == [[]] * count
+    if kind(name).is_free_text:
+        assert len({pet[name] for pet in pets}) == count
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_another_value_is_valid_and_differs(name: str) -> None:
+    for sample in FIELDS[name].samples:
+        value = kind(name).another(sample, rules_of(name))
+        assert value != sample
+        assert violations(rules_of(name), value, name) == []
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_wrong_values_break_the_field(name: str) -> None:
+    for text in kind(name).wrong(rules_of(name)).values():
+        assert violations(rules_of(name), json.loads(text), name) != [], text
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda row: row.name)
+def test_odd_values_of_a_kind_are_valid_without_bounds(kind: Kind) -> None:
+    needed = {"minimum": -(2**63), "maximum": 2**63 - 1, "items": {"type": "string"}, "properties": {}}
+    rules = {"type": kind.type, **{name: needed[name] for name in kind.needs}}
+    for text in kind.odd:
+        assert violations({**rules, "format": kind.format}, json.loads(text), "value") == [], text
+
+
+def test_one_field_labels_animals() -> None:
+    assert [name for name, field in FIELDS.items() if field.is_label] == [LABEL]
+    assert kind(LABEL).is_free_text
+
+
+# Parameters
+
+
+def values_around(name: str) -> list[Any]:
+    """Return values of a field; for a kind with an order, in that order and with a neighbour on both sides."""
+    first = FIELDS[name].samples[0]
+    found: list[Any] = [first, kind(name).another(first, rules_of(name)), FIELDS[name].samples[-1]]
+    distinct = [value for index, value in enumerate(found) if value not in found[:index]]
+    order = kind(name).order
+    return distinct if order is None else sorted(distinct, key=order)
+
+
+def fits(parameter: Parameter, value: Any, wanted: Any) -> bool:
+    """Whether an animal with ``value`` belongs to the list."""
+    if parameter.relation == "contains":
+        return wanted in value
+    if parameter.relation == "equals":
+        return bool(value == wanted)
+    order = kind(parameter.filters_by).order
+    assert order is not None
+    is_after = bool(order(value) > order(wanted))
+    return is_after if parameter.relation == "after" else value != wanted and not is_after
+
+
+@each_filter
+def test_filter_selects_the_right_animals_on_both_sides_of_its_edge(
+    client: Client, operation: Operation, parameter: Parameter
+) -> None:
+    field = parameter.filters_by
+    values = values_around(field)
+    pets = [animal(number, **{field: value}) for number, value in enumerate(values, 1)]
+    if field not in REQUIRED:
+        lacking = animal(len(pets) + 1)
+        del lacking[field]
+        pets.append(lacking)
+    client.petstore.seed_many(pets)
+    shown = set()
+    for wanted in values:
+        for item in wanted if parameter.relation == "contains" else [wanted]:
+            ids = [pet["id"] for pet in send(client, operation, **{parameter.name: item}).json()]
+            assert ids == [pet["id"] for pet in pets if field in pet and fits(parameter, pet[field], item)]
+            shown.add(tuple(ids))
+    assert len(shown) > 1
+
+
+@each
+def test_machine_calls_the_operation_with_each_argument(operation: Operation) -> None:
+    blocks = Blocks(None)
+    assert operation in blocks.rows
+    assert plain_call(operation) in blocks.plain
+    called = [step for block in blocks.values(()) for step in block if isinstance(step, Call)]
+    given = {name for call in called if call.operation == operation.name for name in call.arguments}
+    assert given == {*arguments(operation)}
+    if operation.identifier is not None:
+        assert any(isinstance(step, Call) and step.operation == operation.name for step in blocks.removal)
