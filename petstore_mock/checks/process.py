@@ -15,7 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import Process, check
-from petstore_mock.checks.reading import LIBRARIES, key_in, shortened, text_of, without_keys
+from petstore_mock.checks.reading import LIBRARIES, shortened, text_of
+from petstore_mock.common.key_search import key_in
+from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.common.values import counted
 
@@ -54,7 +56,7 @@ def key_not_in_output(seen: Observation) -> str | None:
     for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
         form = key_in(text, seen.keys)
         if form is not None:
-            return f"shows the API key{form} in its output, logs or repr: {shortened(without_keys(text, seen.keys))}"
+            return f"shows the API key{form} in its output, logs or repr: {shortened(mask_text(text, seen.keys))}"
     return None
 
 

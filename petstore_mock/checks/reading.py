@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Literal, TypeGuard
-from urllib.parse import quote
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, mask_text
@@ -203,10 +200,9 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-# Values in sentences, and keys in texts
+# Values in sentences
 
 _SHOWN: Final = 60  # characters of a value in a sentence; "..." follows a longer value
-_LEAST: Final = 8  # characters of a key; a shorter text may be part of a word
 
 
 def literal(value: object) -> str:
@@ -240,28 +236,3 @@ def text_of(make: Callable[[Any], str], value: object) -> str:
         return make(value)
     except Exception as error:  # noqa: BLE001
         return f"<{make.__name__}() raised {type(error).__name__}>"
-
-
-@lru_cache(maxsize=64)
-def _forms(key: str) -> dict[str, str]:
-    """Return the encoded forms of a key, each with words about its encoding."""
-    raw = key.encode()
-    found = dict.fromkeys((raw.hex(), raw.hex().upper()), " in hexadecimal")
-    for before in range(3):  # base64 encodes groups of three bytes, and the key may begin anywhere in a group
-        encoded = b64encode(b"\0" * before + raw).decode()
-        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]  # the characters of the key alone
-        found |= dict.fromkeys((alone, alone.translate({ord("+"): "-", ord("/"): "_"})), " in base64")
-    found |= {quote(key, safe=""): " percent-encoded", key: ""}
-    return {form: words for form, words in found.items() if len(form) >= _LEAST}
-
-
-def key_in(text: str, keys: Iterable[str]) -> str | None:
-    """Return how a text encodes a key, in words (empty for a plain key), or None if the text has no key."""
-    return next((words for key in keys for form, words in _forms(key).items() if form in text), None)
-
-
-def without_keys(text: str, keys: Iterable[str]) -> str:
-    """Return a text with the keys masked in every encoding."""
-    for form in (form for key in keys for form in _forms(key)):
-        text = text.replace(form, "***")
-    return text

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from petstore_mock.checks.check import Broken, check
-from petstore_mock.checks.reading import key_in, shortened
+from petstore_mock.checks.reading import shortened
 from petstore_mock.common.dates import http_date, seconds_of
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.key_search import key_in
 from petstore_mock.common.real import perf_counter
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES, operations, sentence_about

@@ -137,7 +137,8 @@ def _kept_by_browser(exchange: Exchange) -> str | None:
         return None
     if exchange.request.header("Sec-Fetch-Site") == "same-origin":  # a proxy has forwarded the request of a page
         return None
-    return f"browsers hide this response from pages of {origin}: proxy this path in the page's development server"
+    page = exchange.masked(origin)
+    return f"browsers hide this response from pages of {page}: proxy this path in the page's development server"
 
 
 def _clock(moment: float) -> str:

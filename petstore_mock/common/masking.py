@@ -7,20 +7,19 @@ In other texts it masks the keys of the request's world (from 8 characters), and
 from __future__ import annotations
 
 import re
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
+
+from petstore_mock.common.key_search import CUT, RECOGNISABLE, find_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-CUT: Final = "..."  # the end of a text that was cut
-ISSUED_START: Final = "petstore-"
-ISSUED_KEY: Final = re.compile(rf"{ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a key that a world issues
-
-_RECOGNISABLE: Final = 8  # characters; a shorter fixed key, such as `test`, also occurs in ordinary words
 _STARS: Final = "***"
 _TAIL: Final = 4  # characters of a masked key that stay visible, to distinguish two keys
 _SHORTEST_WITH_TAIL: Final = 12  # characters; four visible ones would reveal too much of a shorter key
+_SHORTEST_SECRET: Final = 3  # characters; a shorter secret of a real service is part of many words
 _SHOWN_METHOD: Final = 40  # characters; a client may send a method of any length
 _SHOWN_TARGET: Final = 200
 
@@ -28,10 +27,12 @@ _SHOWN_TARGET: Final = 200
 _TOKEN_SCHEMES: Final = frozenset({"bearer", "token", "apikey"})
 SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
 
-_SECRET_FIELD: Final = re.compile(r"authorization|api[-_]?key|token|secret|passw|credential|cookie", re.IGNORECASE)
-_SECRET_PARAMETER: Final = re.compile(rf"{_SECRET_FIELD.pattern}|\bkey\b", re.IGNORECASE)
-_BLANK: Final = re.compile(r"(\s)")
-_PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target
+# Parts of the names of fields and parameters that hold a secret.
+_SECRET_NAMES: Final = (
+    "authorization", "apikey", "api_key", "api-key", "token", "secret", "passw", "credential", "cookie",
+)  # fmt: skip
+_KEY_WORD: Final = re.compile(r"\bkey\b")
+_UNRESERVED: Final = frozenset(f"{ascii_letters}{digits}-._~")  # RFC 3986 §2.3
 
 
 def cut(text: str, most: int) -> str:
@@ -59,12 +60,15 @@ def mask(secret: str) -> str:
     """Return stars and the end of a long key, or only stars for a short key; a masked key stays the same."""
     if secret.startswith(_STARS) and len(secret) <= len(_STARS) + _TAIL:
         return secret
-    return f"{_STARS}{secret[-_TAIL:]}" if len(secret) >= _SHORTEST_WITH_TAIL else _STARS
+    tail = secret[-_TAIL:]
+    # Another tail would need escapes, for example in JSON.
+    has_tail = len(secret) >= _SHORTEST_WITH_TAIL and _UNRESERVED.issuperset(tail)
+    return f"{_STARS}{tail}" if has_tail else _STARS
 
 
 def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
     """Return a header field's value. Mask credentials if the field's name suggests them, else mask ``keys``."""
-    if _SECRET_FIELD.search(name) is None:
+    if not _names_secret(name.lower()):
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
     if scheme.lower() not in SCHEMES:
@@ -76,7 +80,15 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
 
 def mask_parameter(name: str, value: str) -> str:
     """Return the value of a parameter or member, masked if the name suggests a key."""
-    return mask(value) if value and _SECRET_PARAMETER.search(name) else value
+    return mask(value) if value and _names_secret_parameter(name.lower()) else value
+
+
+def _names_secret(text: str) -> bool:
+    return any(name in text for name in _SECRET_NAMES)
+
+
+def _names_secret_parameter(text: str) -> bool:
+    return _names_secret(text) or ("key" in text and _KEY_WORD.search(text) is not None)
 
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
@@ -87,49 +99,47 @@ def mask_target(target: str, keys: Iterable[str] = ()) -> str:
 
 
 def _mask_parameters(query: str) -> str:
+    if not _names_secret_parameter(unquote(query).lower()):
+        return query
     return "&".join(map(_mask_pair, query.split("&")))
 
 
 def _mask_pair(pair: str) -> str:
     name, equals, value = pair.partition("=")
     value, mark, fragment = value.partition("#")
-    return f"{name}{equals}{mask_parameter(name, value)}{mark}{fragment}"
+    return f"{name}{equals}{mask_parameter(unquote(name), value)}{mark}{fragment}"
 
 
-def mask_text(text: str, keys: Iterable[str] = ()) -> str:
-    """Return ``text`` with masked keys, plain or percent-encoded: ``keys`` from 8 characters, and all issued keys."""
-    keys = sorted(keys, key=len, reverse=True)  # longest first, because a key may begin with another key
-    text = _mask_plain(text, keys)
-    if "%" in text and _mask_plain(decoded := unquote(text), keys) != decoded:  # a client may encode any character
-        text = _PART.sub(lambda part: _mask_encoded(part[0], keys), text)
-    return text
+def mask_text(text: str, keys: Iterable[str] = (), *, shortest: int = RECOGNISABLE, tail: bool = True) -> str:
+    """Return ``text`` with masked keys: ``keys`` in each of their forms, and all issued keys.
 
-
-def _mask_encoded(part: str, keys: Sequence[str]) -> str:
-    decoded = unquote(part)
-    masked = _mask_plain(decoded, keys)
-    return part if masked == decoded else quote(masked, safe="*.")
-
-
-def _mask_plain(text: str, keys: Sequence[str]) -> str:
-    for key in keys:
-        if len(key) >= _RECOGNISABLE:
-            text = text.replace(key, mask(key)) if key in text else text
-            start = key[: len(ISSUED_START) + 1 if key.startswith(ISSUED_START) else _RECOGNISABLE]
-            if CUT in text and start in text:  # the text may have been cut within the key
-                text = _mask_cut(text, start)
-    return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if ISSUED_START in text else text
-
-
-def _mask_cut(text: str, start: str) -> str:
-    """Mask the words that contain ``start`` and are cut after it."""
-    return "".join(_mask_cut_word(word, start) if start in word else word for word in _BLANK.split(text))
-
-
-def _mask_cut_word(word: str, start: str) -> str:
+    Args:
+        text: any text; a key in it may be cut.
+        keys: the known keys.
+        shortest: characters; shorter forms of a key stay.
+        tail: whether the end of a long key stays visible, to distinguish two keys.
+    """
     parts = []
     done = 0
-    while (begin := word.find(start, done)) >= 0 and (end := word.find(CUT, begin + len(start))) >= 0:
-        parts += [word[done:begin], _STARS]
-        done = end
-    return "".join([*parts, word[done:]])
+    for found in find_keys(text, keys, shortest=shortest):
+        has_tail = tail and not found.is_cut
+        parts += [text[done : found.begin], mask(found.key) if has_tail else _STARS]
+        done = found.end
+    return "".join([*parts, text[done:]]) if done else text
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """Return ``text`` as printable text without the secrets of a real service, not even the end of a long one."""
+    return printable(mask_text(text, secrets, shortest=_SHORTEST_SECRET, tail=False))
+
+
+def mask_bytes(content: bytes, keys: Iterable[str] = ()) -> bytes:
+    """Return the bytes of a body with masked keys."""
+    encoding = "utf-8"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        # Latin-1 maps each byte to one character.
+        encoding = "latin-1"
+        text = content.decode(encoding)
+    return mask_text(text, keys).encode(encoding, "replace")

@@ -34,6 +34,9 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
             by_name.setdefault(name.lower(), []).append(value)
         self.by_name = MappingProxyType({name: tuple(values) for name, values in by_name.items()})
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Fields, (tuple(self),))
+
     @classmethod
     def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
         """Return the header fields for pairs of text, encoded as Latin-1."""

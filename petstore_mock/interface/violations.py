@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from json import dumps
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 MOST_LISTED: Final = 20  # in one message; an animal may have thousands of wrong fields
 MOST_VIOLATIONS: Final = 1000  # per value; a body of 1 MB can break 100,000 rules
 _SHOWN: Final = 60  # characters of a value: enough to recognise it in a readable error body
-_MISSING: Final = object()
+
+
+class _Absent(Enum):
+    """The value of a violation without a value; a member of an enumeration stays the same in copies."""
+
+    VALUE = auto()
 
 
 class Described(str):
@@ -86,7 +92,7 @@ class Violation:
     path: str
     rule: str
     expected: str
-    value: object = field(default=_MISSING, compare=False)
+    value: object = field(default=_Absent.VALUE, compare=False)
     subject: str = field(default="", compare=False)
 
     def __str__(self) -> str:
@@ -95,7 +101,7 @@ class Violation:
     @property
     def has_value(self) -> bool:
         """Whether there is a received value: a missing member, and a body that is not JSON, have none."""
-        return self.value is not _MISSING
+        return self.value is not _Absent.VALUE
 
     @property
     def received(self) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
-from petstore_mock.journal.exchange import text_of
+from petstore_mock.journal.exchange import masked, text_of
 
 if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
@@ -26,7 +25,7 @@ def curl_line(exchange: Exchange) -> str:
     """Return a shell command that repeats a request; empty if it has no path or its body is too long."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
-    exchange = copy(exchange)
+    exchange = masked(exchange)
     has_own_authority = exchange.secure and exchange.connection > 0  # connection 0: `verify` tested a real service
     parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if has_own_authority else [])]
     if exchange.method == "HEAD":

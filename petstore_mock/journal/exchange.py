@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -11,6 +11,7 @@ from petstore_mock.common.masking import mask_target, mask_text, printable, requ
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
+from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
 
 KEPT_BODY: Final = 64 * 1024  # bytes of a body that the journal keeps
+# Credentials of one request to look for in its texts. Only one is valid, and each costs a search.
+_MOST_CREDENTIALS: Final = 4
 _DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request with a missing or invalid Host
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # characters that a URL may hold (RFC 3986 §2)
 
@@ -94,6 +97,10 @@ class Exchange:
         decision = f" ({self.decision})" if self.condition is not None or self.fault is not None else ""
         return printable(f"<Exchange {self.number} {self.request_line} {self.result}{operation}{decision}>")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of a copy or a pickle, which may leave the process: its keys are masked."""
+        return vars(masked(self))
+
     def complete(self, outcome: str | None, *, sent: bool) -> None:
         """Record how a deferred response ended, or that a hang began; a later call replaces the record."""
         self.outcome = outcome
@@ -109,8 +116,7 @@ class Exchange:
         request, response = self.request, self.response
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
-            self.request = copy(request)
-            self.request.body = request.body[:KEPT_BODY]
+            self.request = replace(request, body=request.body[:KEPT_BODY])
         if response is not None and len(response.body) > KEPT_BODY:
             self.cut_response = len(response.body) - KEPT_BODY
             self.response = Response(response.head, response.body[:KEPT_BODY], response.date)
@@ -153,7 +159,7 @@ class Exchange:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys of the world and the credentials of the request. Never show them."""
-        return (*self.keys(), *self.request.credentials)
+        return (*self.keys(), *self.request.credentials[:_MOST_CREDENTIALS])
 
     def masked(self, text: str) -> str:
         """Return ``text`` with the keys of the world and of the request masked."""
@@ -268,6 +274,28 @@ class Exchange:
         parts += ["response by httpserver"] if self.by_expectation else []
         parts += [self.why] if self.why else []
         return ", ".join(parts) or ("in flight" if self.in_flight else "responded")
+
+
+def masked(exchange: Exchange, *, with_bodies: bool = True) -> Exchange:
+    """Return a copy that is safe to show: each key in it is masked, and each invalid value is only described.
+
+    Without ``with_bodies``, the bodies are empty, which saves time if no reader needs them.
+    """
+    keys = exchange.secrets
+    copy = Exchange.__new__(Exchange)
+    copy.__dict__.update(exchange.__dict__)
+    # The copy has no connection to its journal.
+    for name in ("keys", "changed"):
+        copy.__dict__.pop(name, None)
+    copy.request = masked_request(exchange.request, keys, with_body=with_bodies)
+    if exchange.response is not None:
+        copy.response = masked_response(exchange.response, keys, with_body=with_bodies)
+    copy.owner = masked_value(exchange.owner, keys)
+    copy.detail = mask_text(exchange.detail, keys)
+    copy.violations = tuple(masked_violation(violation, keys) for violation in exchange.violations)
+    copy.fault = masked_value(exchange.fault, keys)
+    copy.delayed_by = masked_value(exchange.delayed_by, keys)
+    return copy
 
 
 def text_of(content: bytes) -> str | None:

@@ -7,14 +7,13 @@ underscore. Keys are masked; sizes are those of the whole bodies before masking.
 from __future__ import annotations
 
 import base64
-from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from petstore_mock import __version__
 from petstore_mock.common.dates import iso
 from petstore_mock.interface.conditions import reason_phrase
-from petstore_mock.journal.exchange import text_of
+from petstore_mock.journal.exchange import masked, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +30,7 @@ def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
             "version": "1.2",
             "creator": {"name": "petstore-mock", "version": __version__},
             "pages": [],  # optional, but Firefox's importer reads it
-            "entries": [_entry(copy(exchange)) for exchange in exchanges],
+            "entries": [_entry(masked(exchange)) for exchange in exchanges],
         }
     }
 

@@ -1,22 +1,19 @@
-"""Converts an exchange to a JSON value and back: for the door, remote journals, copies and pickles.
+"""Converts an exchange to a JSON value and back, for the door and remote journals.
 
-Keys are masked, in bodies too. So HAR, curl and HTML use a masked copy. A description replaces each value that broke a
-rule.
+Keys are masked, in bodies too. A description replaces each value that broke a rule.
 """
 
 from __future__ import annotations
 
-import copyreg
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from json import dumps, loads
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from petstore_mock.common.dates import iso, moment_of
-from petstore_mock.common.masking import mask_field, mask_text
 from petstore_mock.faults.fault import coerce as fault_of
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
@@ -24,7 +21,7 @@ from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.table import topic_of
 from petstore_mock.interface.violations import Described, Violation
-from petstore_mock.journal.exchange import Exchange, FieldPairs, joined, text_of
+from petstore_mock.journal.exchange import Exchange, masked, text_of
 
 # For each member: its type, which the door documents, and the attribute or function that returns its value.
 Members = dict[str, tuple[object, str | Callable[[Any], Any]]]
@@ -62,21 +59,8 @@ _FIELD_OF: Final = {
 }  # fmt: skip
 
 
-def _fields(exchange: Exchange, fields: FieldPairs) -> FieldPairs:
-    keys = exchange.secrets
-    return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in fields]
-
-
-def _text(exchange: Exchange, content: bytes) -> str | None:
-    text = text_of(content)
-    return None if text is None else exchange.masked(text)
-
-
-def _base64(exchange: Exchange, content: bytes) -> str | None:
-    if text_of(content) is not None:
-        return None
-    shown = exchange.masked(content.decode("latin-1"))  # Latin-1 maps bytes one to one, and keys are ASCII
-    return b64encode(shown.encode("latin-1")).decode("ascii")
+def _base64(content: bytes) -> str | None:
+    return None if text_of(content) is not None else b64encode(content).decode("ascii")
 
 
 def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
@@ -90,7 +74,7 @@ def _json_of(text: str | None) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def _response_body(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
-    text = _text(exchange, exchange.response_body)
+    text = text_of(exchange.response_body)
     value = _json_of(text)
     return (text or None) if value is None else value
 
@@ -101,32 +85,33 @@ def _violations(exchange: Exchange) -> list[dict[str, Any]]:
         field = _FIELD_OF.get(condition.name) or _FIELD_OF.get(condition.subject, "request")
         found = _data(_OF_VIOLATION, Violation(field, "", "", subject=topic_of(condition.subject, exchange.operation)))
         broken = [{**found, "section": exchange.section, "message": exchange.reason, "rule": None}]
-    return [{name: value and exchange.masked(value) for name, value in one.items()} for one in broken]
+    return broken
 
 
+# Each function gets an exchange whose keys are masked.
 _OF_EXCHANGE: Final[Members] = {
     "number": (int, "number"),
     "at": (str, lambda one: iso(one.timestamp)),  # by the fake's clock
     "state": (str, lambda one: "in flight" if one.in_flight else "done"),
-    "method": (str, lambda one: one.masked(one.method)),
-    "target": (str, "masked_target"),  # as sent
-    "path": (str, lambda one: unquote(one.masked_target.partition("?")[0])),  # from /v1 on
-    "query": (dict[str, list[str]], lambda one: parse_qs(one.masked_target.partition("?")[2], keep_blank_values=True)),
-    "headers": (dict[str, str], lambda one: joined(_fields(one, one.fields))),
-    "fields": (list[list[str]], lambda one: _fields(one, one.fields)),  # as sent, in order
-    "body": (Any, lambda one: _json_of(_text(one, one.body))),
-    "body_text": (str | None, lambda one: _text(one, one.body)),  # as sent
-    "body_base64": (str | None, lambda one: _base64(one, one.body)),  # if it is not UTF-8
+    "method": (str, "method"),
+    "target": (str, "target"),  # as sent
+    "path": (str, "path"),  # from /v1 on
+    "query": (dict[str, list[str]], lambda one: parse_qs(one.target.partition("?")[2], keep_blank_values=True)),
+    "headers": (dict[str, str], "headers"),
+    "fields": (list[list[str]], "fields"),  # as sent, in order
+    "body": (Any, lambda one: _json_of(text_of(one.body))),
+    "body_text": (str | None, lambda one: text_of(one.body)),  # as sent
+    "body_base64": (str | None, lambda one: _base64(one.body)),  # if it is not UTF-8
     "body_size": (int, "body_size"),
     "status": (int | None, "status"),
-    "response_headers": (dict[str, str], lambda one: joined(_fields(one, one.response_fields))),
-    "response_fields": (list[list[str]], lambda one: _fields(one, one.response_fields)),
+    "response_headers": (dict[str, str], "response_headers"),
+    "response_fields": (list[list[str]], "response_fields"),
     "response_body": (Any, _response_body),  # the JSON value, or text
-    "response_body_text": (str | None, lambda one: _text(one, one.response_body)),
-    "response_body_base64": (str | None, lambda one: _base64(one, one.response_body)),
+    "response_body_text": (str | None, lambda one: text_of(one.response_body)),
+    "response_body_base64": (str | None, lambda one: _base64(one.response_body)),
     "response_size": (int, "response_size"),
     "operation": (str | None, "operation"),
-    "fault": (str | None, lambda one: one.fault and one.masked(str(one.fault))),
+    "fault": (str | None, lambda one: one.fault and str(one.fault)),
     "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as planned
     "delayed_by": (Any, lambda one: one.delayed_by and one.delayed_by.to_data()),
     "executed": (bool, "executed"),
@@ -137,7 +122,7 @@ _OF_EXCHANGE: Final[Members] = {
     "expected": (bool, "expected"),
     "condition": (str | None, lambda one: one.condition and one.condition.name),
     "condition_status": (int | None, lambda one: one.condition and one.condition.status),
-    "detail": (str, lambda one: one.masked(one.detail)),
+    "detail": (str, "detail"),
     "decision": (str, "decision"),
     "reason": (str, "reason"),
     "owner": (str | None, "owner"),
@@ -161,7 +146,7 @@ if not TYPE_CHECKING:
 
 def to_data(exchange: Exchange) -> ExchangeData:
     """Return an exchange as a JSON value that UTF-8 can encode."""
-    text = dumps(_data(_OF_EXCHANGE, exchange), ensure_ascii=False)
+    text = dumps(_data(_OF_EXCHANGE, masked(exchange)), ensure_ascii=False)
     data: ExchangeData = loads(text.encode("utf-8", "replace"))  # replaces lone surrogates
     return data
 
@@ -196,8 +181,8 @@ def from_data(data: ExchangeData) -> Exchange:
 
 
 def part_of(exchange: Exchange, names: Iterable[str]) -> dict[str, Any]:
-    """Return some members of the JSON value of an exchange."""
-    return _data({name: _OF_EXCHANGE[name] for name in names}, exchange)
+    """Return some members of the JSON value of an exchange, none of them from its bodies."""
+    return _data({name: _OF_EXCHANGE[name] for name in names}, masked(exchange, with_bodies=False))
 
 
 def _bytes(data: ExchangeData, name: str) -> bytes:
@@ -208,7 +193,3 @@ def _bytes(data: ExchangeData, name: str) -> bytes:
 def _violation_of(data: ViolationData) -> Violation:
     found = Violation(data["field"], data["rule"] or "", data["expected"], subject=data["subject"])
     return found if data["value"] is None else replace(found, value=Described(data["value"]))
-
-
-# A copy is safe to show, because every key in it is masked.
-copyreg.pickle(Exchange, lambda exchange: (from_data, (to_data(exchange),)))

@@ -5,7 +5,6 @@ A page needs no script and loads nothing. Clients may send hostile text, so all 
 
 from __future__ import annotations
 
-from copy import copy
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import counted
 from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.exchange import masked
 from petstore_mock.journal.text import violation_text
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def exchange_table(exchanges: Sequence[Exchange]) -> str:
     caption = f"The newest request is first{left_out}."
     rows = ""
     for kind, run in groupby(reversed(exchanges), _kind):
-        found = [copy(exchange) for exchange in run]
+        found = [masked(exchange) for exchange in run]
         inner = "".join(_row(exchange, kind, first) for exchange in found)
         if kind == "quiet" and len(found) >= _FOLDED:
             last, since = found[0].number, found[-1].number

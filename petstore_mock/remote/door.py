@@ -36,7 +36,7 @@ _TIMEOUT: Final = 60.0
 _MOST_BODY: Final = 64 * MEBIBYTE
 # Characters to quote of a response that is not the door's.
 _SHOWN: Final = 300
-_PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
+_PATH: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?")
 
 
 class RemoteDoor:
@@ -50,7 +50,7 @@ class RemoteDoor:
             words = "expected the address of a stub without a user, such as http://127.0.0.1:8080/v1"
             refuse(f"{words}; got url={shown_url(url)!r}")
         parts = urlsplit(url)
-        match = cast("re.Match[str]", _PATH.fullmatch(parts.path))  # the pattern matches any path
+        match = cast("re.Match[str]", _PATH.fullmatch(parts.path.rstrip("/")))  # the pattern matches any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
         self.host = parts.hostname or ""

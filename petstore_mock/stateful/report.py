@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
-from petstore_mock.checks.reading import without_keys
+from petstore_mock.common.masking import mask_text
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
 from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
@@ -63,10 +63,10 @@ def explain(example: Example) -> ClientBugError | None:
         return None
     scenario = replace(example.scenario, steps=example.scenario.steps[: example.taken])
     keys = [world.petstore.api_key for world in example.worlds.values()]
-    sentence = "\n".join([without_keys(str(example.found), keys), *_reasons(scenario)])
+    sentence = "\n".join([mask_text(str(example.found), keys), *_reasons(scenario)])
     texts = {name: journal_text([*world.petstore.journal][-_REQUESTS:]) for name, world in example.worlds.items()}
     wire = "\n\n".join(f"{name}:\n{text}" if len(texts) > 1 else text for name, text in texts.items())
-    raised = without_keys(example.raised, keys)
+    raised = mask_text(example.raised, keys)
     return ClientBugError(sentence, _source(example), wire, raised, scenario, waited=example.waited)
 
 

@@ -12,16 +12,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.masking import cut
+from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import properties, schema
 from petstore_mock.verify.probes import UNKNOWN_FIELD
-from petstore_mock.verify.seen import History, Seen, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from petstore_mock.verify.seen import History, Seen
 
 _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four have a given order by chance in 1 of 24 cases
 _ENOUGH_IDS: Final = 4  # created animals
@@ -105,7 +106,7 @@ def _finding(gap: str, choices: list[tuple[str, Seen]], keys: tuple[str, ...]) -
         lines.append(f"{name} ({counted(count, 'response')}: {seen.line} -> {came})")
     only = choices[0][0] if len(counts) == 1 else None
     kind = "learned" if only else "contradictory" if only is None else "neither"
-    return Finding(gap, only or None, shown(", and ".join(lines), keys), kind, len(choices))
+    return Finding(gap, only or None, hide(", and ".join(lines), keys), kind, len(choices))
 
 
 def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:

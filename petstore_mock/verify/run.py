@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 from urllib.request import getproxies, proxy_bypass
 
 from petstore_mock.common.dates import iso, seconds_of
-from petstore_mock.common.masking import cut
+from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, is_integer
@@ -18,7 +18,7 @@ from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError
 from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
-from petstore_mock.verify.seen import History, Seen, oddness, shown
+from petstore_mock.verify.seen import History, Seen, oddness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -319,7 +319,7 @@ class Run:
         self.left.append((pet_id, name))
         if self._receipt is not None:
             entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "response": seen.came}
-            self._receipt.write(shown(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
+            self._receipt.write(hide(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:
         crashed = {one.probe for one in self.seen if one.status >= 500}  # a retry counts once

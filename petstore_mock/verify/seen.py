@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.masking import cut, printable
+from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.schemas import is_valid
 from petstore_mock.verify.probes import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
-_SHORTEST_KEY: Final = 3  # characters; a shorter key is part of many words
-
-
-def shown(text: str, keys: Iterable[str]) -> str:
-    """Return ``text`` as printable text with masked keys. In JSON, a key may be escaped."""
-    for key in sorted(keys, key=len, reverse=True):
-        if len(key) >= _SHORTEST_KEY:
-            text = text.replace(key, "***").replace(json.dumps(key)[1:-1], "***")
-    return printable(text)
 
 
 NO_JSON: Final = object()

@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from petstore_mock.common.masking import cut
+from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted, shown_url
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import Finding, findings
 from petstore_mock.verify.probes import UNKNOWN_KEY
-from petstore_mock.verify.seen import History, shown
+from petstore_mock.verify.seen import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,7 +127,7 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     gaps = findings(History([]) if run.never_served else history, keys)
     came = {name: gaps[name] for name in recorded if gaps[name].kind != "not_observable"}
     return Verdict(
-        url=shown(shown_url(run.url), keys),
+        url=hide(shown_url(run.url), keys),
         began=run.began,
         clauses=tuple(_clauses(run, history)),
         gaps=gaps,
@@ -135,9 +135,9 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
             Drift(name, recorded[name], one.evidence) for name, one in came.items() if one.choice != recorded[name]
         ),
         requests=len(run.seen),
-        left=tuple((pet_id, shown(name, keys)) for pet_id, name in run.left),
-        stopped=shown(run.stopped, keys) or None,
-        notes=tuple(dict.fromkeys(shown(note, keys) for note in _notes(run))),
+        left=tuple((pet_id, hide(name, keys)) for pet_id, name in run.left),
+        stopped=hide(run.stopped, keys) or None,
+        notes=tuple(dict.fromkeys(hide(note, keys) for note in _notes(run))),
     )
 
 
@@ -173,7 +173,7 @@ def _clauses(run: Run, history: History) -> Iterator[ClauseResult]:
         detail = detail or _why_unseen(clause, run, history)
         if result == "not_observable" and detail == run.stopped:
             result = "could_not_check"
-        detail, curl = shown(detail, run.secrets), shown(curl, run.secrets)
+        detail, curl = hide(detail, run.secrets), hide(curl, run.secrets)
         yield ClauseResult(clause.id, clause.section, clause.words, result, detail, curl)
 
 
