@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -353,3 +355,24 @@ def test_page_of_the_corpus_has_each_client_and_its_bug(page: str) -> None:
     """No test compares the third column: measuring the reports of the machine takes tens of minutes."""
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| ..", generated(corpus.page_of(page), "corpus"), re.MULTILINE)
     assert rows == [(one.__name__, corpus.bug_in_words(one.__name__)) for one in corpus.PAGES[page]]
+
+
+def test_client_of_the_tutorial_has_each_operation_with_each_argument() -> None:
+    """Without a method or an argument, the machine would test less than the interface has, in silence."""
+    (source,) = [block.text for block in blocks("python") if block.file_name == "shop.py"]
+    methods = {node.name: node.args for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
+    document: Any = PetStoreMock().openapi()
+    schemas = document["components"]["schemas"]
+    for item in document["paths"].values():
+        for operation in item.values():
+            names = [parameter["name"] for parameter in operation["parameters"]]
+            if "requestBody" in operation:
+                reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+                names += schemas[reference.rpartition("/")[2]]["properties"]
+            arguments = methods[_snake_case(operation["operationId"])]
+            taken = {argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)}
+            assert {*map(_snake_case, names)} <= taken, operation["operationId"]
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name.replace("-", "_")).lower()

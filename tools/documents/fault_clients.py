@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -20,9 +20,8 @@ import requests
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
+from petstore_mock.interface.static import OperationName
 from tools.documents.blocks import ROOT, generated
-
-OperationName = Literal["listPets", "createPet", "getPet"]
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "faults.md"
 PATIENCE: Final = 5.0  # seconds for a response

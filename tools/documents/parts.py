@@ -215,6 +215,7 @@ def _steady_times(text: str) -> str:
 
 PARTS: Final[dict[str, Part]] = {
     "gaps": Part(_DOCS / "reference" / "gaps.md", tables.gaps),
+    "retries": Part(_DOCS / "how-to" / "retries.md", tables.retries),
     "commands": Part(_DOCS / "reference" / "cli.md", tables.commands),
     "keywords": Part(_DOCS / "reference" / "options.md", tables.keywords),
     "settings": Part(_DOCS / "reference" / "options.md", tables.settings),

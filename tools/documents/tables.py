@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
-from petstore_mock.interface.table import source
+from petstore_mock.interface.table import OPERATIONS, Operation, source
 from petstore_mock.verify import Verdict, verify
 
 _COMMAND: Final = (sys.executable, "-m", "petstore_mock")
@@ -46,6 +46,45 @@ def _cell(text: str) -> str:
     text = re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", " ".join(text.split()))  # from reStructuredText
     text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # an option is code
     return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+# The operations
+
+
+def retries() -> str:
+    """Return a row for each kind of operation: whether a client may send a request again."""
+    rows = [(*_may_repeat(row), row) for row in OPERATIONS.values()]
+    told: list[tuple[str, str, str]] = []
+    for answer, why in dict.fromkeys((answer, why) for answer, why, _ in rows):
+        requests = ", ".join(f"`{row.method} {row.path}`" for *said, row in rows if said == [answer, why])
+        lost = "" if answer.startswith("yes") else ", response lost"
+        told.append((f"{requests}{lost}", answer, why))
+    hint = (
+        "`Retry-After` says when (RFC 9110 §10.2.3); the interface shows no rate limits (§8). Another request that got "
+        "503 may have been executed, so the checks report its retry"
+    )
+    fixed = [
+        ("a request whose connection closed before it was sent", "yes", "the service received nothing"),
+        (
+            "any request, refused with 400, 401 or 404",
+            "only with a change",
+            "by the meaning of §7, the same request gets the same response",
+        ),
+        (
+            "any request that got 429 with `Retry-After`, or a safe or idempotent one that got 503 with it",
+            "after that time",
+            hint,
+        ),
+    ]
+    return table("request", "may the client send it again?", "why", rows=[*told, *fixed])
+
+
+def _may_repeat(row: Operation) -> tuple[str, str]:
+    if not row.commits:
+        return "yes, a few times", "read-only: a second request has no side effect (RFC 9110 §9.2.2)"
+    if row.may_be_repeated:
+        return "yes, a few times", f"idempotent: a second {row.method} changes nothing more (RFC 9110 §9.2.2)"
+    return "no", f"by the meaning of §{row.section}, a second {row.name} may {row.does.repeated}"
 
 
 # The command line
