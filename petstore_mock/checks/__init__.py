@@ -8,7 +8,7 @@ The machine, its pasted tests and your own tests use the same checks: ``checks.n
 from __future__ import annotations
 
 from petstore_mock.checks.adapting import PetClient
-from petstore_mock.checks.check import Broken, Call, Check, Kept, Observation, Outcome, Process, check
+from petstore_mock.checks.check import Broken, Call, Check, Finding, Kept, Observation, Outcome, Process, check
 from petstore_mock.checks.process import (
     connections_are_closed as connections_are_closed,
     key_not_in_errors as key_not_in_errors,
@@ -38,7 +38,19 @@ from petstore_mock.checks.results import (
 )
 from petstore_mock.checks.watched import CHECKS, WatchedClient, watched
 
-__all__ = ["CHECKS", "Broken", "Call", "Check", "Kept", "Kind", "Observation", "Outcome", "PetClient", "Process"]
+__all__ = [
+    "CHECKS",
+    "Broken",
+    "Call",
+    "Check",
+    "Finding",
+    "Kept",
+    "Kind",
+    "Observation",
+    "Outcome",
+    "PetClient",
+    "Process",
+]
 __all__ += ["UnknownErrorError", "WatchedClient", "check", "classify_exception", "read_pet", "watched"]
 __all__ += [*CHECKS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy  # editors and consoles complete these names

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mappin
 from contextlib import closing, suppress
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeGuard
 
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.reading import as_sequence
@@ -50,6 +50,12 @@ class PetClient(Protocol):
         """Return the animal in the response to getPet."""
 
 
+class _Ends(NamedTuple):
+    """An exception that would end an event loop."""
+
+    error: BaseException
+
+
 class AdaptedClient:
     """A client that takes each call as a ``Call``."""
 
@@ -76,9 +82,11 @@ class AdaptedClient:
         try:
             return self._value(make_client(petstore))
         except RuntimeError as error:
-            if "no running event loop" not in str(error):  # asyncio's message; libraries pass it on
-                raise
-            return self._on_loop(made())
+            # Perhaps the client needs a running event loop.
+            try:
+                return self._on_loop(made())
+            except RuntimeError:
+                raise error from None
 
     def _operations(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -158,15 +166,21 @@ class AdaptedClient:
         try:
             while not future.done():  # in some threads, an interrupt can't end a wait without a timeout
                 concurrent.futures.wait([future], _LOOK)
-            return future.result()
+            result = future.result()
         finally:
             future.cancel()
+        if isinstance(result, _Ends):
+            raise result.error
+        return result
 
     async def _with_its_tasks(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         """Await a coroutine and, for a moment, the tasks that it started. Their requests belong to the call."""
         before = asyncio.all_tasks()
         try:
             return await coroutine
+        except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+            # These would end the loop, and the call would never end.
+            return _Ends(error)
         finally:
             begun = asyncio.all_tasks() - before
             if begun and not self.tasks_go_on:

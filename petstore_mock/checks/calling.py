@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import RUNAWAY, Call, Observation, Outcome, attempt
-from petstore_mock.checks.reading import LIBRARIES
+from petstore_mock.checks.reading import LIBRARIES, SUCCESSES
 from petstore_mock.checks.requests import asks_for, seconds_told
 from petstore_mock.common.real import Thread, monotonic
 
@@ -47,17 +47,36 @@ _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules i
 class Limits:
     """How long a call may wait, in seconds."""
 
-    patience: float = 2.0  # for a response that never comes
-    longest_wait: float | None = None  # for a Retry-After
-    standstill: float = 15.0  # without a request and without a pending response; no client pauses for so long
-    sends_by_itself: bool = False  # whether threads of the client send requests after or between its calls
+    #: For a response that never comes.
+    patience: float = 2.0
+    #: The longest pause after a failure, such as a ``Retry-After``. None: any pause is right.
+    longest_wait: float | None = None
+    #: Without a request, a pending response, or a failure after which a client may pause.
+    standstill: float = 15.0
+    #: After a failure, until the machine waits no longer. This is no mistake of the client.
+    pause: float = 120.0
+    #: Whether threads of the client send requests after or between its calls.
+    sends_by_itself: bool = False
 
-    def after(self, last: Exchange | None) -> float:
-        """Return how many seconds may pass after the request ``last`` before a call counts as standing still."""
-        longest, told = self.longest_wait, None if last is None else seconds_told(last)
-        if longest is None or told is None or max(told) <= longest:
-            return max(self.standstill, 1.5 * self.patience)
-        return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)  # dates have whole seconds
+    def ended(self, last: Exchange | None, waited: float) -> Ended | None:
+        """Return why a call counts as ended that has waited for so long after the request ``last``, or None."""
+        if last is None or not _may_pause(last):
+            return "stood still" if waited >= max(self.standstill, 1.5 * self.patience) else None
+        if self.longest_wait is not None and waited >= self._longest(last, self.longest_wait):
+            return "paused"
+        return "left" if waited >= self.pause else None
+
+    def _longest(self, last: Exchange, longest: float) -> float:
+        """Return the longest right pause after a request. Dates have whole seconds."""
+        told = seconds_told(last)
+        if told is None or max(told) <= longest:
+            return longest + 1
+        return longest + (ceil(told[0]) if 0 < told[0] <= longest else 0)
+
+
+def _may_pause(last: Exchange) -> bool:
+    """Whether a client may pause after a response: after a failure it may, since it may try again later."""
+    return last.status not in SUCCESSES or last.fault is not None
 
 
 class RunawayError(BaseException):
@@ -92,25 +111,18 @@ class Player:
         self, work: Callable[[], Outcome], journal: Journal, limits: Limits, *, handshake: bool = False
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread."""
-        future, began, before = self.play(work), monotonic(), len(journal)
-        looked, sent, waited = began, 0, 0.0
+        future, began = self.play(work), monotonic()
+        attendance = _Attendance(journal, limits, handshake=handshake)
         while not future.done():
             wait([future], timeout=_TICK)
-            tick, looked = min(monotonic() - looked, _LONGEST_TICK), monotonic()
-            requests = len(journal) - before
-            last = journal.last if requests else None
-            hangs = handshake if last is None else last.outcome == "hang"
-            is_due = last is not None and last.in_flight and not hangs
-            waited, sent = 0.0 if is_due or requests != sent else waited + tick, requests
-            runs_away = requests > RUNAWAY
-            if future.done() or not (runs_away or waited >= (limits.patience if hangs else limits.after(last))):
+            ended = attendance.ended()
+            if ended is None or future.done():
                 continue
             self.is_lost = True
-            if runs_away:
+            if ended == "ran away":
                 self._interrupt(future)
             self.end()
-            ended: Ended = "ran away" if runs_away else "hung" if hangs else "stood still"
-            return Outcome(seconds=looked - began, ended=ended)
+            return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
         return outcome
 
@@ -126,6 +138,35 @@ class Player:
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
                 del todo  # it references the result
+
+
+class _Attendance:
+    """Watches the requests of a call that is under way."""
+
+    def __init__(self, journal: Journal, limits: Limits, *, handshake: bool) -> None:
+        self._journal, self._limits, self._handshake = journal, limits, handshake
+        self._before = len(journal)
+        self._looked = monotonic()
+        self._requests = 0
+        self._waited = 0.0
+
+    def ended(self) -> Ended | None:
+        """Return why the call counts as ended, or None."""
+        tick = min(monotonic() - self._looked, _LONGEST_TICK)
+        self._looked = monotonic()
+        requests = len(self._journal) - self._before
+        if requests > RUNAWAY:
+            return "ran away"
+        last = self._journal.last if requests else None
+        hangs = self._handshake if last is None else last.outcome == "hang"
+        is_due = last is not None and last.in_flight and not hangs
+        if is_due or requests != self._requests:
+            self._waited, self._requests = 0.0, requests
+            return None
+        self._waited += tick
+        if hangs:
+            return "hung" if self._waited >= self._limits.patience else None
+        return self._limits.ended(last, self._waited)
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:

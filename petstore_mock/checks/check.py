@@ -1,8 +1,13 @@
-"""A check is one rule. It looks at one call of a client: its requests, its outcome and facts about the process."""
+"""A check looks at one call of a client: its requests, its outcome and facts about the process.
+
+How this works: a check declares its rules. Each rule has a stable name and a sentence with places for data. The
+function of the check returns a :class:`Mistake`, which has the name of the broken rule and the data.
+:meth:`Check.find` makes a :class:`Finding` of it. No code decides by the sentence of a finding.
+"""
 
 from __future__ import annotations
 
-from asyncio import CancelledError
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
 
-Need = Literal["journal", "outcome", "process"]
+Need = Literal["journal", "call", "outcome", "process"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Call:
 
 
 RUNAWAY: Final = 200  # requests of one call, followed redirections included
-Ended = Literal["hung", "stood still", "ran away"]
+Ended = Literal["hung", "stood still", "ran away", "paused", "left"]
 
 
 @dataclass
@@ -94,7 +99,8 @@ class Outcome:
     kind: Kind | None = None  #: the meaning of the exception, or None if ``classify`` does not know it
     seconds: float = 0.0  #: the duration of the call, in seconds
     #: Why the machine gave up on the call. ``hung``: the client has no timeout. ``stood still``: the call neither ended
-    #: nor sent a request. ``ran away``: it sent more than 200 requests. None: the call ended.
+    #: nor sent a request. ``ran away``: it sent more than 200 requests. ``paused``: it paused after a failure, for
+    #: longer than ``longest_wait``. ``left``: it paused after a failure, which is no mistake. None: the call ended.
     ended: Ended | None = None
 
     def __str__(self) -> str:
@@ -108,9 +114,12 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
         return Outcome(function(), seconds=perf_counter() - began)
     except PetStoreMockError:
         raise
-    except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # a client raises anything
+    except BaseException as error:  # a client raises anything
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and isinstance(error, KeyboardInterrupt):  # the user pressed Ctrl-C
+            raise
         outcome = Outcome(error=error, seconds=perf_counter() - began)
-        with suppress(Exception):  # kind stays None, which a check reports
+        with suppress(BaseException):  # kind stays None, which a check reports
             outcome.kind = classify(error)
         return outcome
 
@@ -142,7 +151,7 @@ class Observation:
     call: Call | None = None  #: the call, or None for requests outside of a call
     outcome: Outcome | None = None  #: the outcome of the call, or None if it is not known
     process: Process | None = None  #: facts about the client's process, or None if they are not known
-    doing: str = "the client"  #: the subject of sentences without a call, such as ``close()``
+    doing: str = ""  #: what the client does without a call, such as ``close()``; empty if that is not known
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
@@ -154,72 +163,128 @@ class Observation:
     lags: bool = False  #: whether lists and reads may omit animals that the service has (gap ``visibility``)
     flaw: Fault | None = None  #: the fault of the connection's TLS handshake, or None
     patience: float = 2.0  #: how long a call may wait for a response that never comes, in seconds
+    longest_wait: float | None = None  #: how long a call may pause after a failure, in seconds; None for any time
     read_pet: ReadPet = read_pet  #: reads an animal that the client returned
 
     @cached_property
     def offers(self) -> frozenset[Need]:
         """The needs that this observation meets."""
-        given: dict[Need, object] = {"journal": True, "outcome": self.outcome, "process": self.process}
+        given: dict[Need, object] = {"journal": True, "call": True, "outcome": self.outcome, "process": self.process}
         return frozenset(need for need, value in given.items() if value is not None)
 
     @property
     def subject(self) -> str:
         """The subject of sentences: the call, or ``doing`` if there is no call."""
-        if self.call is None or self.meanwhile is None:
-            return self.doing if self.call is None else str(self.call)
+        if self.call is None:
+            return self.doing or "the client"
+        if self.meanwhile is None:
+            return str(self.call)
         return f"{self.call}, while {self.meanwhile} was under way in another thread or task,"
 
 
 class Broken(NamedTuple):
-    """A broken rule whose section and words depend on the case."""
+    """A mistake in words of your own check, if the section depends on the case."""
 
     sentence: str  #: what the client did, without a subject and without a full stop
     section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
     words: str  #: the words of that section, or an inference from it
 
 
-Look = Callable[[Observation], str | Broken | None]
+class Mistake:
+    """A broken rule of a check, and the data for its sentence."""
+
+    def __init__(self, rule: str, source: Source | None = None, **data: object) -> None:
+        self.rule, self.source, self.data = rule, source, data
+
+
+class Source(NamedTuple):
+    """The place that has a rule."""
+
+    section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
+    words: str  #: the words of that section, or an inference from it
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (source(*self), self.words)))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake of a client that a check found. Its text is one sentence."""
+
+    check: str  #: the name of the check
+    rule: str  #: the stable name of the broken rule, for ``ignore=``
+    subject: str  #: the call, or what the client did without a call
+    says: str  #: the sentence after the subject, with the places of ``data``
+    source: Source  #: the place that has the rule
+    data: Mapping[str, object] = field(default_factory=dict[str, object])  #: the facts of this case, by name
+
+    def __str__(self) -> str:
+        said = self.says.format_map(self.data) if self.data else self.says
+        return f"{self.subject} {said} ({self.source})."
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The rule and the cause. Two findings with the same group are the same bug of a client."""
+        return (self.check, self.rule, str(self.data.get("cause", "")))
+
+
+Look = Callable[[Observation], "str | Broken | Mistake | None"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """One rule for clients, as a function over an observation.
+    """One or more rules for clients, as a function over an observation.
 
     Call it with a journal, exchanges or an :class:`Observation`: ``checks.no_repeated_create(petstore.journal)``. It
-    raises AssertionError if the client broke the rule, and PetStoreMockError if the argument lacks facts that it needs.
+    raises AssertionError if the client broke a rule, and PetStoreMockError if the argument lacks facts that it needs.
+    A journal has the requests of many calls: a repeated request counts as a retry only if the first one failed.
     """
 
     name: str  #: the name of the function
     section: str  #: the section of the interface, such as ``4.2``, or an RFC; empty if neither has the rule
     words: str  #: the words of that section, or an inference from it
-    needs: frozenset[Need]  #: the facts that the check reads, among ``journal``, ``outcome`` and ``process``
+    #: The facts that the check reads, among ``journal``, ``call``, ``outcome`` and ``process``.
+    needs: frozenset[Need]
     look: Look  #: returns the mistake of the client in words that follow the subject, or None
+    rules: Mapping[str, str] = field(default_factory=dict[str, str])  #: the sentence of each rule, by the rule's name
 
-    def find(self, seen: Observation) -> str | None:
-        """Return the client's mistake as a sentence. None means no mistake, or that the check lacks facts."""
-        found = self.look(seen) if self.needs <= seen.offers else None
-        if found is None:
+    def find(self, seen: Observation) -> Finding | None:
+        """Return the client's mistake. None means no mistake, or that the check lacks facts."""
+        mistake = self.look(seen) if self.needs <= seen.offers else None
+        if mistake is None:
             return None
-        sentence, section, words = found if isinstance(found, Broken) else (found, self.section, self.words)
-        rule = ": ".join(filter(None, (source(section, words), words)))
-        return f"{seen.subject} {sentence} ({rule})."
+        usual = Source(self.section, self.words)
+        if isinstance(mistake, Mistake):
+            says, place = self.rules[mistake.rule], mistake.source or usual
+            return Finding(self.name, mistake.rule, seen.subject, says, place, mistake.data)
+        if isinstance(mistake, Broken):
+            return Finding(self.name, self.name, seen.subject, mistake.sentence, Source(*mistake[1:]))
+        return Finding(self.name, self.name, seen.subject, mistake, usual)
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
         __tracebackhide__ = True
-        if not isinstance(seen, Observation):
-            seen = Observation(list(seen))
-        missing = self.needs - seen.offers
+        if isinstance(seen, Observation):
+            observation, offers = seen, seen.offers
+        else:
+            observation, offers = Observation(list(seen)), frozenset[Need]({"journal"})
+        missing = self.needs - offers
         if missing:
             refuse(
                 f"expected an observation with {in_words(sorted(missing))} for {self.name}; got fewer facts: use "
                 "checks.watched()"
             )
-        found = self.find(seen)
+        found = self.find(observation)
         if found is not None:
-            raise AssertionError(found)
+            raise AssertionError(str(found))
 
 
-def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> Callable[[Look], Check]:
+def check(
+    *,
+    section: str,
+    words: str,
+    needs: Iterable[Need] = ("journal",),
+    rules: Mapping[str, str] | None = None,
+) -> Callable[[Look], Check]:
     """Return a decorator that turns a function of an :class:`Observation` into a check.
 
     The function returns the client's mistake in words that follow the call (``"sent two requests"``), or None.
@@ -227,9 +292,10 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     Args:
         section: the section of the interface, such as ``"4.2"``, or an RFC; empty if neither has the rule.
         words: the words of that section, or an inference from it, which reports mark with "by the meaning of".
-        needs: the facts that the function reads besides the call: ``"journal"`` (the requests), ``"outcome"`` (the
-            result or the exception), ``"process"`` (output, connections, threads, settings). The check runs only where
-            these facts are known.
+        needs: the facts that the function reads besides the call: ``"journal"`` (the requests), ``"call"`` (that all
+            requests belong to one call), ``"outcome"`` (the result or the exception), ``"process"`` (output,
+            connections, threads, settings). The check runs only where these facts are known.
+        rules: the sentences of the check's rules, by name. By default, the check is one rule with its own name.
 
     Raises:
         PetStoreMockError: there is no such need.
@@ -237,4 +303,4 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     chosen = frozenset(needs)
     for need in chosen:
         one_of(need, get_args(Need), "need of a check")
-    return lambda look: Check(look.__name__, section, words, chosen, look)
+    return lambda look: Check(look.__name__, section, words, chosen, look, rules or {})

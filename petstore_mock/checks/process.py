@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import http.client
+import json
+import locale
 import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
+import time
+import urllib.request
 import warnings
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from petstore_mock.checks.check import Process, check
-from petstore_mock.checks.reading import LIBRARIES, shortened, text_of
+from petstore_mock.checks.check import Mistake, Process, check
+from petstore_mock.checks.reading import LIBRARIES, around_key, text_of
 from petstore_mock.common.key_search import key_in
-from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from petstore_mock.checks.check import Observation
@@ -31,55 +37,109 @@ _MOST_THREADS: Final = 8  # idle threads of a pool, which Python ends with the p
 _ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
 _MOMENT: Final = 0.1  # seconds that a few threads may take to end
 _PAUSE: Final = 0.002  # seconds between two looks
+_DEEPEST: Final = 10  # exceptions of a chain
 _WAITS_FOR_WORK: Final = frozenset({"concurrent.futures.thread", "queue"})  # modules in which idle threads wait
 
 
-@check(section="5", words="exceptions end up in logs, so their text has no key", needs=("outcome",))
-def key_not_in_errors(seen: Observation) -> str | None:
-    link = None if seen.outcome is None else seen.outcome.error
-    for _ in range(10):
-        if link is None:
-            return None
+@check(
+    section="5",
+    words="exceptions end up in logs, so their text has no key",
+    needs=("outcome",),
+    rules={"key in an exception": "raised {error}, whose text contains the API key{form}"},
+)
+def key_not_in_errors(seen: Observation) -> Mistake | None:
+    error = None if seen.outcome is None else seen.outcome.error
+    for link in () if error is None else _links(error):
         # The repr of a library's exception may show the request; the client's author can't change it.
         is_own = type(link).__module__.partition(".")[0] not in LIBRARIES
         texts = [text_of(str, link), text_of(repr, link) if is_own else "", *getattr(link, "__notes__", ())]
         form = key_in("\n".join(texts), seen.keys)
         if form is not None:
-            return f"raised {type(link).__name__}, whose text contains the API key{form}"
+            return Mistake("key in an exception", error=type(link).__name__, form=form, cause=type(link).__name__)
+    return None
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """Yield the exceptions that a traceback of ``error`` shows."""
+    link: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if link is None:
+            return
+        yield link
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-    return None
 
 
-@check(section="5", words="every reader of a log could use the key in it", needs=("process",))
-def key_not_in_output(seen: Observation) -> str | None:
+@check(
+    section="5",
+    words="every reader of a log could use the key in it",
+    needs=("process",),
+    rules={"key in the output": "shows the API key{form} in {place}: {text}"},
+)
+def key_not_in_output(seen: Observation) -> Mistake | None:
     process = seen.process or Process()
-    for text in (*process.shown, *(text_of(make, process.client) for make in (repr, str))):
-        form = key_in(text, seen.keys)
-        if form is not None:
-            return f"shows the API key{form} in its output, logs or repr: {shortened(mask_text(text, seen.keys))}"
+    for text in process.shown:
+        place = text.place if isinstance(text, Shown) else "its output"
+        mistake = _key_in_output(text, place, seen)
+        if mistake is not None:
+            return mistake
+    for make in (repr, str):
+        mistake = _key_in_output(text_of(make, process.client), f"the {make.__name__} of the client", seen)
+        if mistake is not None:
+            return mistake
     return None
+
+
+def _key_in_output(text: str, place: str, seen: Observation) -> Mistake | None:
+    form = key_in(text, seen.keys)
+    if form is None:
+        return None
+    return Mistake("key in the output", form=form, place=place, text=around_key(text, seen.keys), cause=place)
 
 
 @check(
     section="RFC 9112 §9.4",
     words="a client ought to limit its open connections",
     needs=("process",),
+    rules={"connections open": "left {connections} open"},
 )
-def connections_are_closed(seen: Observation) -> str | None:
+def connections_are_closed(seen: Observation) -> Mistake | None:
     count = (seen.process or Process()).connections
-    return f"left {counted(count, 'connection')} open" if count else None
+    return Mistake("connections open", connections=counted(count, "connection")) if count else None
 
 
-@check(section="", words="a closed client ends its threads and tasks", needs=("process",))
-def nothing_runs_on(seen: Observation) -> str | None:
+@check(
+    section="",
+    words="a closed client ends its threads and tasks",
+    needs=("process",),
+    rules={"threads or tasks left": "left {left} running"},
+)
+def nothing_runs_on(seen: Observation) -> Mistake | None:
     left = (seen.process or Process()).left
-    return f"left {', '.join(left[:3])} running" if left else None
+    return Mistake("threads or tasks left", left=", ".join(left[:3])) if left else None
 
 
-@check(section="", words="a client does not change settings of the program", needs=("process",))
-def program_unchanged(seen: Observation) -> str | None:
-    changed = (seen.process or Process()).settings
-    return f"changed {', '.join(changed)}" if changed else None
+@check(
+    section="",
+    words="a client does not change settings of the program",
+    needs=("process",),
+    rules={"program changed": "changed {settings}"},
+)
+def program_unchanged(seen: Observation) -> Mistake | None:
+    changed = ", ".join((seen.process or Process()).settings)
+    return Mistake("program changed", settings=changed, cause=changed) if changed else None
+
+
+class Shown(str):
+    """A text that a client showed, with the place where it showed it."""
+
+    __slots__ = ("place",)
+
+    place: str
+
+    def __new__(cls, text: str, place: str) -> Self:
+        shown = super().__new__(cls, text)
+        shown.place = place
+        return shown
 
 
 # The observer
@@ -95,17 +155,99 @@ def _set_environment(values: dict[str, str]) -> None:
     os.environ.update(values)
 
 
-# The function that reads a setting, and the function that restores it.
-_SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
-    "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
-    "logging.root.handlers": (lambda: logging.root.handlers[:], partial(setattr, logging.root, "handlers")),
-    "socket.getdefaulttimeout()": (socket.getdefaulttimeout, socket.setdefaulttimeout),
-    "socket.getaddrinfo": (lambda: socket.getaddrinfo, partial(setattr, socket, "getaddrinfo")),
-    "os.environ": (_environment, _set_environment),
-    "warnings.filters": (lambda: warnings.filters[:], partial(setattr, warnings, "filters")),
-    **{f"signal.{one.name}": (partial(signal.getsignal, one), partial(signal.signal, one)) for one in signal.Signals},
+def _attribute(owner: Any, name: str) -> Setting:  # noqa: ANN401  # a module, or an object of it
+    return Setting(partial(getattr, owner, name), partial(setattr, owner, name))
+
+
+def _opener() -> list[Any] | None:
+    """Return what ``install_opener()`` changed. ``urlopen()`` itself keeps a usual opener."""
+    opener = getattr(urllib.request, "_opener", None)
+    if opener is None or _parts(opener) == _parts(urllib.request.build_opener()):
+        return None
+    return _parts(opener)
+
+
+def _forget_opener(_: object) -> None:
+    setattr(urllib.request, "_opener", None)  # noqa: B010  # the module declares no type for it
+
+
+def _switch_gc(enabled: bool) -> None:  # noqa: FBT001  # as the setting is kept
+    if enabled:
+        gc.enable()
+    else:
+        gc.disable()
+
+
+def _set_gc_threshold(threshold: tuple[int, int, int]) -> None:
+    gc.set_threshold(*threshold)
+
+
+def _parts(opener: Any) -> list[Any]:  # noqa: ANN401
+    return [opener.addheaders, sorted(type(handler).__name__ for handler in opener.handlers)]
+
+
+def _loop_policy() -> object:
+    """Return the policy of event loops, or None for asyncio's own, which asyncio makes when it needs one."""
+    policy = getattr(asyncio.events, "_event_loop_policy", None)
+    return None if type(policy).__module__.startswith("asyncio.") else policy
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109  # as chdir() takes it
+    except OSError:
+        return ""
+
+
+class Setting(NamedTuple):
+    """A setting of the whole program: how to read it, and how to restore it."""
+
+    read: Callable[[], Any]
+    restore: Callable[[Any], object]
+
+
+_SETTINGS: Final[dict[str, Setting]] = {
+    "logging.root.level": Setting(lambda: logging.root.level, logging.root.setLevel),
+    "logging.root.handlers": Setting(lambda: logging.root.handlers[:], partial(setattr, logging.root, "handlers")),
+    "logging.getLoggerClass()": Setting(logging.getLoggerClass, logging.setLoggerClass),
+    "logging.getLogRecordFactory()": Setting(logging.getLogRecordFactory, logging.setLogRecordFactory),
+    "socket.getdefaulttimeout()": Setting(socket.getdefaulttimeout, socket.setdefaulttimeout),
+    "socket.getaddrinfo": _attribute(socket, "getaddrinfo"),
+    "socket.socket": _attribute(socket, "socket"),
+    "socket.create_connection": _attribute(socket, "create_connection"),
+    "ssl._create_default_https_context": _attribute(ssl, "_create_default_https_context"),
+    "ssl.create_default_context": _attribute(ssl, "create_default_context"),
+    "urllib.request.install_opener()": Setting(_opener, _forget_opener),
+    "http.client.HTTPConnection.debuglevel": _attribute(http.client.HTTPConnection, "debuglevel"),
+    "os.environ": Setting(_environment, _set_environment),
+    "os.getcwd()": Setting(_folder, os.chdir),
+    "warnings.filters": Setting(lambda: warnings.filters[:], partial(setattr, warnings, "filters")),
+    "locale.setlocale()": Setting(partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
+    "time.sleep": _attribute(time, "sleep"),
+    "time.time": _attribute(time, "time"),
+    "threading.Thread.start": _attribute(threading.Thread, "start"),
+    "threading.excepthook": _attribute(threading, "excepthook"),
+    "threading.stack_size()": Setting(threading.stack_size, threading.stack_size),
+    "json.JSONEncoder.default": _attribute(json.JSONEncoder, "default"),
+    "asyncio.get_event_loop_policy()": Setting(_loop_policy, partial(setattr, asyncio.events, "_event_loop_policy")),
+    "threading.settrace()": Setting(threading.gettrace, threading.settrace),
+    "threading.setprofile()": Setting(threading.getprofile, threading.setprofile),
+    "gc.isenabled()": Setting(gc.isenabled, _switch_gc),
+    "gc.get_threshold()": Setting(gc.get_threshold, _set_gc_threshold),
+    "sys.getrecursionlimit()": Setting(sys.getrecursionlimit, sys.setrecursionlimit),
+    "sys.getswitchinterval()": Setting(sys.getswitchinterval, sys.setswitchinterval),
+    "sys.get_int_max_str_digits()": Setting(
+        getattr(sys, "get_int_max_str_digits", int), getattr(sys, "set_int_max_str_digits", int)
+    ),
+    **{f"sys.{name}": _attribute(sys, name) for name in ("excepthook", "displayhook", "unraisablehook")},
+    **{f"sys.{name}": _attribute(sys, name) for name in ("stdout", "stderr", "stdin")},
+    **{
+        f"signal.{name.name}": Setting(partial(signal.getsignal, name), partial(signal.signal, name))
+        for name in signal.Signals
+    },
 }
-_BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries change them when they are imported
+# Libraries change these when they are imported.
+_BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters", "sys.excepthook", "logging.getLoggerClass()"})
 _one_at_a_time: Final = Lock()
 
 
@@ -124,7 +266,7 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._texts: list[Shown] = []
         self._threads, self._modules = client_threads(), len(sys.modules)
         self._replaced = ExitStack()
         self._former = _settings()
@@ -137,7 +279,7 @@ class Watch:
             self._replace(warnings, "filters", [_MARK, *warnings.filters])
             self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
             for name in ("stdout", "stderr"):
-                self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
+                self._replace(sys, name, _Stream(getattr(sys, name), self._texts, name))
         self._before = _settings()
 
     def _replace(self, owner: object, name: str, value: object) -> None:
@@ -148,7 +290,7 @@ class Watch:
         """Accept the environment variables as they are now."""
         self._before["os.environ"] = _environment()
 
-    def take(self) -> list[str]:
+    def take(self) -> list[Shown]:
         """Return the texts since the last look."""
         texts = self._texts[:]
         self._texts.clear()
@@ -162,11 +304,11 @@ class Watch:
         self._replaced.close()
         imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
         if imported:
-            _SETTINGS["warnings.filters"][1]([one for one in now["warnings.filters"] if one != _MARK])
+            _SETTINGS["warnings.filters"].restore([one for one in now["warnings.filters"] if one != _MARK])
         changed = [name for name in now if name not in imported and now[name] != self._before[name]]
         for name in {*changed, "logging.root.level", "logging.root.handlers"}:
             with suppress(Exception):  # only the main thread sets signal handlers, and those of C can't be restored
-                _SETTINGS[name][1](self._former[name])
+                _SETTINGS[name].restore(self._former[name])
         self._is_open = False
         _one_at_a_time.release()
         return changed
@@ -206,37 +348,43 @@ def _is_idle(frame: FrameType | None) -> bool:
 
 
 def _settings() -> dict[str, Any]:
-    return {name: read() for name, (read, _) in _SETTINGS.items()}
+    return {name: setting.read() for name, setting in _SETTINGS.items()}
+
+
+_OF_RECORDS: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
 
 
 class _Records(logging.Handler):
-    """Keeps the texts of log records."""
+    """Keeps the texts of log records, with the attributes that ``extra=`` adds."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: list[Shown]) -> None:
         super().__init__()
         self._texts = texts
 
     def emit(self, record: logging.LogRecord) -> None:
+        place = f"a log record of the logger {record.name!r}"
         with suppress(Exception):  # the client's arguments may not fit its message
-            self._texts.append(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
+            self._texts.append(Shown(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}", place))
+        for name in vars(record).keys() - _OF_RECORDS:
+            self._texts.append(Shown(text_of(str, vars(record)[name]), f"the attribute {name!r} of {place}"))
 
 
 class _Stream:
     """A stream that keeps the printed texts."""
 
-    def __init__(self, stream: Any, texts: list[str]) -> None:  # noqa: ANN401
-        self._stream, self._texts = stream, texts
+    def __init__(self, stream: Any, texts: list[Shown], name: str) -> None:  # noqa: ANN401
+        self._stream, self._texts, self._name = stream, texts, name
 
     def write(self, text: str) -> Any:  # noqa: ANN401
-        self._texts.append(text)
+        self._texts.append(Shown(text, self._name))
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._stream, name)
 
 
-def _show_warning(texts: list[str], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
-    texts.append(str(message))
+def _show_warning(texts: list[Shown], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
+    texts.append(Shown(text_of(str, message), "a warning"))
     former(message, *others)
 
 

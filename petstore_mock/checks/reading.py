@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice
 from typing import Any, Final, Literal, TypeGuard
@@ -95,7 +95,7 @@ def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
         return [copied(item, read) for item in value]
     try:
         fields: object = value if isinstance(value, (str, bytes)) or is_object(value) else pet_of(value, read)
-    except Exception:  # noqa: BLE001  # an object may be unreadable after its client is closed
+    except BaseException:  # noqa: BLE001  # an object may be unreadable after its client is closed
         return None
     return dict(fields) if is_object(fields) else value
 
@@ -119,7 +119,7 @@ LIBRARIES: Final = sys.stdlib_module_names | frozenset(
 # Names of classes along the MRO. The first matching kind counts, because most libraries derive a timeout from a
 # transport error, and requests derives all its errors from OSError, even its JSONDecodeError.
 _KINDS: Final[dict[Kind, set[str]]] = {
-    "timeout": {"TimeoutError", "Timeout", "TimeoutException", "ServerTimeoutError"},
+    "timeout": {"TimeoutError", "Timeout", "TimeoutException", "ServerTimeoutError", "HTTPTimeoutError"},
     "protocol": {
         "JSONDecodeError", "UnicodeDecodeError", "HTTPException", "ProtocolError", "IncompleteReadError",
         "DecodingError", "DecodeError", "ChunkedEncodingError", "ContentDecodingError", "TooManyRedirects",
@@ -128,9 +128,15 @@ _KINDS: Final[dict[Kind, set[str]]] = {
     # HTTPError is the base of urllib3's errors. The HTTPError of other libraries has a status, which is found first.
     "transport": {
         "OSError", "EOFError", "TransportError", "NetworkError", "ProxyError", "HTTPError", "ClientError",
-        "EndOfStream", "BrokenResourceError", "ClosedResourceError",
+        "EndOfStream", "BrokenResourceError", "ClosedResourceError", "HTTPStreamClosedError", "StreamClosedError",
     },
 }  # fmt: skip
+_OF_CURL: Final = frozenset({"CurlError", "RequestsError"})  # classes of tornado and curl_cffi
+# Errors of libcurl by number; all others mean that the connection failed (https://curl.se/libcurl/c/libcurl-errors.html).
+_CURL: Final[dict[int, Kind]] = {28: "timeout", 8: "protocol", 18: "protocol", 47: "protocol", 61: "protocol"}
+_CURL_DISTRUST: Final = 60
+_DISTRUST: Final = frozenset({"SSLCertVerificationError", "CertificateError", "ClientConnectorCertificateError"})
+_NO_RESPONSE: Final = 599  # tornado's status for a lost response
 _GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
 _DEEPEST: Final = 10  # exceptions of a chain
 
@@ -143,8 +149,9 @@ def classify_exception(error: BaseException) -> Kind:
     """Return the meaning of a client's exception. This is the default ``classify``.
 
     The function looks for a status in ``status_code``, ``status``, ``code`` and ``response``. Then it looks at the
-    class (it knows requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio and ssl). Then it looks at
-    the cause of the exception (``raise ... from error``).
+    class (it knows requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio, ssl, tornado, pycurl and
+    curl_cffi). Then it looks at the exception that this one wraps: its cause (``raise ... from error``), an argument
+    (``PetError(error)``), or its context.
 
     Args:
         error: the exception that a call of the client raised.
@@ -155,23 +162,13 @@ def classify_exception(error: BaseException) -> Kind:
     Raises:
         UnknownErrorError: the exception has no such meaning.
     """
-    link: BaseException | None = error
-    for _ in range(_DEEPEST):
-        if link is None:
-            break
-        names, causes = ({base.__name__ for base in type(one).__mro__} for one in (link, link.__cause__))
-        if "HttpProcessingError" in causes:
-            return "protocol"  # aiohttp could not read the response; the status is not from the service
-        status = _status(link)
-        if status is not None:
-            # An error with a success status, such as aiohttp's ContentTypeError, means that the body is wrong.
-            return status if status not in SUCCESSES else "protocol"
-        for kind, known in _KINDS.items():
-            if names & known:
-                return kind
+    for link in chain_of(error):
+        kind = _kind(link)
+        if kind is not None:
+            return kind
         if type(link).__module__ == "builtins":
-            break  # a KeyError is a mistake of the client, whatever its cause
-        link = _reason(link) or link.__cause__
+            # A KeyError is a mistake of the client, whatever its cause.
+            break
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     raise UnknownErrorError(
         f"expected an exception with a status or of a known library; got {name}: give it a status_code, raise it from "
@@ -179,30 +176,100 @@ def classify_exception(error: BaseException) -> Kind:
     ) from error
 
 
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and the exceptions that it wraps: its reason, its cause, its argument, or its context."""
+    link: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if link is None:
+            return
+        yield link
+        context = None if link.__suppress_context__ else link.__context__
+        link = _reason(link) or link.__cause__ or _wrapped(link) or context
+
+
+def is_distrust(error: BaseException) -> bool:
+    """Whether an exception means that the client did not trust the certificate of the service."""
+    for link in chain_of(error):
+        names = _class_names(link)
+        is_distrust = names & _DISTRUST or _curl_number(link, names) == _CURL_DISTRUST
+        if is_distrust:
+            return True
+    return False
+
+
 def _reason(error: object) -> BaseException | None:
-    reason = getattr(error, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
+    # urllib's URLError, urllib3's MaxRetryError
+    reason = getattr(error, "reason", None)
     return reason if isinstance(reason, BaseException) else None
+
+
+def _wrapped(error: BaseException) -> BaseException | None:
+    """Return the exception among the arguments of an exception, as in ``PetError(error)``."""
+    return next((one for one in error.args if isinstance(one, BaseException)), None)
+
+
+def _kind(error: BaseException) -> Kind | None:
+    """Return the meaning of an exception itself, whatever it wraps."""
+    names = _class_names(error)
+    if "HttpProcessingError" in _class_names(error.__cause__):
+        # aiohttp could not read the response; the status is not from the service.
+        return "protocol"
+    number = _curl_number(error, names)
+    if number is not None:
+        return _CURL.get(number, "transport")
+    status = _status(error)
+    has_no_response = status == _NO_RESPONSE and "HTTPClientError" in names
+    if status is not None and not has_no_response:
+        # An error with a success status, such as aiohttp's ContentTypeError, means that the body is wrong.
+        return status if status not in SUCCESSES else "protocol"
+    for kind, known in _KINDS.items():
+        if names & known:
+            return kind
+    return "transport" if has_no_response else None
+
+
+def _class_names(error: BaseException | None) -> set[str]:
+    return {base.__name__ for base in type(error).__mro__}
+
+
+def _curl_number(error: BaseException, names: set[str]) -> int | None:
+    """Return the number of an error of libcurl, from pycurl, curl_cffi or tornado."""
+    if not names & _OF_CURL and type(error).__module__ != "pycurl":
+        return None
+    holders = (getattr(error, "errno", None), getattr(error, "code", None), *error.args[:1])
+    return next((int(number) for number in holders if is_integer(number) and number in range(1, 100)), None)
 
 
 def _status(error: BaseException) -> int | None:
     response: Any = getattr(error, "response", None)
-    for holder, names in ((error, ("status_code", "status", "code")), (response, ("status_code", "status"))):
-        for name in names:
-            value: Any = getattr(holder, name, None)
-            if is_integer(value):
-                if 100 <= value < 600:
-                    return int(value)
-                break  # aiohttp's own errors have status 0, and reading their code causes a warning
-    for link in (error, error.args[0] if error.args else None):  # requests' RetryError contains urllib3's error
+    own = _first_status(error, ("status_code", "status", "code"))
+    if own is not None:
+        return own
+    of_response = _first_status(response, ("status_code", "status"))
+    if of_response is not None:
+        return of_response
+    # requests' RetryError contains urllib3's error.
+    for link in (error, error.args[0] if error.args else None):
         found = _GAVE_UP.fullmatch(str(_reason(link)))
         if found is not None:
             return int(found[1])
     return None
 
 
+def _first_status(holder: object, names: Iterable[str]) -> int | None:
+    for name in names:
+        value: Any = getattr(holder, name, None)
+        if is_integer(value):
+            # aiohttp's own errors have status 0, and reading their code causes a warning.
+            return int(value) if 100 <= value < 600 else None
+    return None
+
+
 # Values in sentences
 
 _SHOWN: Final = 60  # characters of a value in a sentence; "..." follows a longer value
+_BEFORE: Final = 30  # characters before a masked key, in an excerpt
+_STARS: Final = "***"
 
 
 def literal(value: object) -> str:
@@ -234,5 +301,13 @@ def text_of(make: Callable[[Any], str], value: object) -> str:
     """Return ``make(value)``, or a placeholder if the client's own method fails."""
     try:
         return make(value)
-    except Exception as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001  # sys.exit() in a client's method does not end the run
         return f"<{make.__name__}() raised {type(error).__name__}>"
+
+
+def around_key(text: str, keys: Iterable[str]) -> str:
+    """Return the part of a text around its first key, with the keys masked."""
+    masked = mask_text(text, keys)
+    at = masked.find(_STARS)
+    start = max(0, at - _BEFORE)
+    return shortened(masked[start : start + _SHOWN])

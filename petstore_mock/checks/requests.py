@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from petstore_mock.checks.check import Broken, check
-from petstore_mock.checks.reading import shortened
+from petstore_mock.checks.check import Mistake, Source, check
+from petstore_mock.checks.reading import SUCCESSES, shortened
 from petstore_mock.common.dates import http_date, seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.key_search import key_in
@@ -19,7 +18,7 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, SENTENCES, operations, sentence_about
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from petstore_mock.checks.check import Call, Observation
     from petstore_mock.interface.table import Operation, Parameter
@@ -33,84 +32,155 @@ _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
+_PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})  # a retry may succeed
 TELL_TO_WAIT: Final = frozenset({429, 503})  # RFC 6585 §4, RFC 9110 §15.6.4
 
 
-@check(section="5", words=SENTENCES["key"].text)
-def key_only_in_authorization(seen: Observation) -> str | None:
-    for one in seen.exchanges:
-        elsewhere = [(name, value) for name, value in one.fields if name.lower() != "authorization"]
-        for place, text in [("the target", one.target), ("the body", one.body.decode("latin-1")), *elsewhere]:
-            form = key_in(text, seen.keys or one.keys())
+@check(
+    section="5",
+    words=SENTENCES["key"].text,
+    rules={"key outside Authorization": "sent the API key{form} in {place}"},
+)
+def key_only_in_authorization(seen: Observation) -> Mistake | None:
+    for exchange in seen.exchanges:
+        for place, text in _places(exchange):
+            form = key_in(text, seen.keys or exchange.keys())
             if form is not None:
-                return f"sent the API key{form} in {place}"
+                return Mistake("key outside Authorization", form=form, place=place)
     return None
 
 
-@check(section="RFC 9110 §15.4", words="a client sends its own key to its own service only, even after a redirection")
-def key_only_to_its_service(seen: Observation) -> str | None:
-    redirected = any(one.status in REDIRECTS for one in seen.exchanges)
-    for one in seen.foreign:
-        parts = [one.target, one.body.decode("latin-1"), *(value for _, value in one.fields)]
+def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
+    """Yield each place of a request where no key belongs, with its text."""
+    yield "the target", exchange.target
+    yield "the body", exchange.body.decode("latin-1")
+    for name, value in exchange.fields:
+        if name.lower() != "authorization":
+            yield name, value
+
+
+@check(
+    section="RFC 9110 §15.4",
+    words="a client sends its own key to its own service only, even after a redirection",
+    needs=("call",),
+    rules={
+        "key to another service": "sent the API key to another service",
+        "request to another service": "sent {request} {whose}",
+    },
+)
+def key_only_to_its_service(seen: Observation) -> Mistake | None:
+    redirected = any(exchange.status in REDIRECTS for exchange in seen.exchanges)
+    for exchange in seen.foreign:
+        parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
-            return "sent the API key to another service"
-        if one.operation is not None and not redirected and not seen.shared:  # others may probe the port
-            whose = "without its key" if one.condition is not None else "with the key of another client"
-            return f"sent {one.request_line} {whose}"
+            return Mistake("key to another service")
+        # Other programs may probe the port.
+        is_own = exchange.operation is not None and not seen.shared
+        if is_own and not redirected:
+            has_failed = exchange.condition is not None
+            whose = "without its key" if has_failed else "with the key of another client"
+            return Mistake("request to another service", request=exchange.request_line, whose=whose)
     return None
 
 
-@check(section="4", words="a client sends only requests that the interface allows")
-def requests_are_valid(seen: Observation) -> Broken | None:
-    for place, one in enumerate(seen.exchanges):
-        broken = _wrong_field(one, seen.url)
-        if broken is not None:
-            return broken
-        row = OPERATIONS.get(one.operation or "")
-        if row is not None and row.body is None and one.body:
-            return Broken(f"sent a body with {one.request_line}", row.section, "Request body: none")
-        if one.is_violation and not _is_excused(seen, place):
-            words = "" if one.sentence is None else one.sentence.text
-            return Broken(f"sent {one.request_line}: {one.reason}", one.section or "4", words)
+@check(
+    section="4",
+    words="a client sends only requests that the interface allows",
+    rules={
+        "invalid Host": "sent 'Host: {host}'",
+        "invalid Date": "sent 'Date: {date}'",
+        "JSON not accepted": "sent 'Accept: {accept}'",
+        "body without need": "sent a body with {request}",
+        "invalid request": "sent {request}: {reason}",
+    },
+)
+def requests_are_valid(seen: Observation) -> Mistake | None:
+    for place, exchange in enumerate(seen.exchanges):
+        mistake = _wrong_field(exchange, seen.url) or _needless_body(exchange)
+        if mistake is not None:
+            return mistake
+        if exchange.is_violation and not _is_excused(seen, place):
+            words = "" if exchange.sentence is None else exchange.sentence.text
+            source = Source(exchange.section or "4", words)
+            name = "" if exchange.condition is None else exchange.condition.name
+            line, reason = exchange.request_line, exchange.reason
+            return Mistake("invalid request", source, request=line, reason=reason, cause=name)
     return None
 
 
-def _wrong_field(exchange: Exchange, url: str) -> Broken | None:
+def _wrong_field(exchange: Exchange, url: str) -> Mistake | None:
     request = exchange.request
-    port = urlsplit(url).port if exchange.connection else None  # a mock in the process has no port
+    # A mock in the process has no port.
+    port = urlsplit(url).port if exchange.connection else None
     for host in request.values("host"):
         if port not in {None, 80} and not host.endswith(f":{port}"):
-            return Broken(f"sent 'Host: {host}'", "RFC 9110 §7.2", "the Host field has the service's host and port")
+            words = "the Host field has the service's host and port"
+            return Mistake("invalid Host", Source("RFC 9110 §7.2", words), host=host)
     for date in request.values("date"):
         moment = seconds_of(date)
         if moment is None or http_date(moment) != date:
-            return Broken(f"sent 'Date: {date}'", "RFC 9110 §5.6.7", "a date has English names and ends with GMT")
+            words = "a date has English names and ends with GMT"
+            return Mistake("invalid Date", Source("RFC 9110 §5.6.7", words), date=date)
     accept = (request.header("accept") or "*/*").lower()
-    if not any(media in accept for media in ("*/*", "application/*", "application/json")):  # RFC 9110 §12.5.1
-        return Broken(f"sent 'Accept: {accept}'", SENTENCES["json"].section, SENTENCES["json"].text)
+    # RFC 9110 §12.5.1
+    if not any(media in accept for media in ("*/*", "application/*", "application/json")):
+        return Mistake("JSON not accepted", Source(*SENTENCES["json"]), accept=accept)
     return None
+
+
+def _needless_body(exchange: Exchange) -> Mistake | None:
+    row = OPERATIONS.get(exchange.operation or "")
+    if row is None or row.body is not None or not exchange.body:
+        return None
+    source = Source(row.section, "Request body: none")
+    return Mistake("body without need", source, request=exchange.request_line)
 
 
 def _is_excused(seen: Observation, place: int) -> bool:
     """Whether a violation is expected, or due to a revoked key, a removed operation, a gap or a redirection."""
     exchange, call = seen.exchanges[place], seen.call
-    name = "" if exchange.condition is None else exchange.condition.name
-    is_redirected = name == "missing_key" and place > 0 and seen.exchanges[place - 1].status in REDIRECTS
-    # A gap such as name_rule makes the service reject the very body that the caller passed.
-    is_own = call is not None and name == "invalid_body" and _json(exchange) == call.body
-    is_removed = name.startswith("operation_removed") and (seen.shared or call is not None)
-    return exchange.expected or is_redirected or is_own or is_removed or name == "revoked_key"
+    if exchange.expected or exchange.condition is None:
+        return exchange.expected
+    name = exchange.condition.name
+    if name == "missing_key":
+        return place > 0 and seen.exchanges[place - 1].status in REDIRECTS
+    if name == "invalid_body":
+        # A gap such as name_rule makes the service reject the very body that the caller passed.
+        return call is not None and _json(exchange) == call.body
+    if name.startswith("operation_removed"):
+        return seen.shared or call is not None
+    return name == "revoked_key"
 
 
-@check(section="4", words="a call sends the request of its caller, and changes nothing else")
-def requests_are_asked_for(seen: Observation) -> Broken | None:
+@check(
+    section="4",
+    words="a call sends the request of its caller, and changes nothing else",
+    needs=("call",),
+    rules={
+        "unrequested change": "sent {request}, which no caller requested",
+        "another animal requested": "sent {request}, which requests another animal",
+        "wrong parameter": "sent {request} {how}",
+        "wrong body": "sent {wrong}",
+    },
+)
+def requests_are_asked_for(seen: Observation) -> Mistake | None:
     if seen.call is None:
-        made = [one for one in seen.exchanges if _commits(one) and seen.doing != "the client"]
-        return _unasked(made[0]) if made else None
-    differences = [(one, _difference(seen.call, one)) for one in seen.exchanges]
-    is_asked = any(found is None and one.operation == seen.call.operation for one, found in differences)
-    excused = is_asked and seen.shared  # another thread may have sent the other reads
-    return next((found for one, found in differences if found is not None and (_commits(one) or not excused)), None)
+        return _unasked_without_call(seen)
+    differences = [(exchange, _difference(seen.call, exchange)) for exchange in seen.exchanges]
+    is_asked = any(mistake is None and one.operation == seen.call.operation for one, mistake in differences)
+    for exchange, mistake in differences:
+        # Another thread may have sent the other reads.
+        is_excused = is_asked and seen.shared and not _commits(exchange)
+        if mistake is not None and not is_excused:
+            return mistake
+    return None
+
+
+def _unasked_without_call(seen: Observation) -> Mistake | None:
+    for exchange in seen.exchanges:
+        if seen.doing and _commits(exchange):
+            return _unasked(exchange)
+    return None
 
 
 def is_ping(exchange: Exchange) -> bool:
@@ -128,38 +198,48 @@ def _commits(exchange: Exchange) -> bool:
     return exchange.operation is not None and OPERATIONS[exchange.operation].commits
 
 
-def _unasked(exchange: Exchange) -> Broken:
+def _unasked(exchange: Exchange) -> Mistake:
     row = OPERATIONS[exchange.operation or ""]
-    words = f"{row.name}: {row.summary}"
-    return Broken(f"sent {exchange.request_line}, which no caller requested", row.section, words)
+    source = Source(row.section, f"{row.name}: {row.summary}")
+    return Mistake("unrequested change", source, request=exchange.request_line)
 
 
-def _difference(call: Call, exchange: Exchange) -> Broken | None:
+def _difference(call: Call, exchange: Exchange) -> Mistake | None:
     """Return how a request differs from the call. The client is free to send reads of another operation."""
     if is_ping(exchange):
         return None
     if exchange.operation != call.operation:
         return _unasked(exchange) if _commits(exchange) else None
-    row, path = call.row, call.row.identifier
-    in_path = row.path_values(exchange.target)
-    if path is not None and in_path.get(path.name) != str(call.path_value):
-        return Broken(f"sent {exchange.request_line}, which requests another animal", row.section, path.sentence.text)
-    for parameter in row.parameters:
-        if parameter is path:
-            continue
-        sent = _text_of(parameter, exchange, in_path)
-        wanted = call.arguments.get(parameter.name)
-        fits = [wanted] if wanted is not None else [None, schemas.parameters(row)[parameter.name].get("default")]
-        if not any(_is_text_of(sent, value) for value in fits):
-            name = parameter.name
-            how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
-            return Broken(f"sent {exchange.request_line} {how}", row.section, parameter.sentence.text)
-    # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
-    is_unread = not exchange.body and exchange.condition is not None
-    if call.body is None or exchange.cut_request or is_unread:
+    in_path = call.row.path_values(exchange.target)
+    return (
+        _wrong_path(call, exchange, in_path) or _wrong_parameter(call, exchange, in_path) or _wrong_body(call, exchange)
+    )
+
+
+def _wrong_path(call: Call, exchange: Exchange, in_path: Mapping[str, str]) -> Mistake | None:
+    path = call.row.identifier
+    if path is None or in_path.get(path.name) == str(call.path_value):
         return None
-    wrong = _wrong_members(_json(exchange), call.body)
-    return Broken(f"sent {wrong}", row.section, sentence_about("body", row.name).text) if wrong else None
+    source = Source(call.row.section, path.sentence.text)
+    return Mistake("another animal requested", source, request=exchange.request_line)
+
+
+def _wrong_parameter(call: Call, exchange: Exchange, in_path: Mapping[str, str]) -> Mistake | None:
+    for parameter in call.row.parameters:
+        if parameter is call.row.identifier:
+            continue
+        name = parameter.name
+        wanted, sent = call.arguments.get(name), _text_of(parameter, exchange, in_path)
+        fitting = [wanted]
+        if wanted is None:
+            # The client may send the default.
+            fitting = [None, schemas.parameters(call.row)[name].get("default")]
+        if any(_is_text_of(sent, value) for value in fitting):
+            continue
+        how = f"without {name}={wanted}" if sent is None else f"with {_shown(name, sent, wanted)}"
+        source = Source(call.row.section, parameter.sentence.text)
+        return Mistake("wrong parameter", source, request=exchange.request_line, how=how, cause=name)
+    return None
 
 
 def _text_of(parameter: Parameter, exchange: Exchange, in_path: Mapping[str, str]) -> str | None:
@@ -183,6 +263,21 @@ def _is_text_of(text: str | None, value: object) -> bool:
         return False
 
 
+def _wrong_body(call: Call, exchange: Exchange) -> Mistake | None:
+    # The service may reject a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
+    is_unread = not exchange.body and exchange.condition is not None
+    if call.body is None or exchange.cut_request or is_unread:
+        return None
+    sent = _json(exchange)
+    source = Source(call.row.section, sentence_about("body", call.operation).text)
+    if not is_object(sent):
+        return Mistake("wrong body", source, wrong=f"the body {shortened(sent)}")
+    wrong = _wrong_members(sent, call.body)
+    if not wrong:
+        return None
+    return Mistake("wrong body", source, wrong=", ".join(wrong.values()), cause=", ".join(wrong))
+
+
 def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
     try:
         return exchange.json()
@@ -190,16 +285,15 @@ def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
         return None
 
 
-def _wrong_members(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  # a JSON value
-    if not is_object(sent):
-        return f"the body {shortened(sent)}"
-    pairs = {name: (sent.get(name), wanted.get(name)) for name in {**wanted, **sent}}  # None: the member is absent
-    wrong = {
-        name: [None if one is None else shortened(one) for one in pair]
-        for name, pair in pairs.items()
-        if not same(*pair)
-    }
-    return ", ".join(_shown(name, *pair) for name, pair in wrong.items())
+def _wrong_members(sent: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+    """Return the differences of two bodies in words, by member. None stands for an absent member."""
+    wrong: dict[str, str] = {}
+    for name in {**wanted, **sent}:
+        pair = sent.get(name), wanted.get(name)
+        if not same(*pair):
+            found, right = (None if value is None else shortened(value) for value in pair)
+            wrong[name] = _shown(name, found, right)
+    return wrong
 
 
 def _shown(name: str, sent: object, wanted: object) -> str:
@@ -211,8 +305,39 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     """Whether two values are equal and have the same types. In Python, ``1 == True`` and ``1 == 1.0``."""
     if is_array(wanted) and is_array(found):
         return len(found) == len(wanted) and all(map(same, found, wanted))
-    is_alike = isinstance(found, type(wanted)) or isinstance(wanted, type(found))  # a member of a str enumeration
-    return is_alike and isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
+    # A client may return a member of an enumeration of texts.
+    is_alike = isinstance(found, type(wanted)) or isinstance(wanted, type(found))
+    is_alike = is_alike and isinstance(found, bool) == isinstance(wanted, bool)
+    return is_alike and bool(found == wanted)
+
+
+def chains(seen: Observation) -> list[list[Exchange]]:
+    """Return the requests of each call, as far as they are known.
+
+    If the observation is of one call, this is all of them. A journal does not show which requests belong to one call.
+    So there, only the same request counts as a retry, and only if the one before it failed.
+    """
+    if seen.call is not None or seen.doing:
+        return [[*seen.exchanges]]
+    chains: dict[tuple[str, str, bytes], list[list[Exchange]]] = {}
+    for exchange in seen.exchanges:
+        of_request = chains.setdefault((exchange.method, exchange.target, exchange.body), [])
+        if of_request and _may_be_retried(of_request[-1][-1]):
+            of_request[-1].append(exchange)
+        else:
+            of_request.append([exchange])
+    return [chain for of_request in chains.values() for chain in of_request]
+
+
+def _may_be_retried(exchange: Exchange) -> bool:
+    """Whether a response is a failure that may pass, or was lost."""
+    fault = exchange.fault
+    if exchange.status is None:
+        return True
+    if fault is not None and not fault.row.responds:
+        return not fault.row.only_slows
+    is_broken_success = fault is not None and exchange.status in SUCCESSES
+    return is_broken_success or exchange.status in _PASSING or exchange.status in REDIRECTS
 
 
 def _second_may(row: Operation) -> str:
@@ -222,55 +347,67 @@ def _second_may(row: Operation) -> str:
 _FIRST_CREATE: Final = operations("creates")[0]
 
 
-@check(section=_FIRST_CREATE.section, words=_second_may(_FIRST_CREATE))
-def no_repeated_create(seen: Observation) -> Broken | None:
+@check(
+    section=_FIRST_CREATE.section,
+    words=_second_may(_FIRST_CREATE),
+    rules={"create sent again": "sent {request} again after {response}"},
+)
+def no_repeated_create(seen: Observation) -> Mistake | None:
     """Judge creates, and other operations that are not idempotent."""
     if seen.shared:
         return None
-    by_operation: dict[str, list[Exchange]] = {}
-    for one in seen.exchanges:
-        row = OPERATIONS.get(one.operation or "")
-        if row is not None and not row.may_be_repeated:
-            by_operation.setdefault(row.name, []).append(one)
-    for name, sent in by_operation.items():
-        for first, second in pairwise(sent):
-            if _is_repeated(first, second, is_one_call=seen.call is not None) and first.status not in _NOT_EXECUTED:
-                row = OPERATIONS[name]
-                return Broken(f"sent {second.request_line} again after {came(first)}", row.section, _second_may(row))
+    for chain in chains(seen):
+        latest: dict[str, Exchange] = {}
+        for exchange in chain:
+            row = OPERATIONS.get(exchange.operation or "")
+            if row is None or row.may_be_repeated:
+                continue
+            former = latest.get(row.name)
+            if former is not None and former.status not in _NOT_EXECUTED:
+                source, line = Source(row.section, _second_may(row)), exchange.request_line
+                return Mistake("create sent again", source, request=line, response=came(former))
+            latest[row.name] = exchange
     return None
-
-
-def _is_repeated(first: Exchange, second: Exchange, *, is_one_call: bool) -> bool:
-    """Whether the second request repeats the first.
-
-    A journal does not show which requests belong to one call. So in a journal, the same request counts as a repetition
-    only if the first response was lost or was not a success.
-    """
-    if is_one_call:
-        return True
-    has_failed = first.fault is not None or first.status is None or first.status >= 300
-    return has_failed and (first.target, first.body) == (second.target, second.body)
 
 
 def came(exchange: Exchange) -> str:
     """Return the response to a request in words that follow "after"."""
     if exchange.status is None:
         return "its response was lost"
-    return f"it received {exchange.status}" + (f" (fault {exchange.fault})" if exchange.fault is not None else "")
+    hint = exchange.response_headers.get("retry-after")
+    told = "" if hint is None else f" with 'Retry-After: {hint}'"
+    fault = "" if exchange.fault is None or told else f" (fault {exchange.fault})"
+    return f"it received {exchange.status}{told}{fault}"
 
 
-@check(section="8", words=f"rate limits are not shown; this check allows {MOST_REQUESTS} requests in a call")
-def retries_are_bounded(seen: Observation) -> str | Broken | None:
+@check(
+    section="8",
+    words=f"rate limits are not shown; this check allows {MOST_REQUESTS} requests in a call",
+    rules={
+        "too many requests": "sent {count} requests",
+        "refused request sent again": "sent {request} {count} times and received {status} each time",
+    },
+)
+def retries_are_bounded(seen: Observation) -> Mistake | None:
     if seen.shared:
         return None
-    followed = sum(one.status in REDIRECTS for one in seen.exchanges)
-    if len(seen.exchanges) - followed > MOST_REQUESTS or followed > MOST_REDIRECTIONS:
-        return f"sent {len(seen.exchanges)} requests"
-    refused = Counter((one.method, one.target, one.body, one.status) for one in seen.exchanges if not is_lost(one))
+    for chain in chains(seen):
+        followed = sum(exchange.status in REDIRECTS for exchange in chain)
+        if len(chain) - followed > MOST_REQUESTS or followed > MOST_REDIRECTIONS:
+            return Mistake("too many requests", count=len(chain))
+        mistake = _refused_again(chain)
+        if mistake is not None:
+            return mistake
+    return None
+
+
+def _refused_again(chain: Sequence[Exchange]) -> Mistake | None:
+    answered = [one for one in chain if not is_lost(one)]
+    refused = Counter((one.method, one.target, one.body, one.status) for one in answered)
     for (method, target, _, status), count in refused.items():
         if count > _MOST_REFUSALS and status in _PERMANENT:
-            sentence = f"sent {method} {target[:80]} {count} times and received {status} each time"
-            return Broken(sentence, "7", "the service rejects the same request again")
+            source, line = Source("7", "the service rejects the same request again"), f"{method} {target[:80]}"
+            return Mistake("refused request sent again", source, request=line, count=count, status=status)
     return None
 
 
@@ -280,19 +417,32 @@ def is_lost(exchange: Exchange) -> bool:
     return row is not None and not (row.responds or row.readable)
 
 
-@check(section="RFC 9110 §10.2.3", words="a client waits as long as Retry-After says, or does not retry")
-def retry_after_is_honoured(seen: Observation) -> str | None:
-    latest: dict[str | None, Exchange] = {}
-    for second in () if seen.shared else seen.exchanges:
-        first = latest.get(second.operation)
-        told = None if first is None else seconds_told(first)
-        if first is not None and told is not None:
-            waited = second.request.started - first.request.started
-            if waited < min(told) - _EARLY:
-                hint = first.response_headers["retry-after"]
-                return f"retried {waited:.2f} s after {first.status} with 'Retry-After: {hint}'"
-        latest[second.operation] = second
+@check(
+    section="RFC 9110 §10.2.3",
+    words="a client waits as long as Retry-After says, or does not retry",
+    rules={"retry before Retry-After": "retried {waited:.2f} s after {status} with 'Retry-After: {hint}'"},
+)
+def retry_after_is_honoured(seen: Observation) -> Mistake | None:
+    if seen.shared:
+        return None
+    for chain in chains(seen):
+        latest: dict[str | None, Exchange] = {}
+        for exchange in chain:
+            former = latest.get(exchange.operation)
+            mistake = None if former is None else _too_early(former, exchange)
+            if mistake is not None:
+                return mistake
+            latest[exchange.operation] = exchange
     return None
+
+
+def _too_early(first: Exchange, second: Exchange) -> Mistake | None:
+    told = seconds_told(first)
+    waited = second.request.started - first.request.started
+    if told is None or waited >= min(told) - _EARLY:
+        return None
+    hint = first.response_headers["retry-after"]
+    return Mistake("retry before Retry-After", waited=waited, status=first.status, hint=hint)
 
 
 def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
@@ -301,15 +451,24 @@ def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
     Both waits start at the time of the request. Returns None for a response without a valid ``Retry-After``.
     """
     hint = exchange.response_headers.get("retry-after") if exchange.status in TELL_TO_WAIT else None
-    if hint is not None and hint.isdecimal():
+    if hint is None:
+        return None
+    if hint.isdecimal():
         return float(hint), float(hint)
-    until = None if hint is None else seconds_of(hint)
+    until = seconds_of(hint)
+    if until is None:
+        return None
     asked_at = time.time() - (perf_counter() - exchange.request.started)
-    return None if until is None else (until - exchange.timestamp, until - asked_at)
+    return until - exchange.timestamp, until - asked_at
 
 
-@check(section="RFC 9110 §4.3.4", words="a client verifies the certificate before it sends a request")
-def certificate_is_verified(seen: Observation) -> str | None:
-    if seen.flaw is not None and seen.exchanges:
-        return f"sent a request with its key although {seen.flaw.row.sentence.partition(' (')[0]}"
-    return None
+@check(
+    section="RFC 9110 §4.3.4",
+    words="a client verifies the certificate before it sends a request",
+    needs=("call",),
+    rules={"certificate not verified": "sent a request with its key although {flaw}"},
+)
+def certificate_is_verified(seen: Observation) -> Mistake | None:
+    if seen.flaw is None or not seen.exchanges:
+        return None
+    return Mistake("certificate not verified", flaw=seen.flaw.row.sentence.partition(" (")[0])

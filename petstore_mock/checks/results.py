@@ -1,17 +1,33 @@
-"""Checks of a call's outcome: the result or the exception must follow from the responses that the call received."""
+"""Checks of a call's outcome: the result or the exception must follow from the responses that the call received.
+
+How this works: a call may send several requests. :func:`_choices` returns the lists of requests that may be those of
+the call, and :func:`_deciding` the request of such a list whose response decides. :func:`_allowed` returns the outcomes
+that this response allows: a result, a status, or a lost response. A check compares these with the outcome of the call.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petstore_mock.checks.check import RUNAWAY, Broken, check
-from petstore_mock.checks.reading import SUCCESSES, Kind, as_sequence, copied, is_list, pet_of, raised, shortened
+from petstore_mock.checks.check import RUNAWAY, Mistake, Source, check
+from petstore_mock.checks.reading import (
+    LIBRARIES,
+    SUCCESSES,
+    Kind,
+    as_sequence,
+    copied,
+    is_list,
+    pet_of,
+    raised,
+    shortened,
+)
 from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_lost, is_ping, same, seconds_told
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
-from petstore_mock.interface.table import FIELDS, operations, sentence_about
+from petstore_mock.interface.schemas import schema
+from petstore_mock.interface.table import FIELDS, OPERATIONS, operations, sentence_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,80 +38,129 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 _LOST: Final[AbstractSet[Kind | None]] = {"transport", "protocol", "timeout"}
-_RESULT: Final = 0  # the kind of an outcome without an exception
-_LEAST_TIMEOUT: Final = 0.1  # seconds; on a busy computer, a call that took longer may fail with a timeout at any time
-_LATE: Final = 0.2  # seconds that may pass between the clock readings of a client and of this check
-_LONG: Final = 20  # characters of a text; for longer texts, a sentence shows where they begin to differ
-_ERROR: Final = ("7", "an error response makes the call fail with its HTTP status")
+# The kind of an outcome without an exception.
+_RESULT: Final = 0
+# Seconds. On a busy computer, a call that took longer may fail with a timeout at any time.
+_LEAST_TIMEOUT: Final = 0.1
+# Seconds that may pass between the clock readings of a client and of this check.
+_LATE: Final = 0.2
+# Characters of a text. For longer texts, a sentence shows where they begin to differ.
+_LONG: Final = 20
+_ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
 _LIST: Final = operations("lists")[0]
 _MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIST.limit.name!r}"
 _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
-_UNKNOWN: Final = "neither a status nor a lost response"
-READ_IT: Final = "; raise the exception from the library's error, or pass classify= with a function that reads it"
+_READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
+UNREAD: Final = "unknown exception"
+"""The rule of a finding that is a bug, or an exception that ``classify`` must read."""
 
 
 @check(
     section="4",
     words="every call sends a request, since other clients may change the animals",
     needs=("outcome",),
+    rules={
+        "no request": "sent no request and {outcome}",
+        "other operations only": "{outcome} but sent only requests of other operations",
+    },
 )
-def every_call_asks(seen: Observation) -> str | Broken | None:
+def every_call_asks(seen: Observation) -> Mistake | None:
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.ended is not None:
         return None
-    asked = {one.operation for one in seen.exchanges if not is_ping(one)}
     if seen.exchanges:
-        fits = call.operation in asked or (asked and call.row.replacement) or outcome.error is not None
-        return None if fits else f"{outcome} but sent only requests of other operations"
-    if seen.flaw is not None and outcome.error is not None:  # a client sends nothing after a failed handshake
+        fits = _asks_enough(call, outcome, seen.exchanges)
+        return None if fits else Mistake("other operations only", outcome=str(outcome))
+    has_failed = outcome.error is not None
+    if seen.flaw is not None and has_failed:
+        # A client sends nothing after a failed handshake.
         return None
-    sentence = f"sent no request and {outcome}"
-    if outcome.error is None or isinstance(outcome.kind, int):
-        return None if _is_told_to_wait(outcome.kind, seen.earlier) else sentence
+    if not has_failed or isinstance(outcome.kind, int):
+        is_told = _is_told_to_wait(outcome.kind, seen.earlier)
+        return None if is_told else Mistake("no request", outcome=str(outcome), cause=_cause(outcome))
+    if _is_own_rule(call, outcome):
+        return None
     words = "the interface allows this call"
     if outcome.kind in _LOST:
         words += "; perhaps the client used a closed or busy connection, a proxy, or a wrong address"
-    return None if _is_own_rule(call, outcome) else Broken(sentence, call.row.section, words)
+    return Mistake("no request", Source(call.row.section, words), outcome=str(outcome), cause=_cause(outcome))
+
+
+def _asks_enough(call: Call, outcome: Outcome, exchanges: Sequence[Exchange]) -> bool:
+    """Whether a call sent a request of its operation, or of the operation that replaces it, or failed."""
+    asked = {exchange.operation for exchange in exchanges if not is_ping(exchange)}
+    has_replaced = bool(asked) and bool(call.row.replacement)
+    return call.operation in asked or has_replaced or outcome.error is not None
 
 
 def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
     """Whether an earlier response with ``status`` told the client to wait, and the wait is not over."""
-    latest = next((one for one in reversed(earlier) if one.status == status and status in TELL_TO_WAIT), None)
+    if status not in TELL_TO_WAIT:
+        return False
+    latest = next((exchange for exchange in reversed(earlier) if exchange.status == status), None)
     if latest is None:
         return False
+    if status == 429 and "retry-after" not in latest.response_headers:
+        # The client decides how long it waits.
+        return True
     longest = max(seconds_told(latest) or (0.0,))
-    has_no_hint = status == 429 and "retry-after" not in latest.response_headers  # the client decides how long it waits
-    return has_no_hint or (longest > 0 and longest + _LATE > perf_counter() - latest.request.started)
+    passed = perf_counter() - latest.request.started
+    return longest > 0 and longest + _LATE > passed
 
 
 def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     """Whether a client rejects an odd animal by its own rule. §2 shows no limits, so a client may have such rules."""
-    error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
-    is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
+    if outcome.kind not in {None, "argument"}:
+        return False
+    error = outcome.error
+    is_value_error = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+    is_refusal = is_value_error or type(error).__module__ != "builtins"
     body = call.body or {}
     is_odd = any(value not in FIELDS[name].samples for name, value in body.items() if name in FIELDS)
-    return is_odd and is_refusal and outcome.kind in {None, "argument"}
+    return is_odd and is_refusal
+
+
+def _cause(outcome: Outcome) -> str:
+    """Return the class of an exception, and the line of the client that raised it."""
+    if outcome.error is None:
+        return ""
+    place, trace = "", outcome.error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if module not in LIBRARIES:
+            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(outcome.error).__name__} {place}"
 
 
 @check(
     section="",
     words="a client has a timeout, so a service that hangs can't hang the client",
     needs=("outcome",),
+    rules={
+        "no timeout": "waited{where} for more than {patience:g} s for a response that never came",
+        "endless requests": "sent more than {most} requests and did not end",
+        "endless wait": "neither ended nor sent a request for {seconds:.1f} s{after}",
+        "long pause": "paused for more than {longest:g} s{after}",
+    },
 )
-def call_ends(seen: Observation) -> str | Broken | None:
+def call_ends(seen: Observation) -> Mistake | None:
     outcome = seen.outcome
-    if outcome is None or outcome.ended is None:
+    if outcome is None or outcome.ended in {None, "left"}:
         return None
+    after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
     if outcome.ended == "hung":
         where = " in the TLS handshake" if seen.flaw is not None else ""
-        return f"waited{where} for more than {seen.patience:g} s for a response that never came"
+        return Mistake("no timeout", where=where, patience=seen.patience)
     if outcome.ended == "ran away":
-        return Broken(f"sent more than {RUNAWAY} requests and did not end", "", "a call ends after a few requests")
-    words = "a failed call releases its locks and connections, and pauses no longer than longest_wait"
+        return Mistake("endless requests", Source("", "a call ends after a few requests"), most=RUNAWAY)
+    if outcome.ended == "paused":
+        source = Source("", "a client pauses no longer than longest_wait says")
+        return Mistake("long pause", source, longest=seen.longest_wait or 0.0, after=after)
+    words = "a failed call releases its locks and connections"
     if seen.meanwhile is not None:
         words = "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
-    after = f" after {came(seen.exchanges[-1])}" if seen.exchanges else ""
-    return Broken(f"neither ended nor sent a request for {outcome.seconds:.1f} s{after}", "", words)
+    return Mistake("endless wait", Source("", words), seconds=outcome.seconds, after=after)
 
 
 class _Allowed(NamedTuple):
@@ -103,28 +168,85 @@ class _Allowed(NamedTuple):
 
     kinds: AbstractSet[Kind | None]
     why: str
-    section: str = _ERROR[0]
-    words: str = _ERROR[1]
+    source: Source = _ERROR
 
 
-@check(section=_ERROR[0], words=_ERROR[1], needs=("outcome",))
-def outcome_fits_response(seen: Observation) -> Broken | None:
+@check(
+    section=_ERROR.section,
+    words=_ERROR.words,
+    needs=("outcome",),
+    rules={
+        "followed as a read": "{outcome} although {request} received {status}, and the client followed it with {read}",
+        "wrong outcome": "{outcome} although {why}",
+        "wrong meaning": "{outcome}, classified as {kind!r}, although {why}",
+        UNREAD: "{outcome}, classified as neither a status nor a lost response, although {why}; {advice}",
+        "program error": "{outcome} although {why}",
+    },
+)
+def outcome_fits_response(seen: Observation) -> Mistake | None:
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.ended is not None:
         return None
-    kind = _RESULT if outcome.error is None else outcome.kind
     choices = [(asked, _deciding(call, outcome, asked)) for asked in _choices(seen, call)]
     allowed = [_allowed(call, outcome, asked, last, seen) for asked, last in choices if not _is_broken(last)]
+    kind = _RESULT if outcome.error is None else outcome.kind
     if not allowed or any(kind in one.kinds for one in allowed):
         return None
-    kinds, why, section, words = allowed[0]
-    says = f", classified as {_UNKNOWN if kind is None else repr(kind)}, although {why}{READ_IT * _is_unread(outcome)}"
-    return Broken(f"{outcome}{f' although {why}' if _RESULT in (kind, *kinds) else says}", section, words)
+    return _followed_as_read(seen, outcome) or _misfit(outcome, kind, allowed[0])
 
 
-def _is_unread(outcome: Outcome) -> bool:
-    """Whether only the client's author knows the error's meaning. Built-in exceptions are mistakes of the client."""
-    return outcome.error is not None and outcome.kind is None and type(outcome.error).__module__ != "builtins"
+def _followed_as_read(seen: Observation, outcome: Outcome) -> Mistake | None:
+    """Return the mistake of a create whose redirection the client followed with a GET (RFC 9110 §15.4)."""
+    redirected: Exchange | None = None
+    for exchange in seen.exchanges:
+        if redirected is not None and exchange.method == "GET":
+            lines = {"request": redirected.request_line, "read": exchange.request_line}
+            source = Source("RFC 9110 §15.4", "a redirection that becomes a GET does not create anything")
+            cause = "redirection"
+            return Mistake(
+                "followed as a read", source, outcome=str(outcome), status=redirected.status, cause=cause, **lines
+            )
+        row = OPERATIONS.get(exchange.operation or "")
+        is_change = row is not None and row.commits
+        redirected = exchange if is_change and exchange.status in REDIRECTS else None
+    return None
+
+
+def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
+    data: dict[str, object] = {"outcome": str(outcome), "why": allowed.why}
+    if kind == _RESULT:
+        return Mistake("wrong outcome", allowed.source, **data, cause=allowed.why)
+    data["cause"] = _cause(outcome)
+    if kind is None and not _is_of_client(outcome):
+        return Mistake("program error", _optional_field(outcome) or allowed.source, **data)
+    if _RESULT in allowed.kinds:
+        return Mistake("wrong outcome", allowed.source, **data)
+    if kind is None:
+        return Mistake(UNREAD, allowed.source, **data, advice=_READ_IT)
+    return Mistake("wrong meaning", allowed.source, **data, kind=kind)
+
+
+def _is_of_client(outcome: Outcome) -> bool:
+    """Whether an exception is of the client or of a library. Exceptions of Python itself are mistakes of the client."""
+    room = type(outcome.error).__module__.partition(".")[0]
+    return room not in _PYTHON
+
+
+_PYTHON: Final = frozenset({"builtins", "asyncio", "concurrent"})
+
+
+def _optional_field(outcome: Outcome) -> Source | None:
+    """Return the place that makes a field optional, if the client failed because it is absent."""
+    error = outcome.error
+    name: object = None
+    if isinstance(error, KeyError) and error.args:
+        name = error.args[0]
+    elif isinstance(error, AttributeError):
+        name = error.name
+    field = FIELDS.get(name) if isinstance(name, str) else None
+    if field is None or name in schema("Pet")["required"]:
+        return None
+    return Source(field.sentence.section, f"{name} is not required")
 
 
 def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
@@ -132,66 +254,108 @@ def _choices(seen: Observation, call: Call) -> list[list[Exchange]]:
 
     If other threads may have sent requests, each request that fits the call may be the call's only request.
     """
-    asked = [one for one in seen.exchanges if not is_ping(one)]
-    single = [[one] for one in asked if asks_for(call, one)] if seen.shared else []
-    return [asked, *single] if asked else []
+    asked = [exchange for exchange in seen.exchanges if not is_ping(exchange)]
+    if not asked:
+        return []
+    single = [[exchange] for exchange in asked if asks_for(call, exchange)] if seen.shared else []
+    return [asked, *single]
 
 
 def _is_broken(exchange: Exchange) -> bool:
     """Whether a fault replaced the response with a success."""
-    return exchange.fault is not None and exchange.fault.row.responds and exchange.fault.status in SUCCESSES
+    fault = exchange.fault
+    return fault is not None and fault.row.responds and fault.status in SUCCESSES
 
 
 def _deciding(call: Call, outcome: Outcome, asked: Sequence[Exchange]) -> Exchange:
     """Return the request whose response decides the outcome of the call."""
-    own = [one for one in asked if one.operation == call.operation]
+    own = [exchange for exchange in asked if exchange.operation == call.operation]
     is_result = outcome.error is None
-    given = [one for one in own if one.status in SUCCESSES and is_result and not is_lost(one)]
-    # A thread of the client may have read the animal again, after the call received a broken response.
-    given = [one for one in given if _is_broken(one)] or given
+    if is_result:
+        answered = [exchange for exchange in own if exchange.status in SUCCESSES and not is_lost(exchange)]
+        # A thread of the client may have read the animal again, after the call received a broken response.
+        broken = [exchange for exchange in answered if _is_broken(exchange)]
+        if answered:
+            return (broken or answered)[-1]
     # Otherwise, for a read or a failed list, the last request of any operation decides. Reads may fetch a list.
-    is_own = call.row.commits or (call.row.shows_many and is_result)
-    return given[-1] if given else own[-1] if own and is_own else asked[-1]
+    is_listed = call.row.shows_many and is_result
+    is_own = call.row.commits or is_listed
+    return own[-1] if own and is_own else asked[-1]
 
 
 def _allowed(call: Call, outcome: Outcome, asked: Sequence[Exchange], last: Exchange, seen: Observation) -> _Allowed:
-    found = _by_request(call, last, seen)
+    decided = _by_request(call, last, seen)
+    kinds = set(decided.kinds)
     # A client that gave up may report the failure of any of its requests. After a success, it may do so only if its
     # last request was of another operation.
-    may_fail = found.kinds != {_RESULT} or last.operation != call.operation
-    failures = {kind for one in asked for kind in _by_request(call, one, seen).kinds if kind != _RESULT and may_fail}
-    timed_out = outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT
-    return found._replace(kinds=found.kinds | failures | ({"timeout"} if timed_out else set()))
+    if decided.kinds != {_RESULT} or last.operation != call.operation:
+        for exchange in asked:
+            kinds |= _by_request(call, exchange, seen).kinds - {_RESULT}
+    if outcome.kind == "timeout" and outcome.seconds >= _LEAST_TIMEOUT:
+        kinds.add("timeout")
+    return decided._replace(kinds=kinds)
 
 
 def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
     """Return the outcomes that the response to one request allows."""
-    fault, condition, row = exchange.fault, exchange.condition, call.row
-    told = "" if fault is None else f" (fault {fault})"
-    if fault is not None and fault.row.responds:
-        found = _Allowed(_by_status(fault), f"the service returned {fault.status}{told}")
-    elif fault is None and exchange.status is None:  # under way, or given up by the client
-        return _Allowed(_LOST, "its response was lost")
-    elif condition is not None:
-        section, words = _ERROR if exchange.sentence is None else (exchange.section or "7", exchange.sentence.text)
-        why = f"the service returned {condition.status}: {condition.message}{told}"
-        found = _Allowed({condition.status}, why, section, words)
-    elif exchange.operation == call.operation or row.commits or row.shows_many:
-        why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
-        found = _Allowed({_RESULT}, why, row.section, words)
-    elif row.identifier is None:  # the client looked in a list for an animal that its request does not name
-        found = _Allowed({_RESULT, 404}, "the client requested a list", row.section, row.response_words)
-    elif call.path_value in seen.pets:  # the client looked for the animal in a list
-        lagging: set[Kind | None] = {404} if seen.lags else set()
-        found = _Allowed({_RESULT} | lagging, "the service has the animal", _LIST.section, _LIST_IS_PART)
-    else:
-        found = _Allowed({404}, "the service has no such animal", *sentence_about("absent", call.operation))
-    if fault is None or not is_lost(exchange):
-        is_hard = exchange.delayed_by is not None or (fault is not None and (fault.takes_time or fault.row.readable))
-        return found._replace(kinds=found.kinds | _LOST) if is_hard else found
-    kinds = _LOST if fault.row.loses_response else _LOST | (found.kinds - {_RESULT})  # else: status arrived
+    fault = exchange.fault
+    expected = _by_response(call, exchange, seen)
+    if fault is not None and is_lost(exchange):
+        return _after_loss(call, fault, expected)
+    is_slow = exchange.delayed_by is not None
+    if fault is not None:
+        is_slow = is_slow or fault.takes_time or fault.row.readable
+    return expected._replace(kinds=expected.kinds | _LOST) if is_slow else expected
+
+
+def _after_loss(call: Call, fault: Fault, expected: _Allowed) -> _Allowed:
+    """Return the outcomes that a lost response allows. With some faults, the status arrives."""
+    kinds = _LOST if fault.row.loses_response else _LOST | (expected.kinds - {_RESULT})
     words = "after a lost response, a client does not know whether the operation was executed"
-    return _Allowed(kinds, fault.row.sentence, row.section, words)
+    return _Allowed(kinds, fault.row.sentence, Source(call.row.section, words))
+
+
+def _by_response(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
+    """Return the outcomes that a response allows if it arrives whole."""
+    fault, condition, row = exchange.fault, exchange.condition, call.row
+    told = "" if fault is None else f" (fault {_shown(fault)})"
+    if fault is not None and fault.row.responds:
+        return _Allowed(_by_status(fault), f"the service returned {fault.status}{told}")
+    if fault is None and exchange.status is None:
+        # The request is under way, or the client gave up.
+        return _Allowed(_LOST, "its response was lost")
+    if condition is not None:
+        why = f"the service returned {condition.status}: {condition.message}{told}"
+        return _Allowed({condition.status}, why, _source_of(exchange))
+    if exchange.operation == call.operation or row.commits or row.shows_many:
+        why, words = f"the service returned {exchange.status}{told}", f"{row.success}: {row.response_words}"
+        return _Allowed({_RESULT}, why, Source(row.section, words))
+    return _looked_for(call, seen)
+
+
+def _shown(fault: Fault) -> str:
+    """Return a fault in words, with its ``Retry-After``, which may be the reason of a bug."""
+    hints = [value for name, value in fault.fields if name.lower() == "retry-after"]
+    return f"Retry-After: {hints[0]}" if hints else str(fault)
+
+
+def _source_of(exchange: Exchange) -> Source:
+    sentence = exchange.sentence
+    return _ERROR if sentence is None else Source(exchange.section or "7", sentence.text)
+
+
+def _looked_for(call: Call, seen: Observation) -> _Allowed:
+    """Return the outcomes of a client that looked for an animal in a list."""
+    if call.row.identifier is None:
+        # The request does not name the animal.
+        source = Source(call.row.section, call.row.response_words)
+        return _Allowed({_RESULT, 404}, "the client requested a list", source)
+    if call.path_value not in seen.pets:
+        return _Allowed({404}, "the service has no such animal", Source(*sentence_about("absent", call.operation)))
+    kinds: set[Kind | None] = {_RESULT}
+    if seen.lags:
+        kinds.add(404)
+    return _Allowed(kinds, "the service has the animal", Source(_LIST.section, _LIST_IS_PART))
 
 
 def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
@@ -200,10 +364,14 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     kinds: set[Kind | None] = {status}
     if status in REDIRECTS:
         # A client that follows a redirection may get 401 without its key, not reach the other service, or loop.
+        kinds.add("protocol")
         location = fields.get("Location", "")
-        kinds |= {401, "protocol"} if location else {"protocol"}
-        kinds |= _LOST if location.startswith("http") else set()
-    is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()  # a library may reject the date
+        if location:
+            kinds.add(401)
+        if location.startswith("http"):
+            kinds |= _LOST
+    # A library may reject a Retry-After that is no number of seconds.
+    is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
     return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 
@@ -211,8 +379,15 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
     section="4",
     words="a call returns a result only for the operation's success status with a valid body",
     needs=("outcome",),
+    rules={
+        "broken body accepted": "{outcome} although the service returned {status} {content}",
+        **dict.fromkeys(
+            [f"{status} is no success" for status in SUCCESSES],
+            "{outcome} although the service returned {status} {content}",
+        ),
+    },
 )
-def no_result_from_broken_response(seen: Observation) -> str | None:
+def no_result_from_broken_response(seen: Observation) -> Mistake | None:
     # A client may return other JSON from a response with the right status: the caller sees that it is no animal.
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
@@ -221,11 +396,13 @@ def no_result_from_broken_response(seen: Observation) -> str | None:
     if last is None or last.operation != call.operation or not _is_broken(last):
         return None
     body = last.response_body.decode(errors="replace")
-    shows_no_animal = call.row.response is None
-    if last.status == call.row.success and (shows_no_animal or not _is_made_up(seen, outcome.value, body)):
-        return None
     content = f"with {shortened(body)}" if body else "without a body"
-    return f"{outcome} although the service returned {last.status} {content}"
+    data: dict[str, Any] = {"outcome": str(outcome), "status": last.status, "content": content}
+    if last.status != call.row.success:
+        return Mistake(f"{last.status} is no success", **data)
+    shows_animals = call.row.response is not None
+    is_made_up = shows_animals and _is_made_up(seen, outcome.value, body)
+    return Mistake("broken body accepted", **data) if is_made_up else None
 
 
 def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN401  # a client returns any object
@@ -234,31 +411,50 @@ def _is_made_up(seen: Observation, value: Any, body: str) -> bool:  # noqa: ANN4
         document = json.loads(body)
     except ValueError:
         return True
+    if value is None:
+        return document is not None
     plain = copied(value, seen.read_pet)
     items = plain if is_list(plain) else [plain]
-    if value is None or plain == document or items == as_sequence(document):
-        return value is None and document is not None
+    if plain == document or items == as_sequence(document):
+        return False
+    if is_object(document) and items == list(document):
+        # The client took the names of the members for animals.
+        return True
     ids = [item.get("id") if is_object(item) else None for item in items]
-    names_of_members = is_object(document) and items == list(document)
-    return names_of_members or all(is_integer(one) and str(one) not in body for one in ids)
+    return all(is_integer(pet_id) and str(pet_id) not in body for pet_id in ids)
 
 
-@check(section="2", words="a call returns the animals of its response", needs=("outcome",))
-def result_is_the_response(seen: Observation) -> str | Broken | None:
+@check(
+    section="2",
+    words="a call returns the animals of its response",
+    needs=("outcome",),
+    rules={
+        "unreadable result": "{outcome}, which raised {raised} when it was read",
+        "no sequence": "returned {value} instead of a sequence",
+        "wrong number of animals": "returned {returned} although the service sent {sent}",
+        "no animal": "returned {value} instead of an animal (if its fields have other names, pass read_pet=)",
+        "unknown animal": "returned an animal with id {pet_id}, {why}",
+        "wrong field": "returned an animal {shown}; the service sent {sent}",
+    },
+)
+def result_is_the_response(seen: Observation) -> Mistake | None:
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.error is not None:
         return None
     decided = [_deciding(call, outcome, asked) for asked in _choices(seen, call)]
-    if any(map(_is_broken, decided)):  # no_result_from_broken_response judges these
+    if any(map(_is_broken, decided)):
+        # no_result_from_broken_response judges these.
         return None
-    wanted = [sent for last in decided if (sent := _sent(seen, call, last)) is not None]
-    try:
-        found = [_misread(seen, outcome.value, one) for one in wanted]
-    except Exception as error:  # noqa: BLE001  # the client's object may raise anything
-        words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="
-        section = call.row.section
-        return Broken(f"{outcome}, which raised {raised(error)} when it was read", section, words)
-    return None if None in found else next(iter(found), None)
+    first: Mistake | None = None
+    for last in decided:
+        wanted = _sent(seen, call, last)
+        if wanted is None:
+            continue
+        mistake = _misread(seen, call, outcome, wanted)
+        if mistake is None:
+            return None
+        first = first or mistake
+    return first
 
 
 def _sent(seen: Observation, call: Call, last: Exchange) -> Any:  # noqa: ANN401  # a JSON value
@@ -267,57 +463,83 @@ def _sent(seen: Observation, call: Call, last: Exchange) -> Any:  # noqa: ANN401
         return None if call.row.commits or call.row.shows_many else seen.pets.get(call.path_value)
     if last.status not in SUCCESSES or last.cut_response or not last.response_body:
         return None
-    return None if last.fault is not None and not last.fault.row.readable else json.loads(last.response_body)
+    if last.fault is not None and not last.fault.row.readable:
+        return None
+    return json.loads(last.response_body)
 
 
-def _misread(seen: Observation, value: Any, wanted: Any) -> str | Broken | None:  # noqa: ANN401
+def _misread(seen: Observation, call: Call, outcome: Outcome, wanted: Any) -> Mistake | None:  # noqa: ANN401
     """Return how a result differs from the response. The client may change the order of a list."""
-    if is_array(wanted) and not is_list(value):
-        return f"returned {shortened(value)} instead of a sequence"
-    items: Sequence[Any] = value if is_array(wanted) else [value]
-    sent: Sequence[Any] = wanted if is_array(wanted) else [wanted]
+    try:
+        return _of_list(seen, outcome.value, wanted) if is_array(wanted) else _of_items(seen, [outcome.value], [wanted])
+    except BaseException as error:  # noqa: BLE001  # the client's object may raise anything
+        words = "reading a result raises no error; if your results need another reader, pass a function as read_pet="
+        source = Source(call.row.section, words)
+        cause = type(error).__name__
+        return Mistake("unreadable result", source, outcome=str(outcome), raised=raised(error), cause=cause)
+
+
+def _of_list(seen: Observation, value: Any, wanted: Sequence[Any]) -> Mistake | None:  # noqa: ANN401
+    if not is_list(value):
+        return Mistake("no sequence", value=shortened(value))
+    return _of_items(seen, value, wanted)
+
+
+def _of_items(seen: Observation, items: Sequence[Any], sent: Sequence[Any]) -> Mistake | None:
     if len(items) != len(sent):
-        return f"returned {counted(len(items), 'animal')} although the service sent {len(sent)}"
-    by_id = {animal["id"]: animal for animal in sent}
+        return Mistake("wrong number of animals", returned=counted(len(items), "animal"), sent=len(sent))
+    left = {animal["id"]: animal for animal in sent}
+    known = set(left)
     for item in items:
         pet = pet_of(item, seen.read_pet)
         if pet is None:
-            return f"returned {shortened(item)} instead of an animal (if its fields have other names, pass read_pet=)"
+            return Mistake("no animal", value=shortened(item))
         pet_id = pet.get("id")
-        right = by_id.pop(pet_id, None) if is_integer(pet_id) else None
+        right = left.pop(pet_id, None) if is_integer(pet_id) else None
         if right is None:
-            is_twice = is_integer(pet_id) and pet_id in [animal["id"] for animal in sent]
+            is_twice = is_integer(pet_id) and pet_id in known
             why = "more than once" if is_twice else "which the service did not send"
-            return f"returned an animal with id {shortened(pet_id)}, {why}"
+            return Mistake("unknown animal", pet_id=shortened(pet_id), why=why, cause=why)
         for name in FIELDS:
             if not same(pet.get(name), right.get(name)):
                 return _difference(name, pet.get(name), right.get(name))
     return None
 
 
-def _difference(name: str, found: Any, right: Any) -> Broken:  # noqa: ANN401
-    where, sentence = "", FIELDS[name].sentence
+def _difference(name: str, found: Any, right: Any) -> Mistake:  # noqa: ANN401
+    where = ""
     if isinstance(found, str) and isinstance(right, str) and len(right) > _LONG:
-        at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
+        pairs = enumerate(zip(found, right, strict=False))
+        at = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(found), len(right)))
         found, right, where = found[at:], right[at:], f" from character {at} on"
-    shown = (
-        f"without {name}" if found is None else f"whose {name}{where} is {shortened(found)} ({type(found).__name__})"
-    )
+    shown = f"whose {name}{where} is {shortened(found)} ({type(found).__name__})"
+    if found is None:
+        shown = f"without {name}"
     sent = f"no {name}" if right is None else shortened(right)
-    return Broken(f"returned an animal {shown}; the service sent {sent}", sentence.section, sentence.text)
+    return Mistake("wrong field", Source(*FIELDS[name].sentence), shown=shown, sent=sent, cause=name)
 
 
-@check(section="4", words="a client does not change a result that it returned", needs=("outcome",))
-def results_stay(seen: Observation) -> str | None:
-    changed = next((one for one in seen.earlier_results if copied(one.value, seen.read_pet) != one.copy), None)
-    return None if changed is None else f"changed the result of {changed.call}"
+@check(
+    section="4",
+    words="a client does not change a result that it returned",
+    needs=("outcome",),
+    rules={"result changed": "changed the result of {call}"},
+)
+def results_stay(seen: Observation) -> Mistake | None:
+    for kept in seen.earlier_results:
+        if copied(kept.value, seen.read_pet) != kept.copy:
+            return Mistake("result changed", call=str(kept.call))
+    return None
 
 
 @check(
     section="",
     words="a client can be closed after a failure, and before its first call",
     needs=("outcome",),
+    rules={"failed close": "{outcome}"},
 )
-def close_succeeds(seen: Observation) -> str | None:
-    fails = seen.call is None and seen.outcome is not None and seen.outcome.error is not None
-    return f"{seen.outcome}" if fails else None
+def close_succeeds(seen: Observation) -> Mistake | None:
+    outcome = seen.outcome
+    if seen.call is not None or outcome is None or outcome.error is None:
+        return None
+    return Mistake("failed close", outcome=str(outcome), cause=_cause(outcome))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from petstore_mock.checks.check import Call
-from petstore_mock.common.guards import is_object
-from petstore_mock.core.fault_plan import FaultHandle
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.values import is_integer
+from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
 from petstore_mock.faults.fault import Fault, coerce
+from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.interface.table import FIELDS, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from petstore_mock.mock.face import PetStore
 
@@ -79,9 +83,30 @@ class PlannedFault:
 
 # In a call, an id may be a pick.
 Step = Call | Act | PlannedFault | Together
-_KINDS: Final[Mapping[str, Any]] = {
-    "ask": Call,
-    **{one.__name__.lower(): one for one in (Act, PlannedFault, Together, Pick)},
+
+
+class Form(NamedTuple):
+    """The arguments of an act: some by position, others by name."""
+
+    positional: tuple[str, ...] = ()
+    keywords: frozenset[str] = frozenset()
+
+
+_ASSIGNED: Final = frozenset(name for name, field in FIELDS.items() if field.is_assigned)
+# Every act, by its kind. A scenario calls no other method of the mock.
+ACTS: Final[Mapping[str, Form]] = {
+    "seed": Form(keywords=frozenset(FIELDS)),
+    "seed_many": Form(("count",)),
+    "update": Form(("pet",), frozenset(FIELDS) - _ASSIGNED),
+    "remove": Form(("pet",)),
+    "close_connections": Form(),
+    "cancel_faults": Form(),
+    "revoke_key": Form(),
+    "clock.travel_to": Form(("at",)),
+    "clock.advance": Form(keywords=frozenset({"days", "hours", "minutes", "seconds"})),
+    "spoil": Form(),
+    "switch": Form(),
+    "own": Form(("step",)),
 }
 
 
@@ -122,10 +147,20 @@ class Scenario:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Scenario:
-        """Return the scenario for a JSON value of :meth:`to_data`."""
-        steps = tuple(_value(step) for step in data["steps"])
-        given: dict[str, Any] = {**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps}
-        return Scenario(**given)
+        """Return the scenario for a JSON value of :meth:`to_data`.
+
+        Raises:
+            PetStoreMockError: the value has another form. Nothing of a refused value is played.
+        """
+        members = _members(data, "a scenario", {one.name for one in fields(Scenario)})
+        steps = members.get("steps", ())
+        require(is_array(steps), "steps as a list", steps=steps)
+        behaviour, place = members.get("behaviour", {}), members.get("environment")
+        require(is_object(behaviour), "behaviour as an object", behaviour=behaviour)
+        require(place is None or isinstance(place, str), "environment as a name or null", environment=place)
+        odd_key = members.get("odd_key", True)
+        require(isinstance(odd_key, bool), "odd_key as true or false", odd_key=odd_key)
+        return Scenario(Behaviour().replace(behaviour), tuple(map(_step, steps)), place, odd_key)
 
 
 def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
@@ -133,13 +168,100 @@ def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
         return value.to_data()
     if is_object(value):
         return {name: _data(member) for name, member in value.items()}
-    kind = next((name for name, kind in _KINDS.items() if type(value) is kind), None)
-    return value if kind is None else {kind: {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
+    for name, kind in _KINDS.items():
+        if type(value) is kind:
+            return {name: {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
+    return value
 
 
-def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
+_KINDS: Final[Mapping[str, type[Any]]] = {
+    "ask": Call,
+    "act": Act,
+    "plannedfault": PlannedFault,
+    "together": Together,
+    "pick": Pick,
+}
+
+
+# Reading. Each function refuses what it does not know, because the value may come from anywhere.
+
+
+def _members(data: object, words: str, known: Collection[str]) -> dict[str, Any]:
+    if not is_object(data):
+        refuse(f"expected {words} as an object; got {shown(data)}")
+    return {one_of(name, known, f"member of {words}"): value for name, value in data.items()}
+
+
+def _tagged(data: object, words: str, kinds: Collection[str]) -> tuple[str, Any]:
+    """Return the tag and the value of an object with one member."""
+    members = _members(data, words, kinds)
+    require(len(members) == 1, f"{words} as an object with one member", got=data)
+    return next(iter(members.items()))
+
+
+def _step(data: object) -> Step:
+    kind, value = _tagged(data, "a step", _STEPS)
+    return _STEPS[kind](value)
+
+
+def _ask(data: object) -> Call:
+    members = _members(data, "a call", {"operation", "arguments"})
+    operation = one_of(members.get("operation"), OPERATIONS, "operation")
+    known = schemas.arguments(OPERATIONS[operation])
+    arguments = _members(members.get("arguments", {}), "arguments", known)
+    missing = [name for name in schemas.required_arguments(OPERATIONS[operation]) if name not in arguments]
+    require(not missing, f"the argument {', '.join(missing)} of {operation}", arguments=arguments)
+    return Call(operation, {name: _value(value) for name, value in arguments.items()})
+
+
+def _act(data: object) -> Act:
+    members = _members(data, "an act", {"kind", "arguments"})
+    kind = one_of(members.get("kind"), ACTS, "act")
+    form = ACTS[kind]
+    arguments = _members(members.get("arguments", {}), f"arguments of {kind}", {*form.positional, *form.keywords})
+    missing = [name for name in form.positional if name not in arguments]
+    require(not missing, f"the argument {', '.join(missing)} of {kind}", arguments=arguments)
+    return Act(kind, {name: _value(value) for name, value in arguments.items()})
+
+
+def _fault(data: object) -> PlannedFault:
+    members = _members(data, "a planned fault", {one.name for one in fields(PlannedFault)})
+    require("fault" in members, "a planned fault with a fault", got=data)
+    on, at = members.get("on"), members.get("at", "before_commit")
+    times, after = members.get("times", 1), members.get("after", 0)
+    if on is not None:
+        one_of(on, OPERATIONS, "operation")
+    one_of(at, get_args(CommitPoint), "point of a fault")
+    is_count = times is None or (is_integer(times) and times > 0)
+    require(is_count, "times as a whole number of at least 1, or null", times=times)
+    require(is_integer(after) and after >= 0, "after as a whole number of at least 0", after=after)
+    return PlannedFault(fault=coerce(members["fault"]), on=on, times=times, after=after, at=at)
+
+
+def _together(data: object) -> Together:
+    members = _members(data, "two calls", {one.name for one in fields(Together)})
+    calls = [_tagged(members.get(name), "a call", {"ask"})[1] for name in ("first", "second")]
+    hold, then = members.get("hold", 1), members.get("then")
+    require(is_integer(hold) and hold > 0, "hold as a whole number of at least 1", hold=hold)
+    is_line = then is None or (is_integer(then) and then > 0)
+    require(is_line, "then as a whole number of at least 1, or null", then=then)
+    return Together(_ask(calls[0]), _ask(calls[1]), hold, then)
+
+
+def _value(data: object) -> Any:  # noqa: ANN401  # a JSON value, or a pick
     if not is_object(data):
         return data
-    given: dict[str, Any] = {name: coerce(one) if name == "fault" else _value(one) for name, one in data.items()}
-    kind = next(iter(given), "")
-    return _KINDS[kind](**given[kind]) if kind in _KINDS else given
+    _, value = _tagged(data, "an argument", {"pick"})
+    members = _members(value, "a pick", {one.name for one in fields(Pick)})
+    which, index = members.get("which", "known"), members.get("index", 0)
+    one_of(which, ("known", "vanished"), "pick")
+    require(is_integer(index) and index >= 0, "index as a whole number of at least 0", index=index)
+    return Pick(which, index)
+
+
+_STEPS: Final[Mapping[str, Callable[[object], Step]]] = {
+    "ask": _ask,
+    "act": _act,
+    "plannedfault": _fault,
+    "together": _together,
+}

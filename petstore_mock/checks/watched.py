@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import signal
+from collections import Counter
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary, WeakSet
@@ -11,21 +13,26 @@ from weakref import WeakKeyDictionary, WeakSet
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.calling import Limits, Player, at_once, halves
-from petstore_mock.checks.check import Call, Check, Kept, Observation, Outcome, Process, attempt
+from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, Source, attempt
 from petstore_mock.checks.process import Watch, settled
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.common.guards import is_array
+from petstore_mock.common.refusing import one_of, require
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.checks.reading import Kind, ReadPet
+    from petstore_mock.faults import Fault
     from petstore_mock.mock.face import PetStore
 
 CHECKS: Final[dict[str, Check]] = {
-    name: one for room in (requests, results, process) for name, one in vars(room).items() if isinstance(one, Check)
+    name: check
+    for room in (requests, results, process)
+    for name, check in vars(room).items()
+    if isinstance(check, Check)
 }
 """Every check of the package by its name, in the order in which a watched client runs them."""
 
@@ -33,6 +40,7 @@ _MOST_CONNECTIONS: Final = 5  # of one client: a call needs one connection, and 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may take to reach the mock
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
+_MAKES: Final = 10.0  # seconds that make_client may take without a request
 _KEPT: Final = 2  # earlier results that are checked after each call
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
@@ -41,9 +49,13 @@ _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the numb
 class Found(AssertionError):  # noqa: N818  # it reports a bug of the client, not an error of the package
     """A check failed."""
 
-    def __init__(self, sentence: str, outcome: Outcome | None) -> None:
-        super().__init__(sentence)
-        self.outcome = outcome
+    def __init__(self, finding: Finding, outcome: Outcome | None) -> None:
+        super().__init__(str(finding))
+        self.finding, self.outcome = finding, outcome
+
+
+class LeftError(Exception):
+    """Raised for a call that pauses longer than the test can wait. This is no mistake of the client."""
 
 
 class WatchedClient:
@@ -60,8 +72,9 @@ class WatchedClient:
         methods: the client's own names of the methods, such as ``{"list_pets": "pets.all"}``.
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
         patience: how long a call may wait for a response that never comes, in seconds.
-        longest_wait: the longest ``Retry-After`` that the client waits for, in seconds; None for any.
+        longest_wait: the longest pause of the client after a failure, in seconds; None for any.
         others: mocks of other services. The client may send requests there only after a redirection, and never its key.
+        ignore: the names of checks, or of single rules, that do not count.
 
     Raises:
         PetStoreMockError: an argument has a wrong value.
@@ -81,6 +94,7 @@ class WatchedClient:
         patience: float = 2.0,
         longest_wait: float | None = None,
         others: Iterable[PetStore] = (),
+        ignore: Iterable[str] = (),
     ) -> None:
         __tracebackhide__ = True
         self.petstore: Any = petstore  # a PetStoreMock, or a mock in another process
@@ -88,7 +102,10 @@ class WatchedClient:
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0
         self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
+        self.ignored: Counter[str] = Counter()  # the findings that did not count, by rule
+        self.known: Container[tuple[str, ...]] = ()  # the groups of findings that do not count any more
         self._checks = tuple(CHECKS.values() if checks is None else checks)
+        self._ignore = checked_rules(ignore, self._checks)
         self._classify, self._read_pet = classify, read_pet
         self._results: list[Kept] = []
         self._keys = [petstore.api_key]
@@ -105,16 +122,28 @@ class WatchedClient:
 
     def _make(self, make: Callable[[], AdaptedClient]) -> None:
         __tracebackhide__ = True
-        context = copy_context()
-        outcome: Outcome = self.player.play(lambda: context.run(attempt, make, self._classify)).result()
-        if isinstance(outcome.error, ValueError) and "main thread" in str(outcome.error):  # from signal.signal()
+        outcome = self._guarded(make, replace(self.limits, standstill=_MAKES))
+        if _needs_main_thread(outcome.error):
             outcome = attempt(make, self._classify)
-        if outcome.error is not None:
-            raise outcome.error
+        error = outcome.error
+        if isinstance(error, Exception):
+            # An error of the test, not of the client: make_client belongs to the test.
+            raise error
+        if outcome.ended is not None or error is not None:
+            raise Found(self._unmade(outcome), outcome)
         self.client: AdaptedClient = outcome.value
         if self._watch is not None:
-            self._watch.excuse_environment()  # a test may set variables in make_client
+            # A test may set variables in make_client.
+            self._watch.excuse_environment()
         self._find(self._observed(doing="make_client", process=self._facts()))
+
+    def _unmade(self, outcome: Outcome) -> Finding:
+        """Return the finding about a client that could not be made."""
+        finding = results.call_ends.find(self._observed(doing="make_client", outcome=outcome))
+        if finding is not None:
+            return finding
+        source = Source("", "make_client returns a client, or raises an Exception")
+        return Finding("make_client", "failed make_client", "make_client", str(outcome), source)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
@@ -155,34 +184,45 @@ class WatchedClient:
             self._find(seen)
         for outcome in outcomes:
             outcome.error = None
+        self._leave(whole)
 
     def spoil(self) -> None:
         """Change the latest result, as its caller may do. No later call may return the changed object."""
-        result: Any = self._results[-1].value if self._results else None
-        with suppress(Exception):  # an immutable result can't be changed
-            whole, first = result, result[0] if is_array(result) else result
-            if isinstance(first, dict):
-                first["name"] = "spoilt"
-            else:
-                first.name = "spoilt"
-            whole.clear()
+        if self._results:
+            self._guarded(partial(_spoil, self._results[-1].value), self.limits)
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
-        call, read = Call.of(row, positional, given), self._read_pet
-        # The caller may change its results between two calls.
-        self._results = [kept._replace(copy=copied(kept.value, read)) for kept in self._results[-_KEPT:]]
+        call = Call.of(row, positional, given)
+        if self._results:
+            # The caller may change its results between two calls.
+            kept = self._guarded(self._copies, self.limits).value
+            self._results = kept or []
         self._skip()
         self.calls += 1
         outcome = self._attempt(partial(self.client.call, call))
         self._find(self._observed(call=call, outcome=outcome, earlier_results=self._results, process=self._facts()))
-        error, outcome.error = outcome.error, None  # the traceback references the outcome, and perhaps a connection
+        self._leave(outcome)
+        # The traceback references the outcome, and perhaps a connection.
+        error, outcome.error = outcome.error, None
         if error is None:
             self._results.append(Kept(call, outcome.value, None))
         elif not self.quiet:
             self.raised = error
             raise error
         return outcome.value
+
+    def _copies(self) -> list[Kept]:
+        return [kept._replace(copy=copied(kept.value, self._read_pet)) for kept in self._results[-_KEPT:]]
+
+    def _leave(self, outcome: Outcome) -> None:
+        """Raise LeftError for a call that still pauses."""
+        __tracebackhide__ = True
+        if outcome.ended == "left":
+            raise LeftError(
+                f"expected calls that end within {self.limits.pause:g} s after a failure; got a longer pause: let the "
+                "client of this test pause for a shorter time"
+            )
 
     def _skip(self) -> None:
         """Skip the requests that the client sent between two calls. They can't be attributed to a call."""
@@ -192,14 +232,26 @@ class WatchedClient:
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
-    def _attempt(self, function: Callable[[], Any]) -> Outcome:
-        """Call the client in a thread, so that an endless call does not hang the test."""
-        journal, connections = self.petstore.journal, open_connections(self.petstore)
-        sent, context = len(journal), copy_context()
-        handshake = any(one.fault.row.meets_handshakes for one in _planned(self.petstore))
-        outcome = self.player.attend(
-            lambda: context.run(attempt, function, self._classify), journal, self.limits, handshake=handshake
+    def _guarded(self, function: Callable[[], Any], limits: Limits) -> Outcome:
+        """Call code of the client in a thread, because it may never end, or end the thread."""
+        handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
+        player = Player() if self.player.is_lost else self.player
+        context = copy_context()
+        outcome = player.attend(
+            lambda: context.run(attempt, function, self._classify),
+            self.petstore.journal,
+            limits,
+            handshake=handshake,
         )
+        if player is not self.player:
+            player.end()
+        return outcome
+
+    def _attempt(self, function: Callable[[], Any]) -> Outcome:
+        """Make a call of the client, and wait for what it still sends."""
+        journal, connections = self.petstore.journal, open_connections(self.petstore)
+        sent = len(journal)
+        outcome = self._guarded(function, self.limits)
         if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
             fault = journal[-1].fault
             if fault is not None and fault.row.needs_socket:  # a kept connection is about to close
@@ -227,9 +279,12 @@ class WatchedClient:
         self._skip()
         closed = self.client.closing is not None
         outcome = self._attempt(self.client.close)
-        self.player.end()
         self._results.clear()
-        self._find(self._observed(doing="close()", outcome=outcome, process=self._left_behind(closed=closed)))
+        seen = self._observed(doing="close()", outcome=outcome, process=self._left_behind(closed=closed))
+        try:
+            self._find(seen)
+        finally:
+            self.player.end()
 
     def _left_behind(self, *, closed: bool) -> Process | None:
         watch, left = self._watch, self.client.tasks_left
@@ -261,24 +316,81 @@ class WatchedClient:
         petstore, journal, before = self.petstore, self.petstore.journal, _looked_at[self.petstore]
         exchanges = journal[before:]
         seen = Observation(exchanges, earlier=journal[:before], keys=self._keys, read_pet=self._read_pet, **given)
-        seen.url = petstore.url if any(one.connection for one in exchanges) else ""
-        seen.lags, seen.patience = petstore.behaviour.visibility == "delayed", self.limits.patience
+        has_socket = any(exchange.connection for exchange in exchanges)
+        seen.url = petstore.url if has_socket else ""
+        seen.lags = petstore.behaviour.visibility == "delayed"
+        seen.patience, seen.longest_wait = self.limits.patience, self.limits.longest_wait
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
-        seen.shared = self.limits.sends_by_itself or ("client" in vars(self) and self.client.tasks_go_on)
-        seen.foreign = [one for other in self.others for one in other.journal[_looked_at[other] :]]
+        tasks_go_on = "client" in vars(self) and self.client.tasks_go_on
+        seen.shared = self.limits.sends_by_itself or tasks_go_on
+        for other in self.others:
+            seen.foreign = [*seen.foreign, *other.journal[_looked_at[other] :]]
         self._look()
-        met = [one.fault for one in _planned(petstore) if one.hits]
-        seen.flaw = next((one for one in met if one.row.meets_handshakes), None)
-        if exchanges and seen.flaw is not None and "certificate" not in seen.flaw.row.sentence:
-            seen.flaw = None  # a later connection was sound
+        seen.flaw = self._flaw(has_sent=bool(exchanges))
         return seen
+
+    def _flaw(self, *, has_sent: bool) -> Fault | None:
+        """Return the fault of the TLS handshake that the client met."""
+        for planned in _planned(self.petstore):
+            row = planned.fault.row
+            if planned.hits and row.meets_handshakes:
+                # If the certificate was right, a later connection was sound.
+                return planned.fault if row.breaks_certificate or not has_sent else None
+        return None
 
     def _find(self, seen: Observation) -> None:
         __tracebackhide__ = True
-        for one in self._checks:
-            found = one.find(seen)
-            if found is not None:
-                raise Found(found, seen.outcome)
+        outcome = self._guarded(partial(self._findings, seen), self.limits)
+        if isinstance(outcome.error, Exception):
+            # An error of a check or of another function of the test.
+            raise outcome.error
+        findings: list[Finding] = outcome.value or []
+        if outcome.error is not None or outcome.ended is not None:
+            findings, seen.outcome = [_unreadable(seen, outcome)], outcome
+        for finding in findings:
+            if self._ignore & {finding.check, finding.rule}:
+                self.ignored[finding.rule] += 1
+            elif finding.group not in self.known:
+                raise Found(finding, seen.outcome)
+
+    def _findings(self, seen: Observation) -> list[Finding]:
+        found = (check.find(seen) for check in self._checks)
+        return [finding for finding in found if finding is not None]
+
+
+def checked_rules(ignore: Iterable[str], checks: Iterable[Check]) -> frozenset[str]:
+    """Return the names of checks and rules in ``ignore``; refuse other names."""
+    require(not isinstance(ignore, str), "ignore= as a list of names", ignore=ignore)
+    known: dict[str, None] = {}
+    for check in checks:
+        known |= dict.fromkeys((check.name, *check.rules))
+    return frozenset(one_of(name, known, "rule or check") for name in ignore)
+
+
+def _unreadable(seen: Observation, outcome: Outcome) -> Finding:
+    """Return the finding about a result or an exception that could not be read."""
+    says = str(outcome) if outcome.ended is None else f"did not end for {outcome.seconds:.1f} s"
+    source = Source("", "results, exceptions and their texts can be read")
+    return Finding("readable", "unreadable object", seen.subject, f"{says} when its outcome was read", source)
+
+
+def _needs_main_thread(error: BaseException | None) -> bool:
+    """Whether an exception is of ``signal.signal()``, which works in the main thread only."""
+    trace = None if error is None else error.__traceback__
+    name = ""
+    while trace is not None:
+        name, trace = trace.tb_frame.f_globals.get("__name__", ""), trace.tb_next
+    return isinstance(error, ValueError) and name == signal.__name__
+
+
+def _spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object
+    first: Any = result[0] if is_array(result) else result
+    if isinstance(first, dict):
+        first["name"] = "spoilt"
+    else:
+        first.name = "spoilt"
+    whole: Any = result
+    whole.clear()
 
 
 watched = WatchedClient

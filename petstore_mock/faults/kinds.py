@@ -43,6 +43,7 @@ class Kind:
     needs_socket: bool = False  # it changes the way in which the connection sends the response
     corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
     meets_handshakes: bool = False  # TLS handshakes meet it, not requests
+    breaks_certificate: bool = False  # a client that verifies certificates sends no request over the connection
 
 
 KINDS: Final[dict[str, Kind]] = {}

@@ -16,17 +16,17 @@ from petstore_mock.faults.fault import Fault, loses
 __all__ = ["expired", "handshake_hang", "handshake_reset", "untrusted_root", "wrong_host"]
 
 
-@loses("the service's certificate had expired (RFC 5280 §4.1.2.5)")
+@loses("the service's certificate had expired (RFC 5280 §4.1.2.5)", breaks_certificate=True)
 def expired() -> Fault:
     """Show a certificate that was valid until 2016."""
 
 
-@loses("the service's certificate was for another host (RFC 9110 §4.3.4)")
+@loses("the service's certificate was for another host (RFC 9110 §4.3.4)", breaks_certificate=True)
 def wrong_host() -> Fault:
     """Show a valid certificate of another host."""
 
 
-@loses("the service's certificate led to an unknown root (RFC 5280 §6.1)")
+@loses("the service's certificate led to an unknown root (RFC 5280 §6.1)", breaks_certificate=True)
 def untrusted_root() -> Fault:
     """Show a certificate for this host from an unknown authority, with the certificate of that authority."""
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import traceback
 from contextlib import ExitStack, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from petstore_mock import faults
-from petstore_mock.checks import Call, Outcome, WatchedClient
-from petstore_mock.checks.reading import literal
-from petstore_mock.checks.scenario import Pick, PlannedFault, Together
-from petstore_mock.checks.watched import Found
+from petstore_mock.checks import Call, Finding, Outcome, WatchedClient
+from petstore_mock.checks.check import Source
+from petstore_mock.checks.scenario import ACTS, Pick, PlannedFault, Together
+from petstore_mock.checks.watched import Found, LeftError
+from petstore_mock.common.refusing import one_of
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.stateful.environments import environment
+from petstore_mock.stateful.lines import ELSEWHERE, Line, Name, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from petstore_mock.checks.scenario import Scenario, Step
     from petstore_mock.mock.petstore import PetStoreMock
@@ -29,7 +30,7 @@ _MOST_PETS: Final = 120  # with more animals than this, other actors add none by
 _FRAMES: Final = 8  # of a traceback, at most; around a lock, a library may add several
 _LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0])
 _KNOWN_STANDSTILL: Final = 2.0  # seconds without a request, after the first call that stood still
-_DEFAULTS: Final = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
+_DEFAULTS: Final[dict[str, Any]] = {"times": None, "on": None, "after": 0, "at": "before_commit"}  # of ``inject()``
 
 
 class World:
@@ -61,17 +62,25 @@ class World:
 
 
 class Example:
-    """One example."""
+    """One example.
 
-    def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
-        self.run, self.scenario = run, scenario
+    Args:
+        run: the run to which the example belongs.
+        scenario: the scenario.
+        alone: whether no other example runs at the same time.
+        chance: the state of ``random`` at the beginning; None for any.
+    """
+
+    def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True, chance: int | None = None) -> None:
+        self.run, self.scenario, self.chance = run, scenario, chance
         # While other examples run, facts about the process can't be attributed to this one.
-        self._checks = [one for one in run.checks if alone or "process" not in one.needs]
-        self.lines: list[str] = []  # the steps so far, as lines of the pasted test
+        self._checks = [check for check in run.checks if alone or "process" not in check.needs]
+        self.lines: list[Line] = []  # the steps so far
         self.taken = 0
         self.found: Found | None = None
+        self.is_left = False  # whether a call paused for longer than the machine waits
         self.worlds: dict[str, World] = {}
-        self._names: dict[str, Any] = {"faults": faults}  # the names in the lines
+        self._objects: dict[str, Any] = {}  # the objects of the lines
         self._clients: list[WatchedClient] = []
         self._stack = ExitStack()
         self.raised = ""  # the client's lines, if the sentence alone does not explain the bug
@@ -84,74 +93,104 @@ class Example:
 
     def play(self) -> Self:
         """Play the steps and keep the first failed check; raise errors of the mock and of ``make_client``."""
-        scenario, run = self.scenario, self.run
-        run.report.begin_example(scenario.behaviour)
+        report = self.run.report
+        report.begin_example(self.scenario.behaviour)
+        self.run.progress.show(self.run.phase, report.examples)
+        former = random.getstate()
         with self._stack:
-            if scenario.environment is not None:
-                self._stack.enter_context(environment(scenario.environment))
-            self._names["elsewhere"] = self._stack.enter_context(run.mock("elsewhere").fresh())
+            if self.chance is not None:
+                random.seed(self.chance)
+                self._stack.callback(random.setstate, former)
+            if self.scenario.environment is not None:
+                self._stack.enter_context(environment(self.scenario.environment))
+            self._objects[ELSEWHERE] = self._stack.enter_context(self.run.mock(ELSEWHERE).fresh())
             try:
-                self._begin("client", "petstore")
-                for self.taken, step in enumerate(scenario.steps, 1):
-                    self._take(step)
-                for world in reversed(self.worlds.values()):
-                    world.petstore.cancel_faults()
-                    self._names[world.client].close()
+                self._play()
+            except LeftError:
+                self.is_left = True
+                self.run.note_pause()
             except Found as found:
-                self.found, self.raised = found, self._stack_of(found.outcome)
-                if found.outcome is not None and found.outcome.ended == "stood still":
-                    run.limits.standstill = min(_KNOWN_STANDSTILL, run.limits.standstill)
+                self._keep(found)
             finally:
                 self._end()
         return self
+
+    def _play(self) -> None:
+        self._begin("client", "petstore")
+        for step in self.scenario.steps:
+            self.taken += 1
+            self._take(step)
+        for world in reversed(self.worlds.values()):
+            world.petstore.cancel_faults()
+            self._objects[world.client].close()
+
+    def _keep(self, found: Found) -> None:
+        self.found, self.raised = found, self._stack_of(found.outcome)
+        if found.outcome is not None and found.outcome.ended == "stood still":
+            self.run.limits.standstill = min(_KNOWN_STANDSTILL, self.run.limits.standstill)
 
     def _end(self) -> None:
         for client in self._clients:
             with suppress(Found):  # the first failed check counts
                 client.close()
             self.run.report.calls += client.calls
+            self.run.report.ignored += client.ignored
         for world in self.worlds.values():
             world.petstore.cancel_faults()  # no fault is required to fire
             self.run.report.count(world.petstore.journal)
 
     def _begin(self, client: str, name: str) -> None:
-        run, scenario, options = self.run, self.scenario, self.run.options
+        run, scenario = self.run, self.scenario
         mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         key = run.new_key() if scenario.odd_key else None
         petstore = self._stack.enter_context(mock.fresh(behaviour=scenario.behaviour, api_key=key))
-        others = [self._names["elsewhere"], *(world.petstore for world in self.worlds.values())]
+        others = [self._objects[ELSEWHERE], *(world.petstore for world in self.worlds.values())]
         self._world = self.worlds[name] = World(client, name, petstore)
-        made = partial(WatchedClient, options.make_client, petstore, others=others, checks=self._checks, quiet=True)
-        try:
-            watched = made(classify=options.classify, read_pet=options.read_pet, methods=options.methods)
-        except (Found, PetStoreMockError):
-            raise
-        except Exception as error:
-            if scenario.environment is None:  # the environment is not the cause, so this is an error of the test
-                raise
-            outcome = Outcome(error=error)
-            why = " (the base address may be any valid URL)" if scenario.environment == "ipv6" else ""
-            sentence = f"make_client {outcome}{why}."
-            raise Found(sentence, outcome) from None
+        watched = self._watched(petstore, others)
         watched.limits = run.limits
-        for one in self._clients:
-            one.others.append(petstore)
+        for former in self._clients:
+            former.others.append(petstore)
         self._clients.append(watched)
-        self._names |= {client: watched, name: petstore}
+        self._objects |= {client: watched, name: petstore}
         if not run.operations:
             run.meet(watched.client.operations, petstore)
 
+    def _watched(self, petstore: PetStoreMock, others: Sequence[PetStoreMock]) -> WatchedClient:
+        options, place = self.run.options, self.scenario.environment
+        try:
+            watched = WatchedClient(
+                options.make_client,
+                petstore,
+                others=others,
+                checks=self._checks,
+                quiet=True,
+                classify=options.classifier,
+                read_pet=options.read_pet,
+                methods=options.methods,
+                patience=options.patience,
+                longest_wait=options.longest_wait,
+                ignore=[*self.run.ignore],
+            )
+        except (Found, PetStoreMockError):
+            raise
+        except Exception as error:
+            if place is None:  # the environment is not the cause, so this is an error of the test
+                raise
+            words = "a client can be made in any environment"
+            if place == "ipv6":
+                words = "the base address may be any valid URL"
+            outcome = Outcome(error=error)
+            finding = Finding("make_client", "failed make_client", "make_client", str(outcome), Source("", words))
+            raise Found(finding, outcome) from None
+        watched.known = self.run.known
+        return watched
+
     # Steps
 
-    def _do(self, line: str, action: Callable[[], object] | None = None) -> None:
-        """Run a line of the pasted test, or ``action`` if the values of the line may have no Python source."""
+    def _do(self, owner: str, method: str, *positional: object, **keywords: object) -> None:
+        line = Line(owner, method, positional, keywords)
         self.lines.append(line)
-        if action is None:
-            # The example runs the very text that the pasted test shows, so the two can't differ. Its values come from
-            # the scenario, and ``literal`` and ``repr`` quote them.
-            exec(line, self._names)  # noqa: S102
-        else:
-            action()
+        line.play(self._objects)
 
     def _take(self, step: Step) -> None:
         if isinstance(step, Call):
@@ -161,30 +200,27 @@ class Example:
         elif isinstance(step, Together):
             self._together(step)
         elif step.kind == "spoil":
-            self._do(f"{self._world.client}.spoil()")
+            self._do(self._world.client, "spoil")
         elif step.kind == "switch":
             self._switch()
         elif step.kind == "own":
-            self._own(step.arguments["step"], self._names[self._world.client])
+            self._own(one_of(step.arguments["step"], self.run.steps, "step of your test"))
         else:
-            self._act(step.kind, dict(step.arguments))
+            self._act(one_of(step.kind, ACTS, "act"), dict(step.arguments))
 
     def _ask(self, step: Call) -> None:
         world = self._world
         if step.operation in self.run.operations:
             call = world.call(step)
             positional, keywords = call.python
-            method = getattr(self._names[world.client], call.row.client_method)
-            self._do(f"{world.client}.{call.code}", partial(method, *positional, **keywords))
+            self._do(world.client, call.row.client_method, *positional, **keywords)
 
     def _together(self, step: Together) -> None:
         world = self._world
         pair = world.call(step.first), world.call(step.second)
         if pair[0] != pair[1] and {call.operation for call in pair} <= self.run.operations.keys():
-            code = ", ".join(f"checks.Call({call.operation!r}, {literal(call.arguments)})" for call in pair)
-            then = "" if step.then is None else f", then={step.then}"
-            action = partial(self._names[world.client].at_once, *pair, hold=step.hold, then=step.then)
-            self._do(f"{world.client}.at_once({code}, hold={step.hold}{then})", action)
+            then = {} if step.then is None else {"then": step.then}
+            self._do(world.client, "at_once", *pair, hold=step.hold, **then)
 
     def _switch(self) -> None:
         if "other" in self.worlds:
@@ -192,43 +228,43 @@ class Example:
         else:
             self._begin("other_client", "other")
 
-    def _own(self, name: str, client: WatchedClient) -> None:
+    def _own(self, name: str) -> None:
         world = self._world
+        client: WatchedClient = self._objects[world.client]
+        self._objects[name] = self.run.steps[name]
         client.quiet = False  # your step gets the errors of its calls
         try:
-            action = partial(self.run.steps[name], client, world.petstore)
-            self._do(f"{name}({world.client}, {world.name})", action)
-        except (Found, PetStoreMockError):
+            self._do(name, "", Name(world.client), Name(world.name))
+        except (Found, LeftError, PetStoreMockError, KeyboardInterrupt):
             raise
-        except Exception as error:  # noqa: BLE001  # your step may raise anything
+        except BaseException as error:  # noqa: BLE001  # your step may raise anything
             if error is not client.raised:  # else a call raised the error, and the checks allowed it
                 outcome = Outcome(error=error)
-                words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
-                raise Found(f"{name} {words} (a step of your test).", outcome) from None
+                says = f"failed: {error}" if isinstance(error, AssertionError) else str(outcome)
+                raise Found(Finding("steps", name, name, says, Source("", "a step of your test")), outcome) from None
         finally:
             client.quiet = True
 
     def _inject(self, step: PlannedFault) -> None:
-        world, code = self._world, repr(step.fault)
+        world, fault = self._world, step.fault
         row = OPERATIONS.get(step.on or "")
         if row is not None:
             ids = {one.name: world.chosen(Pick()) for one in row.parameters if one.where == "path"}
-            code = code.replace("{own}", row.path.format(**ids))
-        for name in ("petstore", "elsewhere"):  # the targets of redirections
-            code = code.replace(f"'{{{name}}}", f"{world.name if name == 'petstore' else name}.url + '")
-        given = [f"{name}={value!r}" for name, usual in _DEFAULTS.items() if (value := getattr(step, name)) != usual]
-        self._do(f"{world.name}.inject({', '.join([code, *given])})")
+            fault = placed(fault, {"{own}": row.path.format(**ids)})
+        plan = {name: getattr(step, name) for name in _DEFAULTS}
+        told = {name: value for name, value in plan.items() if value != _DEFAULTS[name]}
+        self._do(world.name, "inject", fault, **told)
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
         world, ids = self._world, self._world.ids()
-        positional = [world.chosen(given.pop(name)) for name in ("pet", "count", "at") if name in given]
-        is_void = kind in {"update", "remove"} and positional[0] not in ids
-        if is_void or (kind == "seed_many" and len(ids) > _MOST_PETS):
+        positional = [world.chosen(given.pop(name)) for name in ACTS[kind].positional]
+        is_void = "pet" in ACTS[kind].positional and positional[0] not in ids
+        is_full = kind == "seed_many" and len(ids) > _MOST_PETS
+        if is_void or is_full:
             return
         if given.get("id") in ids:
             del given["id"]
-        written = [*map(literal, positional), *(f"{name}={literal(value)}" for name, value in given.items())]
-        self._do(f"{world.name}.{kind}({', '.join(written)})")
+        self._do(world.name, kind, *positional, **given)
 
     def _stack_of(self, outcome: Outcome | None) -> str:
         """Return the client's lines that raised an unknown exception, or in which a call waits."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
@@ -11,31 +10,44 @@ from petstore_mock.common.masking import mask_text
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
 from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
+from petstore_mock.stateful.lines import ELSEWHERE, Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from petstore_mock.checks import Finding
     from petstore_mock.checks.scenario import Scenario
     from petstore_mock.stateful.example import Example
-    from petstore_mock.stateful.run import Run
 
 _INDENT: Final = "    "
 _REQUESTS: Final = 15  # the number of the latest requests in the report
 _WIDTH: Final = 100  # of a line of the test, if the line can be broken
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
 _ODD_KEY_MATTERS: Final = "The bug needs a key with all kinds of characters that RFC 6750 §2.1 allows."
+_RULE: Final = "The name of the rule is {rule!r}: ignore=[{rule!r}] switches it off."
+_NOT_IMPORTED: Final = "# {name} is the argument that your test passed to check_client."
 NOT_ALWAYS: Final = (
-    "The bug did not show again in a new run: the client keeps state in its class or module, or the computer was too "
+    "The bug did not show again in a new run: it depends on the calls of earlier examples, or the computer was too "
     "busy for the client's timeouts."
 )
+NOT_REPLAYED: Final = (
+    "The test passes in a new process: the bug depends on what this process did before, for example on a state of the "
+    "client's module."
+)
+BY_CHANCE: Final = "The bug showed in {shown} of {plays} plays: it depends on chance."
+FIXED_CHANCE: Final = "The test fixes the state of random, with which the bug shows."
 NOT_EACH_TIME: Final = "The bug depends on how the system schedules threads: run the test a few times."
 
 
 class ClientBugError(AssertionError):
     """Raised for a client that breaks the interface, or assumes something that the interface leaves open.
 
+    If the client has several bugs, the other attributes are those of the first one.
+
     Attributes:
+        bugs: the error of each bug, the shortest test first.
         sentence: the client's mistake, and the section that it breaks.
+        rule: the stable name of the broken rule, for ``ignore=``.
         test: the source of a test that fails.
         wire: the requests and responses.
         waited: whether the machine had to give up on a call.
@@ -45,29 +57,96 @@ class ClientBugError(AssertionError):
 
     __module__ = "petstore_mock.stateful"  # the public module
 
-    def __init__(self, sentence: str, test: str, wire: str, raised: str, scenario: Scenario, *, waited: bool) -> None:
-        where = f"\n\nIn the client:\n\n{raised}" if raised else ""
-        super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")
-        self.sentence, self.test, self.wire, self.raised = sentence, test, wire, raised
-        self.scenario, self.waited = scenario, waited
+    bugs: tuple[ClientBugError, ...]
+    sentence: str
+    rule: str
+    test: str
+    wire: str
+    waited: bool
+    raised: str
+    scenario: Scenario
 
-    def with_words(self, words: str) -> ClientBugError:
-        """Return the error with a further sentence."""
-        sentence = f"{self.sentence}\n{words}"
-        return ClientBugError(sentence, self.test, self.wire, self.raised, self.scenario, waited=self.waited)
+    def __init__(self, bug: Bug, bugs: Sequence[ClientBugError] = ()) -> None:
+        self.bug, self.bugs = bug, tuple(bugs) or (self,)
+        self.sentence, self.rule, self.test, self.wire = bug.sentence, bug.finding.rule, bug.test, bug.wire
+        self.raised, self.scenario, self.waited = bug.raised, bug.scenario, bug.waited
+        super().__init__(str(bug) if len(self.bugs) == 1 else _listed(self.bugs))
+        if len(self.bugs) == 1:
+            self.add_note(_RULE.format(rule=self.rule))
+
+    @staticmethod
+    def of(bugs: Sequence[Bug]) -> ClientBugError:
+        """Return one error for some bugs, the shortest test first."""
+        errors = [ClientBugError(bug) for bug in sorted(bugs, key=lambda bug: bug.size)]
+        return errors[0] if len(errors) == 1 else ClientBugError(errors[0].bug, errors)
 
 
-def explain(example: Example) -> ClientBugError | None:
-    """Return the error for the failed check of an example, or None if no check failed."""
-    if example.found is None:
+def _listed(errors: Sequence[ClientBugError]) -> str:
+    count = len(errors)
+    texts = [f"The client has {count} bugs."]
+    for number, error in enumerate(errors, 1):
+        texts.append(f"Bug {number} of {count} (rule {error.rule!r}): {error.bug}")
+    texts.append("ignore=[...] with names of rules switches rules off.")
+    return "\n\n".join(texts)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """What one failed example shows."""
+
+    finding: Finding
+    sentence: str
+    test: str
+    wire: str
+    raised: str
+    scenario: Scenario
+    waited: bool
+    chance: int | None
+    importable: bool  # whether a new process can run the test
+
+    def __str__(self) -> str:
+        where = f"\n\nIn the client:\n\n{self.raised}" if self.raised else ""
+        return f"{self.sentence}\n\nAs a test:\n\n{self.test}\nOn the wire:\n\n{self.wire}{where}"
+
+    def with_words(self, words: str) -> Bug:
+        """Return the bug with a further sentence."""
+        return replace(self, sentence=f"{self.sentence}\n{words}")
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """How much a reader of the test has to read."""
+        scenario = self.scenario
+        return len(scenario.steps), len(scenario.behaviour.differences()), len(repr(scenario))
+
+
+def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
+    """Return the bug of an example, or None if no check failed."""
+    found = example.found
+    if found is None:
         return None
     scenario = replace(example.scenario, steps=example.scenario.steps[: example.taken])
     keys = [world.petstore.api_key for world in example.worlds.values()]
-    sentence = "\n".join([mask_text(str(example.found), keys), *_reasons(scenario)])
-    texts = {name: journal_text([*world.petstore.journal][-_REQUESTS:]) for name, world in example.worlds.items()}
-    wire = "\n\n".join(f"{name}:\n{text}" if len(texts) > 1 else text for name, text in texts.items())
-    raised = mask_text(example.raised, keys)
-    return ClientBugError(sentence, _source(example), wire, raised, scenario, waited=example.waited)
+    sentence = "\n".join([mask_text(str(found), keys), *_reasons(scenario)])
+    test, importable = _source(example, fixes_chance=fixes_chance)
+    return Bug(
+        finding=found.finding,
+        sentence=sentence,
+        test=test,
+        wire=_wire(example),
+        raised=mask_text(example.raised, keys),
+        scenario=scenario,
+        waited=example.waited,
+        chance=example.chance,
+        importable=importable,
+    )
+
+
+def _wire(example: Example) -> str:
+    texts: list[str] = []
+    for name, world in example.worlds.items():
+        text = journal_text([*world.petstore.journal][-_REQUESTS:])
+        texts.append(f"{name}:\n{text}" if len(example.worlds) > 1 else text)
+    return "\n\n".join(texts)
 
 
 def _reasons(scenario: Scenario) -> list[str]:
@@ -89,48 +168,76 @@ def _reasons(scenario: Scenario) -> list[str]:
 # The test to paste
 
 
-def _source(example: Example) -> str:
-    """Return the source of a test that plays the example with watched clients."""
-    scenario, options, lines, worlds = example.scenario, example.run.options, example.lines, example.worlds
-    tls, host = options.tls or None, IPV6_HOST if scenario.environment == "ipv6" else None
-    behaviour = scenario.behaviour if scenario.behaviour.differences() else None
-    key = _ODD_KEY if scenario.odd_key else None
-    is_led = any("elsewhere.url" in line for line in lines)
-    opened = [] if scenario.environment in {None, "ipv6"} else [f"environment({scenario.environment!r})"]
-    opened.append(f"PetStoreMock({_keywords(host=host, tls=tls, api_key=key, behaviour=behaviour)}) as petstore")
-    opened += [f"PetStoreMock({_keywords(tls=tls)}) as elsewhere"] if is_led else []
-    opened += [f"petstore.fresh({_keywords(behaviour=behaviour)}) as other"] if "other" in worlds else []
-    given = _given(example, is_led=is_led)
-    clients = [f"checks.watched(make_client, {name}, {given}) as {world.client}" for name, world in worlds.items()]
-    # A fault that has not fired fails a test, unless the test cancels it.
-    ends = [f"{name}.cancel_faults()" for name in worlds if any(line.startswith(f"{name}.inject(") for line in lines)]
-    body = [*lines, *(end for end in ends if lines[-1:] != [end])]
+def _source(example: Example, *, fixes_chance: bool) -> tuple[str, bool]:
+    """Return the source of a test that plays the example, and whether it can import everything that it needs."""
+    names = set[str]().union(*(line.names for line in example.lines))
+    seed = [f"random.seed({example.chance})"] if fixes_chance else []
+    given = _given(example, is_led=ELSEWHERE in names)
+    clients = [
+        f"checks.watched(make_client, {name}, {', '.join(given)}) as {world.client}"
+        for name, world in example.worlds.items()
+    ]
     test = [
-        *_with(opened),
+        *seed,
+        *_with(_opened(example, is_led=ELSEWHERE in names)),
         *(_INDENT + line for line in _with(clients)),
-        *(_INDENT * 2 + line for line in body or ["pass"]),
+        *(_INDENT * 2 + line for line in _body(example) or ["pass"]),
     ]
     code = "\n".join(["def test_client() -> None:", *(_INDENT + line for line in test)])
-    return f"{_imports(code, example.run)}\n\n\n{code}\n"
+    imports, importable = _imports(example, names, has_seed=fixes_chance)
+    return f"{imports}\n\n\n{code}\n", importable
+
+
+def _opened(example: Example, *, is_led: bool) -> list[str]:
+    """Return the context managers of the test, without its clients."""
+    scenario, options = example.scenario, example.run.options
+    tls = options.tls or None
+    host = IPV6_HOST if scenario.environment == "ipv6" else None
+    behaviour = scenario.behaviour if scenario.behaviour.differences() else None
+    key = _ODD_KEY if scenario.odd_key else None
+    opened: list[str] = []
+    if scenario.environment not in {None, "ipv6"}:
+        opened.append(f"environment({scenario.environment!r})")
+    opened.append(f"PetStoreMock({_keywords(host=host, tls=tls, api_key=key, behaviour=behaviour)}) as petstore")
+    if is_led:
+        opened.append(f"PetStoreMock({_keywords(tls=tls)}) as {ELSEWHERE}")
+    if "other" in example.worlds:
+        opened.append(f"petstore.fresh({_keywords(behaviour=behaviour)}) as other")
+    return opened
+
+
+def _body(example: Example) -> list[str]:
+    lines = example.lines
+    body = [str(line) for line in lines]
+    for name in example.worlds:
+        # A fault that has not fired fails a test, unless the test cancels it.
+        has_faults = any(line.owner == name and line.method == "inject" for line in lines)
+        is_last = bool(lines) and lines[-1] == Line(name, "cancel_faults")
+        if has_faults and not is_last:
+            body.append(f"{name}.cancel_faults()")
+    return body
 
 
 def _keywords(**given: object) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
 
 
-def _given(example: Example, *, is_led: bool) -> str:
+def _given(example: Example, *, is_led: bool) -> list[str]:
     """Return the further arguments of ``checks.watched``."""
-    options = example.run.options
-    given = ["quiet=True"]
-    given += ["methods=methods"] if options.methods else []
-    given += ["classify=classify"] if options.classify is not classify_exception else []
-    given += ["read_pet=read_pet"] if options.read_pet is not read_pet else []
-    own = ", ".join(one.name for one in options.checks)
-    given += [f"checks=[*checks.CHECKS.values(), {own}]"] if own else []
-    given += ["others=[elsewhere]"] if is_led else []
-    given += [f"patience={options.patience!r}"] if example.waited else []
-    given += [f"longest_wait={options.longest_wait!r}"] if options.longest_wait is not None else []
-    return ", ".join(given)
+    options, run = example.run.options, example.run
+    own = ", ".join(check.name for check in options.checks)
+    conditions = {
+        "quiet=True": True,
+        "methods=methods": options.methods,
+        "classify=classify": options.classifier is not classify_exception,
+        "read_pet=read_pet": options.read_pet is not read_pet,
+        f"checks=[*checks.CHECKS.values(), {own}]": own,
+        "others=[elsewhere]": is_led,
+        f"patience={options.patience!r}": example.waited,
+        f"longest_wait={options.longest_wait!r}": options.longest_wait is not None,
+        f"ignore={sorted(run.ignore)!r}": run.ignore,
+    }
+    return [argument for argument, holds in conditions.items() if holds]
 
 
 def _with(managers: Sequence[str]) -> list[str]:
@@ -138,20 +245,33 @@ def _with(managers: Sequence[str]) -> list[str]:
     return [line] if len(line) <= _WIDTH else ["with (", *(f"{_INDENT}{one}," for one in managers), "):"]
 
 
-def _imports(code: str, run: Run) -> str:
-    def used(names: Iterable[str]) -> list[str]:
-        return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
+def _imports(example: Example, names: set[str], *, has_seed: bool) -> tuple[str, bool]:
+    """Return the imports of the test, and whether all that it needs can be imported."""
+    options, scenario = example.run.options, example.scenario
+    own = {"PetStoreMock", "checks", *(names & {"faults"})}
+    if scenario.behaviour.differences():
+        own.add("Behaviour")
+    lines = ["import random", ""] if has_seed else []
+    lines.append(f"from petstore_mock import {', '.join(sorted(own))}")
+    if scenario.environment not in {None, "ipv6"}:
+        lines.append("from petstore_mock.stateful import environment")
+    objects: dict[str, object] = {"make_client": options.make_client}
+    if options.classifier is not classify_exception:
+        objects["classify"] = options.classifier
+    if options.read_pet is not read_pet:
+        objects["read_pet"] = options.read_pet
+    if options.methods:
+        objects["methods"] = options.methods
+    objects |= {name: step for name, step in example.run.steps.items() if name in names}
+    objects |= {check.name: check.look for check in options.checks}
+    imports = [_import(name, value) for name, value in objects.items()]
+    told = [line or _NOT_IMPORTED.format(name=name) for name, line in zip(objects, imports, strict=True)]
+    return "\n".join([*lines, "", *told]), None not in imports
 
-    lines = [f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'checks', 'faults']))}"]
-    lines += ["from petstore_mock.stateful import environment"] * len(used(["environment"]))
-    given = ("make_client", "classify", "read_pet", "methods")
-    objects: dict[str, object] = {name: getattr(run.options, name) for name in given}
-    objects |= {**run.steps, **{one.name: one.look for one in run.options.checks}}
-    return "\n".join([*lines, "", *(_import(name, objects[name]) for name in used(objects))])
 
-
-def _import(name: str, value: object) -> str:
+def _import(name: str, value: object) -> str | None:
+    """Return the line that imports an object, or None if it is not importable."""
     own, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", "") or ""
-    if own.isidentifier() and module and module != "__main__":
-        return f"from {module} import {own}{'' if own == name else f' as {name}'}"
-    return f"# {name} is the argument that your test passed to check_client."
+    if not own.isidentifier() or not module or module == "__main__":
+        return None
+    return f"from {module} import {own}{'' if own == name else f' as {name}'}"

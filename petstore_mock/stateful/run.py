@@ -5,20 +5,22 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import CHECKS, Check, classify_exception, read_pet
 from petstore_mock.checks.calling import Limits
 from petstore_mock.checks.process import client_threads, settled
+from petstore_mock.checks.watched import checked_rules
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
-from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
+from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, IPV6_HOST
+from petstore_mock.stateful.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -32,48 +34,112 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.exchange import Exchange
 
+_PAUSE: Final = 6.0  # seconds that a call may pause after a failure, until the machine goes on without it
+_SHORT_PAUSE: Final = 1.5
+_PAUSES: Final = 12.0  # seconds of all such pauses, after which only the short pause is left
 _BY_ITSELF: Final = 0.3  # seconds within which a background thread of the client is likely to send a request
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Options:
-    """The arguments of ``check_client``. A wrong argument raises PetStoreMockError."""
+    """Return a report of the run, or raise ClientBugError if the client has a bug.
 
-    make_client: Callable[[Any], Any]
-    classify: Callable[[BaseException], Kind] = classify_exception
+    Args:
+        make_client: a function that takes the mock and returns a client of ``petstore.url`` with ``petstore.api_key``.
+            The machine calls it once or twice per example. Methods of the client may be ``async def``. The machine
+            enters a client that is a context manager, and closes a client that has ``close()``. If the client lacks a
+            method, the report lists its operation as left out.
+        classify: a function that returns the meaning of a client's exception: an HTTP status, ``"transport"``,
+            ``"timeout"`` or ``"protocol"``. It raises an error for an unknown exception. The default knows the usual
+            libraries.
+        read_pet: a function that returns the fields of an animal that the client returned, by the interface's names.
+            The default reads mappings and objects with attributes, also with ``category_id``.
+        methods: the client's names of ``list_pets``, ``create_pet`` and ``get_pet``, such as ``pets.all``,
+            or functions that take the client and the arguments.
+        vary: the gaps that vary; all gaps by default.
+        faults: the faults that requests may meet; the machine's own faults by default, ``()`` for none.
+        patience: the seconds after which a call that waits for a response is reported as having no timeout.
+        max_examples: the number of drawn examples. The default is 200, or no limit with ``max_seconds``.
+        max_seconds: the seconds after which no further example begins. Shrinking may take longer. The default is no
+            limit.
+        settings: Hypothesis's settings; those of the current profile by default. Their ``max_examples`` is
+            ignored, and the machine switches deadlines and health checks off.
+        tls: whether the service speaks TLS. Then the client must verify certificates and host names, and
+            ``make_client`` must make it trust ``petstore.tls``.
+        concurrent: whether threads may share the client, or tasks if it is asynchronous. Then some steps make two calls
+            at once.
+        environment: the environments of the process, one example each. ``"ipv6"`` is an address with colons. In
+            ``"proxies"``, HTTP_PROXY names a proxy and NO_PROXY excludes the service. ``"time_zone"`` is a zone other
+            than UTC. ``"locale"`` is an installed locale other than English. In ``"netrc"``, a netrc file has an entry
+            for the host of the service. The default is all of them except ``"netrc"``.
+        longest_wait: the longest ``Retry-After`` that the client waits for, in seconds. With this argument, some
+            responses tell the client to wait for days, or have dates of a clock that is an hour fast or slow. Without
+            it, no response tells the client to wait for more than a second, because the interface shows no rate limits.
+        checks: your own checks (see ``petstore_mock.checks.check``), in addition to those of ``petstore_mock.checks``.
+        steps: your own steps, which are functions of the client and its mock. The client has the methods of the
+            interface, and each of its calls is checked. An AssertionError of a step is a bug.
+        arguments: strategies for the arguments of calls, by operation. Each draws a dict with the interface's names:
+            ``{"createPet": st.fixed_dictionaries({"name": st.just("Rex"), "categoryId": st.just(1)})}``.
+
+        first: whether to stop at the first bug. By default, the machine goes on and reports all bugs of the run.
+        ignore: the names of checks, or of single rules, that your team has decided against. A report of a bug has the
+            name of its rule, such as ``"202 is no success"``. The report of the run counts what was ignored.
+
+    Returns:
+        A report of examples, responses by operation, gaps, faults and left out operations.
+
+    Raises:
+        ClientBugError: the client has a bug. The error has a sentence, a test to paste, the requests and the responses.
+        UnknownErrorError: ``classify`` does not know an exception, so the machine can't tell whether it is a bug.
+        PetStoreMockError: an argument has a wrong value, or ``make_client`` returns no client.
+    """
+
+    make_client: Callable[[PetStoreMock], Any]
+    _: KW_ONLY
+    classify: Callable[[BaseException], Kind] | None = None
     read_pet: Callable[[Any], Mapping[str, Any]] = read_pet
     methods: Methods | None = None
-    vary: Collection[str] = tuple(GAPS)
-    faults: Collection[Fault] | None = None
+    vary: Collection[str] | None = None
+    faults: Collection[int | Fault] | None = None
     patience: float = 2.0
     max_examples: int | None = None
     max_seconds: float | None = None
     settings: Settings | None = None
     tls: bool = False
     concurrent: bool = False
-    environment: Collection[str] = ()
+    environment: Collection[str] = DEFAULT_ENVIRONMENTS
     longest_wait: float | None = None
     checks: Collection[Check] = ()
-    steps: Collection[Callable[[Any, Any], object]] = ()
-    arguments: Mapping[str, SearchStrategy[Any]] = field(default_factory=dict[str, Any])
+    steps: Collection[Callable[[Any, PetStoreMock], object]] = ()
+    arguments: Mapping[str, SearchStrategy[Mapping[str, Any]]] | None = None
+    first: bool = False
+    ignore: Collection[str] = ()
 
     def __post_init__(self) -> None:
         words = "make_client= as a function of the mock, like lambda petstore: Client(petstore.url, petstore.api_key)"
         require(callable(self.make_client), words, make_client=self.make_client)
-        for function in (self.classify, self.read_pet, *self.steps):
+        self.classifier = classify_exception if self.classify is None else self.classify
+        for function in (self.classifier, self.read_pet, *self.steps):
             require(callable(function), "functions for classify=, read_pet= and steps=", function=function)
+        self._check_numbers()
+        for check in self.checks:
+            is_check = isinstance(check, Check)
+            require(is_check, "checks= as a list of checks made by petstore_mock.checks.check", check=check)
+        self.gaps = _names(GAPS if self.vary is None else self.vary, GAPS, "gap", "vary")
+        self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
+        self.chosen_faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
+        self.strategies: Mapping[str, SearchStrategy[Any]] = self.arguments or {}
+        self.ignored_rules = checked_rules(self.ignore, [*CHECKS.values(), *self.checks])
+
+    def _check_numbers(self) -> None:
         for name in ("patience", "max_seconds", "longest_wait"):
             seconds = getattr(self, name)
-            holds = (is_number(seconds) and seconds > 0) or (seconds is None and name != "patience")
+            is_absent = seconds is None and name != "patience"
+            holds = is_absent or (is_number(seconds) and seconds > 0)
             require(holds, f"{name}= as seconds, more than 0", **{name: seconds})
         most = self.max_examples
         is_count = most is None or (is_integer(most) and most > 0)
         require(is_count, "max_examples= as a whole number of at least 1", max_examples=most)
-        for one in self.checks:
-            require(isinstance(one, Check), "checks= as a list of checks made by petstore_mock.checks.check", check=one)
-        self.vary = _names(self.vary, GAPS, "gap", "vary")
-        self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
-        self.faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
 
 
 def _names(given: Collection[str], known: Collection[str], kind: str, argument: str) -> list[str]:
@@ -94,6 +160,8 @@ class CheckReport:
         gaps: the number of examples in which a gap differed from its default, by gap and alternative.
         faults: the number of requests that met a fault, by kind.
         left_out: the operations for which the client has no method.
+        ignored: the number of findings that did not count, by the name of the rule.
+        paused: the number of calls that still paused after a failure when the machine went on.
     """
 
     examples: int = 0
@@ -104,6 +172,8 @@ class CheckReport:
     gaps: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     faults: Counter[str] = field(default_factory=Counter[str])
     left_out: list[str] = field(default_factory=list[str])
+    ignored: Counter[str] = field(default_factory=Counter[str])
+    paused: int = 0
 
     def begin_example(self, behaviour: Behaviour) -> None:
         self.examples += 1
@@ -126,18 +196,24 @@ class CheckReport:
 
     def __str__(self) -> str:
         waited = f", {self.waited:.1f} of them waiting" if self.waited else ""
-        shown = [f"{name}={value} {count}" for name, counts in self.gaps.items() for value, count in counts.items()]
+        text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
+        text += [f"{title}: {line}" for title, line in self._lines().items() if line]
+        return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in text)
+
+    def _lines(self) -> dict[str, str]:
+        gaps: list[str] = []
+        for name, counts in self.gaps.items():
+            gaps += [f"{name}={value} {count}" for value, count in counts.items()]
         never = [f"{name}={'/'.join(alternatives)}" for name, alternatives in self.never_shown.items()]
-        lines = {
+        return {
             **{name: _counted(counts) for name, counts in self.answers.items()},
-            "gaps": ", ".join(shown) or "none differed",
+            "gaps": ", ".join(gaps) or "none differed",
             "gaps never shown": ", ".join(never),
             "faults": _counted(self.faults) or "none",
             "left out, because the client has no method": ", ".join(self.left_out),
+            "ignored": _counted(self.ignored),
+            "calls that still paused when the machine went on": f"{self.paused or ''}",
         }
-        text = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
-        text += [f"{title}: {line}" for title, line in lines.items() if line]
-        return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in text)
 
 
 def _counted(counts: Counter[str]) -> str:
@@ -153,7 +229,12 @@ class Run(ExitStack):
         self.checks = [*CHECKS.values(), *options.checks]
         self.steps = {getattr(step, "__name__", ""): step for step in options.steps}
         self.report = CheckReport()
-        self.limits = Limits(options.patience, options.longest_wait)
+        self.limits = Limits(options.patience, options.longest_wait, pause=_PAUSE)
+        self.ignore = options.ignored_rules
+        self.known: set[tuple[str, ...]] = set()  # the groups of the findings that are already reported
+        self.progress = Progress()
+        self.phase = "a plain client"
+        self._pauses = _PAUSES
         self.operations: Mapping[str, Sequence[str]] = {}
         self._keys = count(1)
         self._threads = client_threads()
@@ -167,6 +248,13 @@ class Run(ExitStack):
             mock.adds_notes = False
             self._mocks[name] = self.enter_context(mock)
         return self._mocks[name]
+
+    def note_pause(self) -> None:
+        """Note that the machine left a call that paused, and wait for a shorter time if it waited long enough."""
+        self.report.paused += 1
+        self._pauses -= self.limits.pause
+        if self._pauses <= 0:
+            self.limits.pause = _SHORT_PAUSE
 
     def new_key(self) -> str:
         """Return a new key with all kinds of characters that RFC 6750 §2.1 allows."""

@@ -1,13 +1,18 @@
-"""The search: directed scenarios, then drawn ones, then simpler forms of the scenario that failed."""
+"""The search: directed scenarios, then drawn ones. Each bug is shrunk, and played again before it is reported.
+
+How this works: :meth:`Search._explore` plays a scenario until no check fails that did not fail before. The first
+failure of a group (:attr:`Finding.group`) is shrunk and reported; later ones of the group no longer count. A bug must
+show again in a new run, without the state that the client keeps in its classes and modules. If it does not,
+:class:`_Confirmation` looks for a longer scenario that brings about this state.
+"""
 
 from __future__ import annotations
 
-from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks, check_arguments, scenarios  # needs Hypothesis
+from petstore_mock.strategies.scenarios import Blocks, check_arguments, scenarios  # needs Hypothesis
 
 # isort: split
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
@@ -15,49 +20,45 @@ from hypothesis import HealthCheck, Phase, find
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis.errors import NoSuchExample
 
-from petstore_mock import faults as kinds
 from petstore_mock.checks.calling import Player
-from petstore_mock.checks.check import Call
-from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
+from petstore_mock.checks.reading import is_distrust
+from petstore_mock.checks.scenario import Act, PlannedFault, Scenario
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.interface.behaviour import Behaviour
-from petstore_mock.interface.gaps import GAPS
-from petstore_mock.stateful.environments import is_there
+from petstore_mock.stateful import directed
 from petstore_mock.stateful.example import Example
-from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
+from petstore_mock.stateful.pristine import Pristine
+from petstore_mock.stateful.replay import replayed
+from petstore_mock.stateful.report import (
+    BY_CHANCE,
+    FIXED_CHANCE,
+    NOT_ALWAYS,
+    NOT_EACH_TIME,
+    NOT_REPLAYED,
+    Bug,
+    explain,
+)
 from petstore_mock.stateful.run import CheckReport, Run
-from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, is_quick
+from petstore_mock.stateful.shrinking import Shrinker
+from petstore_mock.strategies.plans import is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.checks.scenario import Step
     from petstore_mock.stateful.run import Options
-    from petstore_mock.strategies.scenarios import Block
-
-# Waits that are longer than a usual longest_wait=.
-_LONG: Final = (
-    kinds.rate_limited(86_400),
-    kinds.respond(503, headers={"Retry-After": "1000000000"}),
-    kinds.rate_limited("2999-12-31"),
-    kinds.rate_limited(10**12),  # beyond the last date of most clocks
-)
-_NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
-_FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
-_ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
-_SEVERAL: Final = Act("seed_many", {"count": 3})
-_MANY: Final = Act("seed_many", {"count": 25})  # more than a page
-_LIMITED: Final = 7  # calls: more than the rate limit allows
 
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
-_LONGEST_SHRINKING: Final = 6.0  # seconds
-_LONGEST_REDUCING: Final = 4.0
+_LONGEST_SHRINKING: Final = 6.0  # seconds of Hypothesis
+_LEAST_PLAYS: Final = 60  # of Hypothesis, after the first failure
+_MOST_BUGS: Final = 10
+_LONGEST_AFTERWARDS: Final = 60.0  # seconds after the first bug
 _TIMES: Final = 3  # plays of a simpler scenario with two calls at once; it counts only if every play fails
-_AGAIN: Final = 8  # plays of the final scenario with two calls at once; if not every play fails, the report says so
+_AGAIN: Final = 8  # plays of the final scenario, if not every play fails
+_FEW_AGAIN: Final = 3
+_QUICK: Final = 0.5  # seconds: limits of a call while a bug is shrunk that waits
 
 
 class _TimeIsOver(SkipTest):
@@ -72,239 +73,338 @@ class _Drawn:
 
 
 class Search:
-    """The search for a bug of one client."""
+    """The search for the bugs of one client."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._chosen = run, run.options
-        given = run.options.settings
+        options = run.options
+        given = options.settings
         is_right = given is None or isinstance(given, Settings)
         require(is_right, "settings= as an instance of hypothesis.settings", settings=given)
+        check_arguments(options.strategies)
+        self._run, self._options = run, options
+        self._simplest = {name: _simplest(strategy) for name, strategy in options.strategies.items()}
+        self._pristine = Pristine(options.make_client)
+        self._bugs: list[Bug] = []
+        self._history: list[Scenario] = []
+        self._plays = 0
         self._began = monotonic()
-        self._deadline: float | None = None  # of shrinking
-        self._failing: dict[str, ClientBugError] = {}
-        self._times = 1  # plays of a scenario with two calls at once; every play must fail
-        check_arguments(run.options.arguments)
-        self._simplest = {name: _simplest(strategy) for name, strategy in run.options.arguments.items()}
+        self._found_at: float | None = None
 
-    def find(self) -> ClientBugError | None:
+    def find(self) -> list[Bug]:
         report = self._run.report
         try:
-            return self._first([Scenario(odd_key=False)]) or self._directed() or self._drawn()
+            for phase, scenario in self._directed():
+                self._run.phase = phase
+                self._explore(scenario)
+                if self._is_over():
+                    return self._bugs
+            self._run.phase = "drawn scenarios"
+            self._draw()
+            return self._bugs
         finally:
+            self._run.progress.end()
             self._run.report = report
             report.seconds = round(monotonic() - self._began, 3)
 
-    def _bug(self, scenario: Scenario) -> ClientBugError | None:
-        """Play a scenario and return its bug. Two calls at once must fail in each of several plays."""
-        bug = None
-        for _ in range(self._times if scenario.has_races else 1):
-            bug = explain(Example(self._run, scenario).play())
-            if bug is None or bug.waited:
-                return bug
-        return bug
-
     def _is_over(self) -> bool:
-        return self._chosen.max_seconds is not None and monotonic() - self._began >= self._chosen.max_seconds
+        options, now = self._options, monotonic()
+        if options.max_seconds is not None and now - self._began >= options.max_seconds:
+            return True
+        if self._found_at is None:
+            return False
+        is_enough = options.first or len(self._bugs) >= _MOST_BUGS
+        return is_enough or now - self._found_at >= _LONGEST_AFTERWARDS
 
     # Directed scenarios
+
+    def _directed(self) -> Iterator[tuple[str, Scenario]]:
+        options = self._options
+        yield "a plain client", Scenario(odd_key=False)
+        blocks = Blocks(self._run.operations)
+        if options.tls:
+            self._refuse_distrust(blocks)
+            for flaw in directed.FLAWS:
+                yield "certificates", Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
+        for scenario in directed.known(blocks, options):
+            yield "arguments and other actors", scenario
+        for scenario in self._failed_waits(directed.waits(blocks, options)):
+            yield "waits", scenario
+        for scenario in directed.shown_once(blocks, options):
+            yield "faults and gaps", scenario
+
+    def _refuse_distrust(self, blocks: Blocks) -> None:
+        """Refuse a client that does not trust the mock: that is a mistake of the test."""
+        scenario = self._with_arguments(Scenario(steps=(blocks.plain[0],), odd_key=False))
+        found = self._example(scenario).play().found
+        error = None if found is None or found.outcome is None else found.outcome.error
+        if found is not None and error is not None and is_distrust(error):
+            refuse(
+                f"expected a client that trusts the mock; got {str(found).rstrip('.')}: use "
+                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
+            )
+
+    def _failed_waits(self, waits: Iterable[Scenario]) -> Iterator[Scenario]:
+        """Play the slow scenarios side by side, and yield those that failed, to be played alone."""
+        began = monotonic()
+        examples = [self._example(self._with_arguments(scenario), alone=False) for scenario in waits]
+        if self._is_over():
+            return
+        self._run.phase = "waits"
+        players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
+        played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
+        for player in players:
+            player.end()
+        for future in played:
+            future.result()
+        self._run.report.waited = round(monotonic() - began, 3)
+        for example in examples:
+            found = example.found
+            if found is None or found.finding.group in self._run.known:
+                continue
+            yield replace(example.scenario, odd_key=False)
+            if found.finding.group not in self._run.known:
+                yield example.scenario
 
     def _with_arguments(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the simplest of the arguments that the caller passed."""
         return scenario.replaced(lambda call: self._simplest.get(call.operation, call.arguments))
 
-    def _directed(self) -> ClientBugError | None:
-        blocks, chosen = Blocks(self._run.operations), self._chosen
-        return (
-            (self._of_tls(blocks) if chosen.tls else None)
-            or self._first(_known(blocks, chosen))
-            or self._waiting(_waits(blocks, chosen))
-            or self._first(_shown_once(blocks, chosen))
-        )
+    # Playing
 
-    def _first(self, directed: Iterable[Scenario]) -> ClientBugError | None:
-        for scenario in map(self._with_arguments, directed):
-            bug = None if self._is_over() else self._bug(scenario)
-            if bug is not None:
-                return self._reduced(bug)
-        return None
+    def _example(self, scenario: Scenario, *, alone: bool = True) -> Example:
+        self._plays += 1
+        return Example(self._run, scenario, alone=alone, chance=self._plays)
 
-    def _of_tls(self, blocks: Blocks) -> ClientBugError | None:
-        call = blocks.plain[0]
-        trusting = self._bug(self._with_arguments(Scenario(steps=(call,), odd_key=False)))
-        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
-            refuse(
-                f"expected a client that trusts the mock; got {trusting.sentence.rstrip('.')}: use "
-                "petstore.tls.client_context() or petstore.tls.ca_path in make_client"
-            )
-        return self._first(Scenario(steps=(PlannedFault(fault=flaw, times=12), call)) for flaw in _FLAWS)
+    def _explore(self, scenario: Scenario) -> None:
+        """Play a scenario, again after each bug, and after a call that never ended without the steps before it."""
+        left: Scenario | None = self._with_arguments(scenario)
+        while left is not None and not self._is_over():
+            example = self._example(left).play()
+            bug = explain(example)
+            if bug is None and not example.is_left:
+                break
+            if bug is not None and not self._report(bug):
+                break
+            if example.is_left or example.waited:
+                left = _rest(left, example.taken)
+        self._history.append(scenario)
 
-    def _waiting(self, waits: Iterable[Scenario]) -> ClientBugError | None:
-        """Play the slow scenarios side by side. A failed one counts only if it fails again alone."""
-        began = monotonic()
-        own = map(self._with_arguments, waits)
-        examples = [Example(self._run, scenario, alone=False) for scenario in own if not self._is_over()]
-        players = [Player() for _ in examples]  # daemon threads, so that Ctrl-C waits for no scenario
-        played = [player.play(example.play) for player, example in zip(players, examples, strict=True)]
-        for player in players:
-            player.end()
-        for one in played:
-            one.result()
-        self._run.report.waited = round(monotonic() - began, 3)
-        failed = [one.scenario for one in examples if one.found is not None]
-        alone = chain.from_iterable((replace(scenario, odd_key=False), scenario) for scenario in failed)
-        bug = next((bug for scenario in alone if (bug := self._bug(scenario)) is not None), None)
-        return None if bug is None else self._reduced(bug)
+    def _report(self, bug: Bug) -> bool:
+        """Shrink and keep a bug. Returns False for a bug that is already known."""
+        group = bug.finding.group
+        if group in self._run.known:
+            return False
+        self._found_at = self._found_at or monotonic()
+        phase, self._run.phase = self._run.phase, "shrinking"
+        report, self._run.report = self._run.report, CheckReport()
+        try:
+            self._bugs.append(_Confirmation(self._run, self._pristine, self._history, bug).confirmed())
+        finally:
+            self._run.report, self._run.phase = report, phase
+        self._run.known |= {group, self._bugs[-1].finding.group}
+        return True
 
     # Drawn scenarios
 
-    def _drawn(self) -> ClientBugError | None:
-        chosen, make = self._chosen, self._chosen.make_client
+    def _draw(self) -> None:
+        """Draw scenarios, again after each bug."""
+        while not self._is_over():
+            drawn = _Drawing(self._run, self._is_over, self._example)
+            bug = drawn.bug()
+            if bug is None or not self._report(bug):
+                return
+
+
+class _Drawing:
+    """One search of Hypothesis."""
+
+    def __init__(self, run: Run, is_over: Any, example: Any) -> None:  # noqa: ANN401  # methods of the search
+        self._run, self._options, self._is_search_over, self._example = run, run.options, is_over, example
+        self._failing: dict[str, Bug] = {}
+        self._passing_plays = 0
+        self._deadline: float | None = None
+
+    def bug(self) -> Bug | None:
+        """Return the bug of the simplest drawn scenario that fails."""
+        options, make = self._options, self._options.make_client
+        faults = options.chosen_faults
         drawn = scenarios(
             operations=self._run.operations,
-            vary=[name for name in chosen.vary if name != "rate_limit"],
-            faults=None if chosen.faults is None else [one for one in chosen.faults if is_quick(one)],
-            arguments=chosen.arguments,
-            concurrent=chosen.concurrent,
+            vary=[name for name in options.gaps if name != "rate_limit"],
+            faults=None if faults is None else [fault for fault in faults if is_quick(fault)],
+            arguments=options.strategies,
+            concurrent=options.concurrent,
             steps=[*self._run.steps],
         )
         # The database stores the failing scenarios of each client.
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
+        report = self._run.report
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn.map(_Drawn), self._fails, settings=self._settings(), database_key=key.encode())
-        return self._reduced(min(self._failing.values(), key=_size)) if self._failing else None
-
-    def _settings(self) -> Settings:
-        """Return Hypothesis's settings without a deadline and health checks."""
-        chosen, every = self._chosen.settings or Settings(), list[Any](HealthCheck)
-        return Settings(
-            chosen,
-            deadline=None,
-            suppress_health_check=every,
-            report_multiple_bugs=False,
-            # An explanation would be about the machine's code, not the client's.
-            phases=[phase for phase in chosen.phases if phase is not Phase.explain],
-            max_examples=self._chosen.max_examples or (_EXAMPLES if self._chosen.max_seconds is None else _ENDLESS),
-        )
+            find(drawn.map(_Drawn), self._fails, settings=_settings(options), database_key=key.encode())
+        self._run.report = report
+        return min(self._failing.values(), key=lambda bug: bug.size) if self._failing else None
 
     def _fails(self, drawn: _Drawn) -> bool:
         """Play a drawn scenario. A failed scenario stays failed, since shrinking needs a stable result."""
         scenario, name = drawn.value, repr(drawn.value)
-        if self._is_over() if self._deadline is None else monotonic() > self._deadline:
+        if self._deadline is None:
+            is_over = self._is_search_over()
+        else:
+            is_over = monotonic() > self._deadline and self._passing_plays >= _LEAST_PLAYS
+        if is_over:
             raise _TimeIsOver("the run or its shrinking is out of time")
-        bug = None if name in self._failing else self._bug(scenario)
+        if name in self._failing:
+            return True
+        bug = self._bug(scenario)
         if bug is not None:
             self._failing[name] = bug
-        if self._failing and self._deadline is None:
-            self._deadline, self._times = monotonic() + _LONGEST_SHRINKING, _TIMES
-            self._run.report = CheckReport()  # the report does not count shrinking
-        return name in self._failing
+            if self._deadline is None:
+                self._deadline = monotonic() + _LONGEST_SHRINKING
+                self._run.report = CheckReport()  # the report does not count shrinking
+        return bug is not None
 
-    # Afterwards
+    def _bug(self, scenario: Scenario) -> Bug | None:
+        """Return the bug of a scenario, if it is the same as before. Two calls at once must fail several times."""
+        self._passing_plays += self._deadline is not None
+        bug: Bug | None = None
+        for _ in range(_TIMES if scenario.has_races and self._failing else 1):
+            bug = explain(self._example(scenario).play())
+            if bug is None or bug.waited:
+                break
+        first = next(iter(self._failing.values()), None)
+        is_other = bug is not None and first is not None and bug.finding.group != first.finding.group
+        return None if is_other else bug
 
-    def _reduced(self, bug: ClientBugError) -> ClientBugError:
-        """Return the bug of the simplest scenario that still fails."""
-        deadline, tried, found = monotonic() + _LONGEST_REDUCING, [bug.scenario], bug
-        self._run.report, self._times = CheckReport(), _TIMES
-        left = _simpler(bug.scenario)
-        while (simpler := next(left, None)) is not None and monotonic() < deadline:
-            if simpler not in tried:
-                tried.append(simpler)
-                other = self._bug(simpler)
-                if other is not None:
-                    found, left = other, _simpler(other.scenario)
-        return self._repeated(found)
 
-    def _repeated(self, bug: ClientBugError) -> ClientBugError:
-        """Play the scenario in a new run, and add a sentence if the bug does not show again."""
-        if bug.scenario.odd_key:  # without the connections of earlier plays, a plain key may also show the bug
-            bug = self._anew(replace(bug.scenario, odd_key=False)) or bug
+def _settings(options: Options) -> Settings:
+    """Return Hypothesis's settings without a deadline and health checks."""
+    chosen, every = options.settings or Settings(), list[Any](HealthCheck)
+    usual = _EXAMPLES if options.max_seconds is None else _ENDLESS
+    return Settings(
+        chosen,
+        deadline=None,
+        suppress_health_check=every,
+        report_multiple_bugs=False,
+        # An explanation would be about the machine's code, not the client's.
+        phases=[phase for phase in chosen.phases if phase is not Phase.explain],
+        max_examples=options.max_examples or usual,
+    )
+
+
+class _Confirmation:
+    """Shrinks one bug, and plays it again before it is reported."""
+
+    def __init__(self, run: Run, pristine: Pristine, history: list[Scenario], bug: Bug) -> None:
+        self._run, self._pristine, self._history, self._bug = run, pristine, history, bug
+        self._group = bug.finding.group
+
+    def confirmed(self) -> Bug:
+        """Return the simplest bug that shows in a new run, with a sentence if it does not always show."""
+        first = self._bug
+        shrunk = self._shrunk(first)
+        steady = self._steady(shrunk)
+        if steady is not None:
+            return steady
+        for scenario in self._longer(shrunk.scenario, first.scenario):
+            longer = self._play(scenario)
+            if longer is None:
+                continue
+            steady = self._steady(self._shrunk(longer))
+            if steady is not None:
+                return steady
+        return shrunk.with_words(NOT_ALWAYS)
+
+    def _longer(self, shrunk: Scenario, first: Scenario) -> Iterator[Scenario]:
+        """Yield scenarios in which another client, or the same calls, come before: they bring about a state."""
+        for scenario in (shrunk, first):
+            yield replace(scenario, steps=(Act("seed"), *scenario.steps, Act("switch"), *scenario.steps))
+        for former in (*self._history[:2], *self._history[-3:]):
+            yield replace(shrunk, steps=(*former.steps, Act("switch"), *shrunk.steps))
+            yield replace(first, steps=(*former.steps, Act("switch"), *first.steps))
+
+    def _shrunk(self, bug: Bug) -> Bug:
+        kept = self._run.options.strategies
+        if not bug.waited:
+            return Shrinker(self._play, kept).shrunk(bug)
+        limits = self._run.limits
+        self._run.limits = replace(limits, patience=_QUICK, standstill=_QUICK)
+        try:
+            quick = Shrinker(self._play, kept).shrunk(bug)
+        finally:
+            self._run.limits = limits
+        # A client with a short timeout seems to have none, if the machine is less patient.
+        return self._play(quick.scenario) or Shrinker(self._play, kept).shrunk(bug)
+
+    def _play(self, scenario: Scenario) -> Bug | None:
+        """Return the bug of a scenario if it is the same. Two calls at once must fail in each of several plays."""
+        bug: Bug | None = None
+        for _ in range(_TIMES if scenario.has_races else 1):
+            self._pristine.restore()
+            bug = self._same(explain(Example(self._run, scenario, chance=self._bug.chance).play()))
+            if bug is None or bug.waited:
+                break
+        return bug
+
+    def _same(self, bug: Bug | None) -> Bug | None:
+        return bug if bug is not None and bug.finding.group == self._group else None
+
+    def _anew(self, scenario: Scenario, chance: int | None, *, fixes_chance: bool = False) -> Bug | None:
+        """Play a scenario in a new run, without the connections and the state of earlier plays."""
+        self._pristine.restore()
+        with Run(self._run.options) as other:
+            other.limits, other.known = self._run.limits, self._run.known
+            example = Example(other, scenario, chance=chance).play()
+            return self._same(explain(example, fixes_chance=fixes_chance))
+
+    def _steady(self, bug: Bug) -> Bug | None:
+        """Return the bug as it shows in new runs, or None if it does not show at all."""
+        bug = self._with_plain_key(bug)
         scenario = bug.scenario
         if scenario.has_races and not bug.waited:
-            always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
-            return bug if always else bug.with_words(NOT_EACH_TIME)
-        twice = (Act("seed"), *scenario.steps, Act("switch"), *scenario.steps)  # for state in the client's class
-        return self._anew(scenario) or self._anew(replace(scenario, steps=twice)) or bug.with_words(NOT_ALWAYS)
+            plays = [self._anew(scenario, chance) for chance in range(_AGAIN)]
+            return bug if all(plays) else bug.with_words(NOT_EACH_TIME)
+        if bug.waited:
+            again = self._anew(scenario, bug.chance)
+            return None if again is None else self._replayed(again)
+        plays = [self._anew(scenario, chance) for chance in range(_FEW_AGAIN)]
+        shown = [play for play in plays if play is not None]
+        if len(shown) == _FEW_AGAIN:
+            return self._replayed(shown[0])
+        return self._by_chance(bug, plays)
 
-    def _anew(self, scenario: Scenario) -> ClientBugError | None:
-        with Run(self._run.options) as other:
-            other.limits = self._run.limits
-            return explain(Example(other, scenario).play())
+    def _with_plain_key(self, bug: Bug) -> Bug:
+        """Return the bug with a plain key, if it shows without the connections of earlier plays."""
+        if not bug.scenario.odd_key:
+            return bug
+        return self._anew(replace(bug.scenario, odd_key=False), bug.chance) or bug
+
+    def _by_chance(self, bug: Bug, plays: list[Bug | None]) -> Bug | None:
+        """Return a bug that shows in some plays only; the state of ``random`` may decide about it."""
+        scenario = bug.scenario
+        plays = [*plays, *(self._anew(scenario, chance) for chance in range(len(plays), _AGAIN))]
+        shown = [play for play in plays if play is not None]
+        chance = shown[0].chance if shown else bug.chance
+        fixed = [self._anew(scenario, chance, fixes_chance=True) for _ in range(2)]
+        if not shown and None in fixed:
+            return None
+        words = BY_CHANCE.format(shown=len(shown), plays=len(plays))
+        if fixed[0] is not None and fixed[1] is not None:
+            return fixed[0].with_words(f"{words} {FIXED_CHANCE}")
+        return (shown[0] if shown else bug).with_words(words)
+
+    def _replayed(self, bug: Bug) -> Bug | None:
+        """Play the printed test in a new process, if it can import everything."""
+        if not bug.importable or replayed(bug.test) != "passes":
+            return bug
+        return bug.with_words(NOT_REPLAYED)
+
+
+def _rest(scenario: Scenario, taken: int) -> Scenario | None:
+    """Return the scenario without its first steps, or None if none is left."""
+    rest = scenario.steps[taken:]
+    return replace(scenario, steps=(directed.SEVERAL, *rest)) if rest else None
 
 
 def _simplest(strategy: SearchStrategy[Any]) -> Any:  # noqa: ANN401  # any value can be drawn
     settings = Settings(database=None, deadline=None, suppress_health_check=list[Any](HealthCheck))
     return find(strategy.map(_Drawn), lambda _: True, settings=settings).value
-
-
-# The directed scenarios
-
-
-def _flat(blocks: Iterable[Block]) -> list[Step]:
-    return [step for block in blocks for step in block]
-
-
-def _known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with each sample argument, and with each act of another actor."""
-    for kind in (blocks.values(options.arguments), *blocks.others()):
-        yield Scenario(steps=(_SEVERAL, *_flat(kind)))
-
-
-def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield a scenario for each slow fault, operation and commit point, and for each alternative of the rate limit."""
-    is_long = options.longest_wait is not None
-    own = (*SLOW_FAULTS, *(_LONG if is_long else ()))
-    chosen = own if options.faults is None else [fault for fault in options.faults if not is_quick(fault)]
-    for fault, ask in blocks.meetings(chosen):
-        yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
-    limits = list(GAPS["rate_limit"].alternatives)[1:] if "rate_limit" in options.vary else []
-    clocks = [(), *((Act("clock.advance", {"hours": hours}),) for hours in (1, -1) if is_long)]
-    for limit, clock, ask in product(limits, clocks, blocks.plain):
-        behaviour = Behaviour().replace({"rate_limit": limit})
-        yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
-
-
-def _shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
-    is_own = options.faults is None
-    quick = QUICK_FAULTS if options.faults is None else [one for one in options.faults if is_quick(one)]
-    asks = [step for step in _flat(blocks.values(options.arguments)) if isinstance(step, Call)]
-    numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
-    steps: Block = (_SEVERAL, *blocks.plain, *blocks.plain)
-    for name in options.environment:
-        if is_there(name) and not (name == "ipv6" and options.tls):
-            dated = name == "time_zone" and is_own
-            limit = {"rate_limit": "retry_after_date"} if dated else {}
-            met = blocks.meetings(_NO_WAITS) if dated else ()
-            yield Scenario(Behaviour().replace(limit), (*steps, *numbers, *_flat(met)), environment=name)
-    lost = _flat(blocks.meetings([kinds.reset()] if is_own else []))
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(quick)), *lost))  # last, so close() meets a lost connection
-    yield Scenario(steps=(_SEVERAL, *_flat(blocks.redirections() if is_own else ())))
-    # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
-    steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
-    for name in options.vary:
-        for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
-            yield Scenario(Behaviour().replace({name: alternative}), steps)
-    # Two steps for each line at which the first call stops: the second call does not stop, or stops later.
-    places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
-    for first, second in blocks.pairs() if options.concurrent else ():
-        yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))
-
-
-# Simpler ones
-
-
-def _size(bug: ClientBugError) -> tuple[int, int, int]:
-    scenario = bug.scenario
-    return len(scenario.steps), len(scenario.behaviour.differences()), len(repr(scenario))
-
-
-def _simpler(scenario: Scenario) -> Iterator[Scenario]:
-    yield replace(scenario, odd_key=False)
-    yield replace(scenario, environment=None)
-    for name in scenario.behaviour.differences():
-        yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
-    size = len(scenario.steps) // 2
-    while size:
-        for start in range(0, len(scenario.steps), size):
-            yield replace(scenario, steps=scenario.steps[:start] + scenario.steps[start + size :])
-        size //= 2

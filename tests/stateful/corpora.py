@@ -83,7 +83,7 @@ SETTINGS: Final = settings(database=None, derandomize=True)
 def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:
     """Check a client with the same examples each time, and return the reported bug."""
     try:
-        check_client(make_client, **{"settings": SETTINGS, **options})
+        check_client(make_client, **{"settings": SETTINGS, "first": True, **options})
     except ClientBugError as error:
         return error
     except UnknownErrorError as error:  # caused by the possible bug

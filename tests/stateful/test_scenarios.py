@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from petstore_mock import Behaviour, faults
+from petstore_mock import Behaviour, PetStoreMockError, faults
 from petstore_mock.strategies import PlannedFault, Scenario, scenarios
 
 DRAWN = scenarios()
@@ -67,3 +68,74 @@ def test_scenarios_have_only_the_given_arguments_and_faults(scenario: Scenario) 
             assert step["plannedfault"]["fault"] == {"kind": "reset"}
         if step.get("ask", {}).get("operation") == "createPet":
             assert step["ask"]["arguments"] == {"name": "Only", "categoryId": 7}
+
+
+# A scenario may come from anywhere, so nothing of it is executed.
+
+ASK = {"ask": {"operation": "listPets", "arguments": {}}}
+
+
+def act(kind: str, **arguments: Any) -> dict[str, Any]:
+    return {"act": {"kind": kind, "arguments": arguments}}
+
+
+def fault(**members: Any) -> dict[str, Any]:
+    return {"plannedfault": {"fault": 503, **members}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("listPets", "expected steps as a list"),
+        ([1], "expected a step as an object; got 1"),
+        ([{}], "expected a step as an object with one member"),
+        ([ASK | act("spoil")], "expected a step as an object with one member"),
+        ([{"asks": {}}], "did you mean 'ask'?"),
+        ([{"pick": {}}], "expected a member of a step"),
+        ([{"ask": {"operation": "listPet"}}], "did you mean 'listPets'?"),
+        ([{"ask": {"operation": "listPets", "arguments": {"limits": 1}}}], "did you mean 'limit'?"),
+        ([{"ask": {"operation": "getPet", "arguments": {}}}], "expected the argument petId of getPet"),
+        ([{"ask": {"operation": "getPet", "arguments": {"petId": {"pick": {"which": "all"}}}}}], "expected a pick"),
+        ([{"ask": {"operation": "getPet", "arguments": {"petId": {"pick": {"index": -1}}}}}], "expected index as"),
+        ([{"ask": {"operation": "getPet", "arguments": {"petId": {"act": {}}}}}], "expected a member of an argument"),
+        ([act("__class__")], "expected an act, one of"),
+        ([act("app")], "expected an act, one of"),
+        ([act("reset() or print('executed')  #")], "expected an act, one of"),
+        ([act("clock.advance", weeks=1)], "expected a member of arguments of clock.advance"),
+        ([act("remove")], "expected the argument pet of remove"),
+        ([act("seed", nam="Rex")], "did you mean 'name'?"),
+        ([{"plannedfault": {"on": "listPets"}}], "expected a planned fault with a fault"),
+        ([fault(on="listPet")], "did you mean 'listPets'?"),
+        ([fault(at="later")], "expected a point of a fault"),
+        ([fault(times=0)], "expected times as"),
+        ([fault(after=-1)], "expected after as"),
+        ([fault(when="1")], "expected a member of a planned fault"),
+        ([{"together": {"first": ASK, "second": ASK, "hold": 0}}], "expected hold as"),
+        ([{"together": {"first": ASK, "second": act("spoil")}}], "expected a member of a call"),
+    ],
+)
+def test_a_scenario_of_another_form_is_refused(steps: Any, message: str) -> None:
+    with pytest.raises(PetStoreMockError) as caught:
+        Scenario.from_data({"steps": steps})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "expected a scenario as an object"),
+        ({"step": []}, "did you mean 'steps'?"),
+        ({"behaviour": []}, "expected behaviour as an object"),
+        ({"behaviour": {"list_ordr": "by_name"}}, "did you mean 'list_order'?"),
+        ({"environment": 1}, "expected environment as a name or null"),
+        ({"odd_key": "no"}, "expected odd_key as true or false"),
+    ],
+)
+def test_a_scenario_with_other_members_is_refused(data: Any, message: str) -> None:
+    with pytest.raises(PetStoreMockError) as caught:
+        Scenario.from_data(data)
+    assert message in str(caught.value)
+
+
+def test_the_least_scenario_has_the_defaults() -> None:
+    assert Scenario.from_data({}) == Scenario()

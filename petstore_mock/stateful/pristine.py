@@ -1,0 +1,143 @@
+"""The state of a client's classes and modules, as it was before the first client was made.
+
+How this works: a client may keep state in its class or module. A test that the machine prints begins without such
+state, so the machine must begin without it too when it plays that test. :class:`Pristine` finds the classes and modules
+that ``make_client`` uses, copies their plain values, and puts the copies back.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.checks.reading import LIBRARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
+_CONTAINERS: Final = (list, dict, set, tuple, frozenset)
+_MOST: Final = 200  # classes and modules
+_ABSENT: Final = object()
+
+
+class Pristine:
+    """A copy of the state of the classes and modules that a function uses."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._saved: list[tuple[Any, dict[str, Any]]] = []
+        self._caches: list[Callable[[], object]] = []
+        for owner in _owners(function):
+            self._save(owner)
+
+    def _save(self, owner: Any) -> None:  # noqa: ANN401  # a class or a module
+        values: dict[str, Any] = {}
+        for name, value in _members(owner).items():
+            if name.startswith("__"):
+                continue
+            clear = getattr(value, "cache_clear", None)
+            if callable(clear):
+                self._caches.append(clear)
+            if _is_plain(value):
+                values[name] = deepcopy(value)
+        self._saved.append((owner, values))
+
+    def restore(self) -> None:
+        """Put the copies back, into the same lists, dicts and sets."""
+        for clear in self._caches:
+            clear()
+        for owner, values in self._saved:
+            for name, value in values.items():
+                _put_back(owner, name, value)
+
+
+def _members(owner: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {**vars(owner)}
+
+
+def _put_back(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
+    now: Any = _members(owner).get(name, _ABSENT)
+    if type(now) is type(value) and now == value:
+        return
+    copy = deepcopy(value)
+    if type(now) is type(value) and type(now) in {dict, set}:
+        now.clear()
+        now.update(copy)
+    elif type(now) is type(value) and type(now) is list:
+        now[:] = copy
+    else:
+        with suppress(AttributeError, TypeError):  # a class may refuse to be changed
+            setattr(owner, name, copy)
+
+
+def _is_plain(value: object, depth: int = 4) -> bool:
+    """Whether a value can be copied without a side effect."""
+    if type(value) in _PLAIN:
+        return True
+    if type(value) not in _CONTAINERS or not depth:
+        return False
+    members: Any = value
+    parts: list[Any] = [*members]
+    if type(value) is dict:
+        parts += members.values()
+    return all(_is_plain(part, depth - 1) for part in parts)
+
+
+def _owners(function: Callable[..., Any]) -> Iterator[Any]:
+    """Yield the classes and modules that a function uses, without those of libraries."""
+    waiting: list[Any] = [function]
+    known: dict[int, Any] = {}
+    while waiting and len(known) < _MOST:
+        value = waiting.pop()
+        if id(value) in known or not _is_own(value):
+            continue
+        known[id(value)] = value
+        if isinstance(value, (type, ModuleType)):
+            yield value
+        waiting += _used_by(value)
+
+
+def _is_own(value: object) -> bool:
+    if isinstance(value, ModuleType):
+        module = value.__name__
+    elif isinstance(value, (type, FunctionType)):
+        module = value.__module__ or ""
+    else:
+        return isinstance(value, (partial, MethodType)) or hasattr(value, "__wrapped__")
+    root = module.partition(".")[0]
+    return root not in LIBRARIES and root not in {"pytest", "_pytest"}
+
+
+def _used_by(value: Any) -> list[Any]:  # noqa: ANN401
+    if isinstance(value, partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, MethodType):
+        return [value.__func__, type(value.__self__), value.__self__]
+    if isinstance(value, FunctionType):
+        return _used_by_function(value)
+    if isinstance(value, type):
+        methods = [member for member in vars(value).values() if isinstance(member, FunctionType)]
+        return [*value.__mro__[1:], *methods, sys.modules.get(value.__module__)]
+    return [getattr(value, "__wrapped__", None)]
+
+
+def _used_by_function(function: FunctionType) -> list[Any]:
+    names = _names(function.__code__)
+    used = [function.__globals__[name] for name in names if name in function.__globals__]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # an empty cell
+            used.append(cell.cell_contents)
+    module = sys.modules.get(function.__module__ or "")
+    return [*used, *(function.__defaults__ or ()), module]
+
+
+def _names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names(constant)
+    return names

@@ -1,0 +1,39 @@
+"""One line on the terminal that says what a long run does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+from petstore_mock.common.real import monotonic
+
+_QUIET: Final = 2.0  # seconds without a line
+_BETWEEN: Final = 0.2  # seconds between two lines
+_ERASE: Final = "\r\x1b[K"
+
+
+class Progress:
+    """Writes the line to standard error, if that is a terminal and the run is not in CI."""
+
+    def __init__(self) -> None:
+        stream = sys.__stderr__
+        self._stream = stream if stream is not None and stream.isatty() and not os.environ.get("CI") else None
+        self._began = self._written = monotonic()
+        self._has_line = False
+
+    def show(self, phase: str, examples: int) -> None:
+        now = monotonic()
+        is_early = now - self._began < _QUIET or now - self._written < _BETWEEN
+        if self._stream is None or is_early:
+            return
+        self._written, self._has_line = now, True
+        seconds = now - self._began
+        self._stream.write(f"{_ERASE}check_client: {phase}, {examples:,} scenarios, {seconds:.0f} seconds")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Erase the line."""
+        if self._stream is not None and self._has_line:
+            self._stream.write(_ERASE)
+            self._stream.flush()
