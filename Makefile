@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench lines visits mutation clean
+.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench lines density mutation clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,13 +47,14 @@ test: $(TEST)  ## run the suite (make test TRACED=yes also reports branch covera
 check: TRACED = yes
 check: test lint docs slow peers  ## run the checks of CI on one Python, with branch coverage
 
-lint: $(LINT)  ## check rules, format, types and layers, without running the code
+lint: $(LINT)  ## check rules, format, types, layers and density, without running the code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(if $(shell grep -F '[tool.pyright]' pyproject.toml),$(BIN)/pyright)
 	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/python -m tools.density --check --worst 0
 
 format: $(LINT)  ## format the code, and apply the safe fixes of ruff
 	$(BIN)/ruff check --fix-only
@@ -90,11 +91,11 @@ fuzz: $(TEST)  ## send random bytes and bodies for minutes (make fuzz FUZZ_EXAMP
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lines:  ## count the hand-written lines, and print the budgets beside them
+lines:  ## show the size of each product of the package, and of everything around it, in lines
 	@$(PYTHON) -m tools.lines
 
-visits: $(TEST)  ## print the modules that a request visits (make visits ARGS=--turns)
-	@$(BIN)/python -m tools.visits $(ARGS)
+density:  ## show how much a statement of each room asks of its reader, and the worst places
+	@$(PYTHON) -m tools.density $(ARGS)
 
 mutation: $(TEST)  ## run the tests on mutants; continues where it stopped (make mutation ARGS="--count 100")
 	$(BIN)/python -m tools.mutation run $(ARGS)
