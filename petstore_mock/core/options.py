@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, cast
 
 from petstore_mock.common.dates import moment_of
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 
@@ -85,6 +86,29 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
     return value
 
 
+def _seed(_: str, value: Any) -> Any:  # noqa: ANN401
+    """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
+    if value is None or isinstance(value, (int, str, PathLike)):
+        return value
+    return read_animals(value)
+
+
+def read_animals(pets: object) -> list[object]:
+    """Return the animals of an iterable. It may be a generator that asks the fake, so hold no lock of a world.
+
+    Raises:
+        PetStoreMockError: the value is no iterable of animals, or it has too many of them.
+    """
+    if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
+        refuse(f"expected a list or a number of animals as the seed; got {shown(pets)}")
+    animals: list[object] = []
+    for animal in cast("Iterable[object]", pets):
+        if len(animals) == MOST_PETS:
+            refuse(f"expected at most {MOST_PETS:,} animals as the seed; got one more")
+        animals.append(dict(animal) if is_object(animal) else animal)
+    return animals
+
+
 # Readers of text
 
 
@@ -156,7 +180,7 @@ _ROWS: Final = (
     Option("host", "The address to listen on", _TEXT, "listener serve fixture", "127.0.0.1"),
     Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
     Option("api_key", "A fixed valid API key", _ANY, "world serve fixture door", schema=_KEY_RULES),
-    Option("seed", _SEED_WORDS, _ANY, "world serve fixture marker door", None, seed_of, _SEED_RULES),
+    Option("seed", _SEED_WORDS, _seed, "world serve fixture marker door", None, seed_of, _SEED_RULES),
     Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_CHOICE),
     Option("at", "The fake's date at its start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
     Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),

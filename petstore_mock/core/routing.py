@@ -140,6 +140,7 @@ class Rules:
                 _add_argument(route, parameter, value)
         if violations:
             of_operation = Violations(replace(one, subject=operation.name) for one in violations)
+            of_operation.omitted = violations.omitted
             route.refusal = Refusal(condition, of_operation)
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
@@ -161,23 +162,38 @@ class Rules:
         texts: dict[str, str] = {}
         values: dict[str, list[str]] = {}
         violations = Violations()
+        malformed: list[str] = []
         for part in filter(None, query.split("&")):  # empty parts are ignored
             name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
             if name is None or value is None:
-                words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-                violations.append(Violation("query", "percentEncoding", words, part[:80]))
+                malformed.append(part)
             else:
                 values.setdefault(name, []).append(value)
-        for name, given in values.items():
+        violations.fill(malformed, _malformed_part)
+        for name in names:
+            given = values.get(name)
+            if given is None:
+                continue
             text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
-            if name in names and text is None:
+            if text is None:
                 violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
-            elif name in names:
+            else:
                 texts[name] = text
-            elif self.policies.unknown_query:
-                words, path = no_such_name(name, names, "parameter here", given=values), path_of([name], "query")
-                violations.append(Violation(path, "additionalProperties", words, given[0]))
+        if not self.policies.unknown_query:
+            return texts, violations
+
+        def no_parameter(name: str) -> Violation:
+            words = no_such_name(name, names, "parameter here", given=values)
+            return Violation(path_of([name], "query"), "additionalProperties", words, values[name][0])
+
+        # A client can send any number of unknown names, and the list has a limit.
+        violations.fill([name for name in values if name not in names], no_parameter)
         return texts, violations
+
+
+def _malformed_part(part: str) -> Violation:
+    """Return the violation of a part of a query that is no percent-encoded UTF-8."""
+    return Violation("query", "percentEncoding", "must be percent-encoded UTF-8 (RFC 3986 §2.1)", part[:80])
 
 
 def _add_argument(route: Route, parameter: Parameter, value: Any) -> None:  # noqa: ANN401  # a JSON value

@@ -16,14 +16,14 @@ from itertools import chain
 from json import loads
 from os import PathLike
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import as_path, is_integer
-from petstore_mock.core.options import MOST_PETS
+from petstore_mock.core.options import MOST_PETS, read_animals
 from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
@@ -206,7 +206,7 @@ class Store:
             if name in FIELDS and FIELDS[name].is_assigned and value != former.get(name):
                 refuse(f"expected the {name} that was assigned on creation (§2); got {name}={shown(value)}")
         gone = {name for name, value in changes.items() if value is None and name in FIELDS} - _REQUIRED
-        _check({name: value for name, value in changes.items() if name not in gone}, "update")
+        check_animal({name: value for name, value in changes.items() if name not in gone}, "update")
         return self._put({name: value for name, value in {**former, **changes}.items() if name not in gone})
 
     def _put(self, document: Mapping[str, Any]) -> Pet:
@@ -229,16 +229,16 @@ class Store:
 
     def seed_each(self, pets: object, where: str = "") -> list[Pet]:
         """Add all animals of an iterable, or none if one is wrong. ``where`` is the prefix of an error."""
-        if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
-            refuse(f"expected a list or a number of animals as the seed; got {shown(pets)}")
-        former, added = self.copy(), list[Pet]()
-        for index, pet in enumerate(cast("Iterable[object]", pets)):
+        animals = read_animals(pets)
+        # The copy takes the animals first, so an error leaves this store as it is.
+        draft, added = self.copy(), list[Pet]()
+        for index, animal in enumerate(animals):
             try:
-                added.append(self.add(pet))
+                added.append(draft.add(animal))
             except PetStoreMockError as error:
-                vars(self).update(vars(former))
                 error.args = (f"{where}animal {index}: {error}; no animal was added", *error.args[1:])
                 raise
+        vars(self).update(vars(draft))
         return added
 
     def fill(self, seed: Seed | None) -> None:
@@ -251,7 +251,7 @@ class Store:
             self.seed_each(seed, "seed: ")
 
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
-        _check(given, "seed")
+        check_animal(given, "seed")
         if "id" in given and given["id"] in self._animals:
             raise ProblemError(f"expected a free id; got id={given['id']}, which is taken", 409)
         number = self.seeded + 1
@@ -304,7 +304,7 @@ def _sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
     return kind_of(schemas.properties(ANIMAL)[name]).numbered(value, turn) if turn else value
 
 
-def _check(given: Mapping[str, Any], call: str) -> None:
+def check_animal(given: Mapping[str, Any], call: str) -> None:
     """Refuse unknown fields, and values that Pet.json does not allow."""
     if not _is_allowed(dict(given)):
         try:

@@ -109,9 +109,12 @@ def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Viol
         known = value  # inside the lambda, the type checker forgets the type of ``value``
         repeated.fill(value.names, lambda name: Violation(path_of([*steps, name]), "uniqueMembers", words, known[name]))
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(step, str):
+        if isinstance(step, str) and not step.isascii():
             _look_through(step, steps, repeated)
-        _look_through(part, (*steps, step), repeated)
+        # A body can have thousands of numbers and short texts, and a call for each takes most of the time.
+        is_plain = part.isascii() if isinstance(part, str) else not isinstance(part, (list, dict))
+        if not is_plain:
+            _look_through(part, (*steps, step), repeated)
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
@@ -134,7 +137,11 @@ def read_integer(text: str) -> int | str:
 
 def percent_decode(text: str) -> str | None:
     """Decode percent-encoded UTF-8 (RFC 3986 §2.1); return None if the encoding or the UTF-8 is invalid."""
-    if not text.isascii() or _BROKEN_PERCENT.search(text):
+    if not text.isascii():
+        return None
+    if "%" not in text:
+        return text
+    if _BROKEN_PERCENT.search(text):
         return None
     try:
         return unquote(text, errors="strict")

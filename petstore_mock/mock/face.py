@@ -9,6 +9,8 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, require
 from petstore_mock.common.values import counted
 from petstore_mock.core.clock import Clock
+from petstore_mock.core.options import read_animals
+from petstore_mock.core.store import check_animal
 from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
@@ -177,20 +179,24 @@ class PetStore(Stays):
             PetStoreMockError: ``Pet.json`` does not allow a field (§2), or another animal has the id.
         """
         require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
-        given = fields if pet is None else {**pet, **fields}
-        return dict(self._do(state.add_pets, {"pets": given})["pets"][0])
+        animal = {**({} if pet is None else pet), **fields}
+        # The verb takes {"count": 3} as a number of animals. As an animal, it has an unknown field.
+        check_animal(animal, "seed")
+        return dict(self._do(state.add_pets, {"pets": animal})["pets"][0])
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Add several animals, all or none, and return them.
 
         Args:
             pets_or_count: the animals as mappings, or their number. With a number of 4 or more, every status occurs.
+                A generator is read to its end before the first animal is added, so it may use the fake.
 
         Raises:
             PetStoreMockError: an animal is invalid. The message says which one.
         """
         require(not is_object(pets_or_count), "a list of animals, or their number", pets_or_count=pets_or_count)
-        pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
+        is_count = isinstance(pets_or_count, int)
+        pets = {"count": pets_or_count} if is_count else read_animals(pets_or_count)
         return list(self._do(state.add_pets, {"pets": pets})["pets"])
 
     @property

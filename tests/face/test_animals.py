@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -55,6 +55,51 @@ def test_seed_many_takes_a_count_or_animals(petstore: Face) -> None:
     assert [pet["name"] for pet in petstore.seed_many({"name": name} for name in ("A", "B"))] == ["A", "B"]
     assert petstore.seed_many(0) == []
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 11))
+
+
+def test_seed_refuses_a_count_like_any_other_unknown_field(petstore: Face) -> None:
+    for count in (0, 1, 3):
+        with pytest.raises(PetStoreMockError, match=r"count is not a field here.*fields are"):
+            petstore.seed(count=count)
+        with pytest.raises(PetStoreMockError, match="count is not a field here"):
+            petstore.seed({"count": count})
+        with pytest.raises(PetStoreMockError, match=r"0.*count is not a field here"):
+            petstore.seed_many([{"count": count}])
+    assert petstore.pets == []
+
+
+class Interrupted(BaseException):
+    """An error that is no Exception, such as KeyboardInterrupt."""
+
+
+@pytest.mark.parametrize("error", [RuntimeError, Interrupted])
+def test_a_generator_that_raises_adds_no_animal(petstore: Face, error: type[BaseException]) -> None:
+    def animals() -> Iterator[dict[str, Any]]:
+        yield {"name": "Rex"}
+        yield {"name": "Luna"}
+        raise error
+
+    with pytest.raises(error):
+        petstore.seed_many(animals())
+    assert petstore.pets == []
+    assert petstore.seed()["id"] == 1
+
+
+@pytest.mark.parametrize("carrier", ["home", "listening", "remote"], indirect=True)
+def test_a_generator_of_animals_may_ask_the_fake(petstore: Face, client: Client) -> None:
+    def animals() -> Iterator[dict[str, Any]]:
+        for name in ("Rex", "Luna"):
+            yield {"name": f"{name} {client.list().status}"}
+
+    assert [pet["name"] for pet in petstore.seed_many(animals())] == ["Rex 200", "Luna 200"]
+    assert client.list().json() == petstore.pets
+
+
+def test_a_generator_as_an_option_is_read_once_for_all_resets(petstore: Face) -> None:
+    with petstore.fresh(seed=({"name": name} for name in ("A", "B"))) as other:
+        other.remove(1)
+        other.reset()
+        assert [pet["name"] for pet in other.pets] == ["A", "B"]
 
 
 def test_missing_fields_get_plausible_and_repeatable_values(petstore: Face) -> None:

@@ -57,7 +57,7 @@ def test_hostile_bodies_are_read_fast_and_violations_are_limited() -> None:
     inner = b",".join(b'"m%d":1,"m%d":2' % (number, number) for number in range(700))
     started = time.process_time()
     _, repeated = decode_json(b'{"x":[{%s},{%s}],"y":{"a":1,"a":2}}' % (inner, inner))
-    assert (len(repeated), repeated.omitted) == (MOST_VIOLATIONS, 401)
+    assert (len(repeated), repeated.omitted) == (MOST_VIOLATIONS, 2 * 700 + 1 - MOST_VIOLATIONS)
     for body in (b'["' + b'[\\"' * 330_000 + b'"]', b"[" + b"{}," * 300_000 + b"1]", b"9" * 1_000_000):
         decode_json(body)
     assert time.process_time() - started < 10  # many times the usual time
