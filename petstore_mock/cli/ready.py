@@ -8,12 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from petstore_mock.cli.arguments import SERVE, values_of
+from petstore_mock.cli.arguments import values_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.real import monotonic, sleep
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import origin_of, shown_url
+from petstore_mock.core.options import options_at
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, json_body
@@ -84,7 +85,8 @@ def _addresses_of_serve() -> list[str]:
     A health check of a container does not know the options of ``serve``. One of them may have turned TLS on.
     """
     names = ("host", "port", "control_port", "tls", "tls_cert")
-    options = values_of(Namespace(), {name: SERVE[name] for name in names})
+    serve = options_at("serve")
+    options = values_of(Namespace(), {name: serve[name] for name in names})
     host, port = options["host"], options["port"]
     own_port = options["control_port"]
     if own_port:

@@ -13,12 +13,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from petstore_mock.cli.arguments import SERVE, Parser, flag, values_of
+from petstore_mock.cli.arguments import Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, write_text
 from petstore_mock.control.admission import Admission, check_host, check_origin, check_token, is_loopback
 from petstore_mock.control.door import Door
+from petstore_mock.core.options import options_at
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
@@ -58,12 +59,12 @@ _ALWAYS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 def add_options(parser: Parser) -> None:
-    parser.add_options(SERVE)
+    parser.add_options(options_at("serve"))
 
 
 def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Serve until SIGINT or SIGTERM."""
-    options = values_of(given, SERVE)
+    options = values_of(given, options_at("serve"))
     _refuse_contradictions(options)
     log = RequestLog(stdout, as_json=options["log_format"] == "json")
     with ExitStack() as running:

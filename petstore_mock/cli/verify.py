@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.arguments import flag
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.core.options import options_at
 from petstore_mock.verify import verify
 from petstore_mock.verify.probes import plan
 from petstore_mock.verify.verdict import HOLDS, as_text, json_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from petstore_mock.verify import Verdict
 
@@ -21,16 +23,6 @@ DESCRIPTION: Final = (
     "Check the responses of a service against every clause of the contract. The exit code is 0 if every observed "
     "clause holds, 1 on a broken clause or drift, 2 for wrong arguments, and 3 if the service could not be checked."
 )
-# The arguments of verify() that are options: the metavar and the help text.
-_ARGUMENTS: Final = {
-    "allow_create": ("N", "the largest number of animals to create; no operation can delete them; 0 sends only GET"),
-    "rate": ("N", "the largest number of requests per second"),
-    "max_requests": ("N", "the largest number of requests"),
-    "timeout": ("SECONDS", "the time for a whole response"),
-    "deadline": ("SECONDS", "the time for the whole run"),
-    "receipt": ("FILE", "append a line to this file for each animal that was or may have been created"),
-    "behaviour": ("FILE.toml", "the recorded choices; other choices are reported as drift"),
-}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -43,11 +35,14 @@ def add_shared_options(parser: ArgumentParser) -> None:
     words = "a valid API key; repeat the option if keys rotate"
     parser.add_argument("--api-key", action="append", default=[], metavar="KEY", help=words)
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
-    for name, (metavar, words) in _ARGUMENTS.items():
-        default: Any = (verify.__kwdefaults__ or {})[name]
-        how: dict[str, Any] = {} if default is None else {"type": type(default), "default": default}
-        suffix = " (default: %(default)s)" if how else ""
-        parser.add_argument(flag(name), metavar=metavar, help=words + suffix, **how)
+    defaults: Mapping[str, Any] = verify.__kwdefaults__ or {}
+    for name, option in options_at("verify").items():
+        default = defaults[name]
+        if default is None:
+            parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
+        else:
+            words = f"{option.words} (default: %(default)s)"
+            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=type(default), default=default)
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")
@@ -88,7 +83,7 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
         api_key=_keys(options),
         headers=dict(options.header),
         progress=progress if stderr.isatty() else None,
-        **{name: getattr(options, name) for name in _ARGUMENTS},
+        **{name: getattr(options, name) for name in options_at("verify")},
     )
     if "json" in files:
         files["json"].write_text(json_text(verdict), encoding="utf-8")

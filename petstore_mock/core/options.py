@@ -1,4 +1,16 @@
-"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door read their options from it."""
+"""The table of options. Python, the command line, pytest and the control door read their options here.
+
+A row is an option at some places:
+
+- ``world`` and ``listener`` are keywords of ``PetStoreMock``.
+- ``fixture`` are keywords in ``petstore_options``.
+- ``setting`` are ``petstore_NAME`` in the settings file of pytest, and variables of the environment.
+- ``marker`` are keywords of ``@pytest.mark.petstore``.
+- ``door`` are members of ``PUT world``.
+- ``serve`` and ``verify`` are options of these commands.
+
+A name has several rows if its value differs between places. ``OPTIONS`` has the first one.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +23,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, ca
 
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
-from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
+from petstore_mock.common.values import is_integer, is_number, shown_url
+from petstore_mock.http.credentials import KEY_TEXT
 
 if TYPE_CHECKING:
     from datetime import date, datetime
 
     from petstore_mock.interface.behaviour import Behaviour
 
-Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option applies
+Place = Literal["world", "listener", "serve", "verify", "fixture", "setting", "marker", "door"]
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 MAX_WORLDS: Final = 10_000
@@ -68,6 +81,14 @@ def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], A
     return check
 
 
+def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses the value checks it
+    return value
+
+
+def _one_of(kind: str, texts: tuple[str, ...]) -> Callable[[str, Any], str]:
+    return lambda _, value: one_of(value, texts, kind)
+
+
 def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
     return None if value is None else moment_of(value, name)
 
@@ -109,6 +130,35 @@ def read_animals(pets: object) -> list[object]:
     return animals
 
 
+def checked_keys(_: str, keys: tuple[object, ...]) -> tuple[str, ...]:
+    """Return the fixed keys of a world. The error does not show them."""
+    texts = tuple(key for key in keys if isinstance(key, str) and KEY_TEXT.fullmatch(key))
+    if len(texts) < len(keys):
+        refuse("expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)")
+    require(len({*texts}) == len(texts), "each API key once", keys=len(texts))
+    return texts
+
+
+def _date(name: str, value: str) -> str:
+    # The world parses the text itself.
+    _moment(name, value)
+    return value
+
+
+def _address(name: str, value: str) -> str:
+    from petstore_mock.interface.table import BASE_PATH  # noqa: PLC0415  # an unused plugin must not load the table
+    from petstore_mock.journal.exchange import is_base_url  # noqa: PLC0415  # as above
+
+    require(is_base_url(value), "an address such as https://ci.example/petstore", **{name: shown_url(value)})
+    return value.rstrip("/").removesuffix(BASE_PATH)
+
+
+def _choices(name: str, texts: tuple[str, ...]) -> Mapping[str, str]:
+    from petstore_mock.interface.behaviour import choices_of  # noqa: PLC0415  # an unused plugin must not load the gaps
+
+    return choices_of(name, texts)
+
+
 # Readers of text
 
 
@@ -139,20 +189,41 @@ def seconds_of(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    name: str  # the Python keyword; ``--name`` and ``petstore_name`` follow from it
-    words: str  # its description in help texts
-    check: Callable[[str, Any], Any]  # takes a value from Python or JSON, and returns the one that is used
-    places: str  # the names of the places where it applies
+    """An option at some places.
+
+    Attributes:
+        name: the Python keyword; ``--name`` and ``petstore_name`` follow from it.
+        words: its description in help texts.
+        places: the names of the places where it applies.
+        default: its value if nothing sets it. The user may repeat an option whose default is a tuple.
+        check: takes a value from Python or JSON, and returns the value that the program uses.
+        parse: reads a value from text.
+        schema: the JSON Schema of its value at the door.
+        alternatives: the texts that it allows, the default first.
+        metavar: a short name of its value in help texts.
+        group: the heading above it in help texts.
+    """
+
+    name: str
+    words: str
+    places: str
     default: Any = None
-    parse: Callable[[str], Any] = str  # reads a value from text
-    schema: Mapping[str, Any] | None = None  # the schema of its value at the door
+    check: Callable[[str, Any], Any] = _any
+    parse: Callable[[str], Any] = str
+    schema: Mapping[str, Any] | None = None
+    alternatives: tuple[str, ...] = ()
+    metavar: str = "TEXT"
+    group: str = ""
 
     @property
     def is_flag(self) -> bool:
         return self.parse is flag_of
 
+    @property
+    def is_repeated(self) -> bool:
+        return isinstance(self.default, tuple)
 
-_ANY: Final = _check(lambda _: True, "")  # the world checks the value
+
 _FLAG: Final = _check(lambda value: isinstance(value, bool), "True or False")
 _TEXT: Final = _check(lambda value: isinstance(value, str), "text")
 _WHOLE: Final = _check(is_integer, "a whole number")
@@ -168,36 +239,260 @@ _KEY_RULES: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
 _PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
 _SEED_RULES: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
 _CHOICE: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
-_SEED_WORDS: Final = "The animals of the starting state: a number of them, or a JSON file with an array of them"
-_BEHAVIOUR_WORDS: Final = "The fake's choice for each gap of the interface: a preset or a TOML file"
-_STRICT_WORDS: Final = "Whether a contract violation by the client fails the test"
-_RANDOM_WORDS: Final = "The seed of random ids, list orders, delays and probabilities"
-_TTL_WORDS: Final = "End a world at /w/NAME after this many seconds without a request"
-_KEEP_WORDS: Final = "The number of requests that the journal of each world keeps"
-_OFF: Final = False
+_BOOLEAN: Final = {"type": "boolean"}
+_INTEGER: Final = {"type": "integer"}
+
+# The headings of help texts.
+_LISTENER: Final = "listener"
+_START: Final = "starting state"
+_WORLD_LIMITS: Final = "worlds"
+_DOOR: Final = "control door"
+_TLS: Final = "TLS"
+_LOG: Final = "log"
 
 _ROWS: Final = (
-    Option("host", "The address to listen on", _TEXT, "listener serve fixture", "127.0.0.1"),
-    Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
-    Option("api_key", "A fixed valid API key", _ANY, "world serve fixture door", schema=_KEY_RULES),
-    Option("seed", _SEED_WORDS, _seed, "world serve fixture marker door", None, seed_of, _SEED_RULES),
-    Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_CHOICE),
-    Option("at", "The fake's date at its start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
-    Option("strict", _STRICT_WORDS, _FLAG, "world fixture marker door", _OFF, flag_of, {"type": "boolean"}),
-    Option("random_seed", _RANDOM_WORDS, _WHOLE, "world fixture door", 0, number_of, {"type": "integer"}),
-    Option("mutant", "The name of a mutant, which breaks one clause", _mutant, "world door", schema=_TEXT_OR_NULL),
-    Option("control", "Open the control door", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("tls", "Whether to listen with TLS; needs the extra tls", _FLAG, "listener serve fixture", _OFF, flag_of),
-    Option("max_worlds", "The maximum number of worlds at /w/NAME", _WORLDS, "serve", MAX_WORLDS, number_of),
-    Option("world_ttl", _TTL_WORDS, _SECONDS, "serve", None, seconds_of),
-    Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
+    Option(
+        "host",
+        "The address to listen on",
+        "listener serve fixture setting",
+        default="127.0.0.1",
+        check=_TEXT,
+        metavar="HOST",
+        group=_LISTENER,
+    ),
+    Option(
+        "port",
+        "The port to listen on; 0 takes a free one",
+        "listener fixture setting",
+        default=0,
+        check=_PORT,
+        parse=number_of,
+    ),
+    Option(
+        "port",
+        "The port to listen on; 0 takes a free one",
+        "serve",
+        default=8080,
+        check=_PORT,
+        parse=number_of,
+        metavar="PORT",
+        group=_LISTENER,
+    ),
+    Option(
+        "public_url",
+        "The public address of the stub behind a proxy, without /v1",
+        "serve",
+        default="",
+        check=_address,
+        metavar="URL",
+        group=_LISTENER,
+    ),
+    # The starting state of a world
+    Option("api_key", "A fixed valid API key", "world fixture setting door", schema=_KEY_RULES),
+    Option("api_key", "A fixed valid API key", "serve", default=(), check=checked_keys, metavar="KEY", group=_START),
+    Option(
+        "seed",
+        "The animals of the starting state: a number of them, or a JSON file with an array of them",
+        "world serve fixture setting marker door",
+        check=_seed,
+        parse=seed_of,
+        schema=_SEED_RULES,
+        metavar="N|FILE",
+        group=_START,
+    ),
+    Option(
+        "behaviour",
+        "The fake's choice for each gap of the interface: a preset or a TOML file",
+        "world serve fixture setting marker door",
+        check=_behaviour,
+        schema=_CHOICE,
+        metavar="NAME|FILE",
+        group=_START,
+    ),
+    Option(
+        "set",
+        "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')",
+        "serve",
+        default=(),
+        check=_choices,
+        metavar="GAP=VALUE",
+        group=_START,
+    ),
+    Option("at", "The fake's date at its start", "world fixture marker door", check=_moment, schema=_TEXT_OR_NULL),
+    Option("at", "The fake's date at its start", "serve", check=_date, metavar="DATE", group=_START),
+    Option(
+        "strict",
+        "Whether a contract violation by the client fails the test",
+        "world fixture setting marker door",
+        default=False,
+        check=_FLAG,
+        parse=flag_of,
+        schema=_BOOLEAN,
+    ),
+    Option(
+        "random_seed",
+        "The seed of random ids, list orders, delays and probabilities",
+        "world fixture door",
+        default=0,
+        check=_WHOLE,
+        parse=number_of,
+        schema=_INTEGER,
+    ),
+    Option(
+        "mutant", "The name of a mutant, which breaks one clause", "world door", check=_mutant, schema=_TEXT_OR_NULL
+    ),
+    # Worlds
+    Option(
+        "max_worlds",
+        "The maximum number of worlds at /w/NAME",
+        "serve",
+        default=MAX_WORLDS,
+        check=_WORLDS,
+        parse=number_of,
+        metavar="N",
+        group=_WORLD_LIMITS,
+    ),
+    Option(
+        "world_ttl",
+        "End a world at /w/NAME after this many seconds without a request",
+        "serve",
+        check=_SECONDS,
+        parse=seconds_of,
+        metavar="SECONDS",
+        group=_WORLD_LIMITS,
+    ),
+    Option(
+        "keep_requests",
+        "The number of requests that the journal of each world keeps",
+        "serve",
+        default=KEPT_REQUESTS,
+        check=_REQUESTS,
+        parse=number_of,
+        metavar="N",
+        group=_WORLD_LIMITS,
+    ),
+    # The control door
+    Option(
+        "control",
+        "Open the control door",
+        "listener serve fixture setting",
+        default=False,
+        check=_FLAG,
+        parse=flag_of,
+        group=_DOOR,
+    ),
+    Option("no_control", "Close the control door", "serve", default=False, parse=flag_of, group=_DOOR),
+    Option("control_token", "Open the control door to requests with this token", "serve", metavar="TOKEN", group=_DOOR),
+    Option(
+        "control_port",
+        "Serve the control door on this port, without TLS",
+        "serve",
+        check=_PORT,
+        parse=number_of,
+        metavar="PORT",
+        group=_DOOR,
+    ),
+    Option(
+        "allowed_host",
+        "Another Host value that the control door accepts on loopback",
+        "serve",
+        default=(),
+        metavar="HOST",
+        group=_DOOR,
+    ),
+    Option(
+        "allowed_origin",
+        "An origin whose pages use the control door through a proxy",
+        "serve",
+        default=(),
+        metavar="ORIGIN",
+        group=_DOOR,
+    ),
+    # TLS
+    Option(
+        "tls",
+        "Whether to listen with TLS; needs the extra tls",
+        "listener serve fixture setting",
+        default=False,
+        check=_FLAG,
+        parse=flag_of,
+        group=_TLS,
+    ),
+    Option(
+        "tls_cert",
+        "Listen with TLS and this certificate (PEM, with its chain)",
+        "serve",
+        metavar="FILE",
+        group=_TLS,
+    ),
+    Option(
+        "tls_key",
+        "The private key of that certificate (PEM), if it is in another file",
+        "serve",
+        metavar="FILE",
+        group=_TLS,
+    ),
+    Option(
+        "tls_host",
+        "Another name for the stub's own certificate, such as a container's name",
+        "serve",
+        default=(),
+        metavar="NAME",
+        group=_TLS,
+    ),
+    Option(
+        "tls_ca_out",
+        "Write the certificate authority of the stub to this file, for clients",
+        "serve",
+        metavar="FILE",
+        group=_TLS,
+    ),
+    # The log
+    Option("quiet", "Do not log requests", "serve", default=False, parse=flag_of, group=_LOG),
+    Option(
+        "log_format",
+        "The format of the output",
+        "serve",
+        default="text",
+        check=_one_of("format", ("text", "json")),
+        alternatives=("text", "json"),
+        group=_LOG,
+    ),
+    # The pytest plugin
+    Option("remote", "The address of a remote stub that the fixture controls", "setting"),
+    Option("remote_token", "The control token of that stub", "setting"),
+    Option(
+        "leaks",
+        "How to report requests of finished tests",
+        "setting",
+        default="error",
+        alternatives=("error", "warn", "ignore"),
+    ),
+    # petstore-mock verify and learn. Their defaults are those of petstore_mock.verify.verify().
+    Option(
+        "allow_create",
+        "the largest number of animals to create; no operation can delete them; 0 sends only GET",
+        "verify",
+        metavar="N",
+    ),
+    Option("rate", "the largest number of requests per second", "verify", metavar="N"),
+    Option("max_requests", "the largest number of requests", "verify", metavar="N"),
+    Option("timeout", "the time for a whole response", "verify", metavar="SECONDS"),
+    Option("deadline", "the time for the whole run", "verify", metavar="SECONDS"),
+    Option(
+        "receipt",
+        "append a line to this file for each animal that was or may have been created",
+        "verify",
+        metavar="FILE",
+    ),
+    Option("behaviour", "the recorded choices; other choices are reported as drift", "verify", metavar="FILE.toml"),
 )
 
-OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
+OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in reversed(_ROWS)}
 
 
 def options_at(place: Place) -> dict[str, Option]:
-    return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
+    return {option.name: option for option in _ROWS if place in option.places.split()}
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:

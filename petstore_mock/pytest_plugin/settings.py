@@ -19,14 +19,12 @@ from petstore_mock.pytest_plugin.home import Home
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # options without a setting
-_KEYWORDS: Final = [name for name in options_at("fixture") if name not in _OF_THE_COMMAND_LINE]
-LEAK_MODES: Final = ("error", "warn", "ignore")  # the first is the default
+_OF_THE_COMMAND_LINE: Final = [name for name in options_at("fixture") if name not in options_at("setting")]
+_KEYWORDS: Final = [name for name in options_at("fixture") if name in options_at("setting")]
+LEAK_MODES: Final = OPTIONS["leaks"].alternatives
 SETTINGS: Final[Mapping[str, str]] = {
-    **{name: OPTIONS[name].words for name in _KEYWORDS},
-    "remote": "The address of a remote stub that the fixture controls",
-    "remote_token": "The control token of that stub",
-    "leaks": f"How to report requests of finished tests: {', '.join(LEAK_MODES)}",
+    name: ": ".join(filter(None, (option.words, ", ".join(option.alternatives))))
+    for name, option in options_at("setting").items()
 }
 _SHOWN: Final = 80  # characters of a setting in the header
 

@@ -136,6 +136,12 @@ def test_a_misspelt_variable_prints_one_line_with_the_nearest_name(
     assert command("gaps")[::2] == (0, line)
 
 
+def test_a_variable_of_the_plugin_is_no_misspelt_one(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REMOTE", "REMOTE_TOKEN", "LEAKS", "STRICT"):
+        monkeypatch.setenv(f"PETSTORE_MOCK_{name}", "x")
+    assert command("gaps")[::2] == (0, "")
+
+
 def test_openapi_prints_the_document_with_the_given_server_first(command: Command) -> None:
     document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
     assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")

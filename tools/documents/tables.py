@@ -117,14 +117,14 @@ def commands() -> str:
         shown = output_of(*_COMMAND, name, "--help").partition("\n\n")[2]
         before, _, options = shown.partition("options:\n")
         words, _, arguments = before.partition("positional arguments:\n")
-        options, _, more = options.partition("\n\n")
         parts.append(f"## petstore-mock {name}\n\n{_cell(words)}")
-        if more.strip():
-            parts.append(_cell(more))
-        rows = [(_form(form), _cell(text)) for form, text in (*_options(arguments), *_options(options))]
-        rows = [row for row in rows if "--help" not in row[0]]
-        if rows:
-            parts.append(table("option", "what it does", rows=rows))
+        # The help has a heading above each further group of options.
+        first, *groups = re.split(r"^(\S.*):\n", options, flags=re.MULTILINE)
+        for heading, block in (("", arguments + first), *zip(groups[::2], groups[1::2], strict=True)):
+            rows = [(_form(form), _cell(text)) for form, text in _options(block)]
+            rows = [row for row in rows if "--help" not in row[0]]
+            if rows:
+                parts.append(table(heading or "option", "what it does", rows=rows))
     return "\n\n".join(parts)
 
 
