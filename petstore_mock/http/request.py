@@ -20,6 +20,7 @@ KNOWN_METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 )
 
+_FIELD_WEIGHT: Final = 400  # bytes that the objects of a field take besides its text
 UNASKED_BODY: Final = 64 * 1024  # bytes; for a longer body, an adapter asks the handler for the limit
 
 
@@ -41,6 +42,16 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
     def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
         """Return the header fields for pairs of text, encoded as Latin-1."""
         return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
+
+    @cached_property
+    def size(self) -> int:
+        """The size of the field lines in bytes."""
+        return sum(len(name) + len(value) + len(": \r\n") for name, value in self)
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory the fields take, for caches."""
+        return self.size + len(self) * _FIELD_WEIGHT
 
     @cached_property
     def bearer(self) -> tuple[str | None, str]:

@@ -12,6 +12,7 @@ from ssl import SSLError
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.real import Event, perf_counter
+from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, Response, frame
 from petstore_mock.transport.reading import Head, Reader, RequestError
@@ -29,8 +30,9 @@ _IDLE_TIMEOUT: Final = 75.0
 _LINGER_TIMEOUT: Final = 2.0
 _READ_SIZE: Final = 64 * 1024  # bytes of one read
 _INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held or the client does not read
-_KNOWN: Final = 4096  # requests in the cache
+_KNOWN: Final = 4 * 1024 * 1024  # bytes of memory for the cache of requests
 _KNOWN_SIZE: Final = 2048  # bytes of the longest request in the cache
+_KNOWN_WEIGHT: Final = 1024  # bytes that an entry takes besides its fields and its text
 _KEPT_WIRE: Final = 16 * 1024  # bytes of the longest response whose wire form is cached
 # SO_LINGER with a timeout of 0 makes close() send a RST. On Windows, the struct has two 16-bit members.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
@@ -58,6 +60,10 @@ class Held(Protocol):
         return True
 
 
+def _new_cache() -> SizedCache[bytes, tuple[Head, bytes]]:
+    return SizedCache(_KNOWN, _KNOWN)
+
+
 @dataclass
 class Shared:
     """State that the connections of one server share. ``known`` caches complete requests by their bytes."""
@@ -66,7 +72,7 @@ class Shared:
     hold: Callable[[Connection, Head, Deferred | Blocking], Held]
     over_tls: bool
     connections: set[Connection] = field(default_factory=set["Connection"])
-    known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict[bytes, "tuple[Head, bytes]"])
+    known: SizedCache[bytes, tuple[Head, bytes]] = field(default_factory=_new_cache)
 
 
 class Connection(asyncio.Protocol):
@@ -93,7 +99,7 @@ class Connection(asyncio.Protocol):
         self.writable.set()
         self._shared = shared
         self._handle = shared.handler.handle
-        self._known = shared.known if not refusal else dict[bytes, tuple[Head, bytes]]()
+        self._known = shared.known if not refusal else _new_cache()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
         self._incoming: ApiRequest | None = None  # a request with an incomplete body
         self._held: Held | None = None
@@ -175,9 +181,8 @@ class Connection(asyncio.Protocol):
                     break
                 head, request = taken
                 if whole and head.plain and not (self._reader.buffer or self._last):
-                    if len(self._known) >= _KNOWN:  # cheaper than dropping the oldest entry each time
-                        self._known.clear()
-                    self._known[whole] = head, request.body
+                    weight = 2 * len(whole) + head.fields.weight + _KNOWN_WEIGHT
+                    self._known.keep(whole, (head, request.body), weight)
                 whole = b""
                 self._dispatch(head, request)
                 self._started = perf_counter()

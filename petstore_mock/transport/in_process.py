@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.refusing import Stays
+from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.handler import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _READ_SIZE: Final = 64 * 1024  # bytes at once
+# Clients send the same fields again and again.
+_known_fields: Final = SizedCache[tuple[tuple[str, str], ...], Fields](limit=1024 * 1024, largest=16 * 1024)
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
@@ -108,9 +111,12 @@ def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
     )
 
 
-@lru_cache(maxsize=64)  # clients send the same fields again and again
 def _fields_of(variables: tuple[tuple[str, str], ...]) -> Fields:
-    return Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables)
+    fields = _known_fields.get(variables)
+    if fields is None:
+        fields = Fields.of((name.title().replace("_", "-"), value.strip(" \t")) for name, value in variables)
+        _known_fields.keep(variables, fields, 2 * fields.weight)
+    return fields
 
 
 def _target_of(environ: WSGIEnvironment) -> str:
@@ -144,7 +150,10 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     length = int(declared[:20] or most)
     request.oversized = bool(declared) and length >= most
-    while not request.oversized and (part := stream.read(min(length - len(request.body), _READ_SIZE))):
-        request.body += part  # in parts, because read(n) allocates n bytes even if fewer arrive
+    # In parts, because read(n) allocates n bytes even if fewer arrive.
+    body = bytearray()
+    while not request.oversized and (part := stream.read(min(length - len(body), _READ_SIZE))):
+        body += part
+    request.body = bytes(body)
     if declared and not request.oversized and len(request.body) < length:
         raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")

@@ -1,7 +1,10 @@
 """Reads requests from bytes, without I/O.
 
-llhttp (httptools) reads field lines and chunks. This module reads each head separately and frames the body itself. So
-an ``Upgrade`` can't swallow a body, a trailer can't become a header field, and :func:`read_head` is a pure function.
+llhttp (httptools) reads field lines. This module reads each head separately and frames the body itself. So an
+``Upgrade`` can't swallow a body, a trailer can't become a header field, and :func:`read_head` is a pure function.
+
+The work for a request is linear in its size, however it is cut into packets: ``Reader`` remembers how far it has looked
+at an incomplete head, and :class:`ChunkReader` at a body.
 """
 
 from __future__ import annotations
@@ -9,13 +12,14 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import httptools
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import NO_FIELDS, Fields
+from petstore_mock.transport.chunks import ChunkError, ChunkReader, TooLongError
 
 # Apache accepts 100 fields and 8 KiB a line; Node and h11 accept 16 KiB a head. The fake accepts at least as much.
 LINE_LIMIT: Final = 16 * 1024
@@ -32,6 +36,12 @@ _BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]*)")
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
+_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")
+_CLOSE: Final = re.compile(rb"(?:^|,)[ \t]*close[ \t]*(?:,|$)", re.IGNORECASE)
+_KEEP_ALIVE: Final = re.compile(rb"(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)", re.IGNORECASE)
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+# Clients send the same fields again and again, often below different request lines.
+_known_fields: Final = SizedCache[bytes, Fields](limit=1024 * 1024, largest=16 * 1024)
 _NO_METHOD: Final = "the request line must begin with a method"
 TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http://"
@@ -68,9 +78,11 @@ class Reader:
     def __init__(self, *, over_tls: bool, refusal: str = "") -> None:
         self.buffer = bytearray()
         self.head: Head | None = None
-        self._chunks: _Parser | None = None
+        self._chunks: ChunkReader | None = None
         self._over_tls = over_tls
         self._refusal = refusal
+        self._checked = 0  # bytes of an incomplete head that are checked, so that each byte is checked once
+        self._has_line = False  # whether the request line of an incomplete head is complete and valid
 
     @property
     def in_head(self) -> bool:
@@ -80,32 +92,55 @@ class Reader:
     @property
     def size(self) -> int:
         """The size of a chunked body so far, in bytes."""
-        return 0 if self._chunks is None else self._chunks.size
+        return 0 if self._chunks is None else len(self._chunks.body)
 
     def take_head(self) -> Head | None:
         """Remove the next head from the buffer and return it; None while it is incomplete."""
         buffer = self.buffer
         if self._refusal:
             raise RequestError("malformed_request", self._refusal)
-        while buffer.startswith(b"\r\n"):  # RFC 9112 §2.2: ignore empty lines before a request line
-            del buffer[:2]
-        end = buffer.find(b"\r\n\r\n") + 4
+        # RFC 9112 §2.2: ignore empty lines before a request line.
+        if not self._checked and (empty := _EMPTY_LINES.match(buffer)):
+            del buffer[: empty.end()]
+        # The mark may begin within the bytes that are checked.
+        end = buffer.find(b"\r\n\r\n", max(0, self._checked - 3)) + 4
         if end < 4:
             if self.in_head:
-                _check_beginning(bytes(buffer))
+                self._check_beginning()
             return None
+        self._checked, self._has_line = 0, False
         self.head = read_head(bytes(buffer[:end]), over_tls=self._over_tls)
-        self._chunks = _Parser() if self.head.length < 0 else None
+        self._chunks = None
+        if self.head.length < 0:
+            self._chunks = ChunkReader(HEAD_LIMIT, FIELD_LIMIT, _check_trailers)
         del buffer[:end]
         return self.head
+
+    def _check_beginning(self) -> None:
+        """Refuse an incomplete head that can't become valid."""
+        # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
+        buffer, checked = self.buffer, self._checked
+        if not _TOKEN.match(buffer[:1]):
+            raise RequestError("malformed_request", _NO_TLS if buffer[:1] == TLS else _NO_METHOD)
+        if _LINE_FAULT.search(buffer, checked):
+            raise RequestError("malformed_request", "expected lines that end in CRLF, without NUL")
+        if not self._has_line:
+            end = buffer.find(b"\r\n", max(0, checked - 1))
+            self._has_line = end >= 0
+            check_line(end if self._has_line else len(buffer))
+            if self._has_line:
+                _read_line(bytes(buffer[:end]))
+        if len(buffer) > HEAD_LIMIT:
+            raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes")
+        self._checked = len(buffer)
 
     def take_body(self) -> bytes | None:
         """Remove the body of ``head`` from the buffer and return it; None while it is incomplete."""
         length = 0 if self.head is None else self.head.length
         if self._chunks is not None:
-            if not self._chunks.take(self.buffer):
+            if not self._take_chunks(self._chunks):
                 return None
-            body = b"".join(self._chunks.parts)
+            body = bytes(self._chunks.body)
         elif len(self.buffer) < length:
             return None
         else:
@@ -113,6 +148,14 @@ class Reader:
             del self.buffer[:length]
         self.head = None
         return body
+
+    def _take_chunks(self, chunks: ChunkReader) -> bool:
+        try:
+            return chunks.take(self.buffer)
+        except ChunkError as error:
+            raise RequestError("malformed_request", str(error)) from None
+        except TooLongError as error:
+            raise RequestError("header_too_large", str(error)) from None
 
     def beginning(self) -> Head:
         """Return the readable part of the head of a refused request."""
@@ -135,11 +178,10 @@ def check_line(size: int) -> None:
         raise RequestError("uri_too_long", f"expected a request line of at most {LINE_LIMIT} bytes; got {size}")
 
 
-@lru_cache(maxsize=1024)  # clients send the same fields again and again
 def check_head(line: int, fields: Fields) -> None:
     """Refuse a head that HTTP forbids or the fake does not serve; ``line`` is the size of its first line in bytes."""
     check_line(line)
-    size = line + sum(len(name) + len(value) + len(": \r\n") for name, value in fields) + len("\r\n\r\n")
+    size = line + fields.size + len("\r\n\r\n")
     if size > HEAD_LIMIT:
         raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes; got {size}")
     if len(fields) > FIELD_LIMIT:
@@ -154,7 +196,6 @@ def check_head(line: int, fields: Fields) -> None:
             raise RequestError("expectation_failed", f"expected 100-continue; got {_shown(expected)!r}")
 
 
-@lru_cache(maxsize=1024)
 def read_head(raw: bytes, *, over_tls: bool) -> Head:
     """Return the head of ``raw``, which ends with an empty line. Raises RequestError."""
     line, _, rest = raw.partition(b"\r\n")
@@ -186,21 +227,6 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     raise RequestError("malformed_request", "expected a request line like 'METHOD TARGET HTTP/1.1'")
 
 
-def _check_beginning(partial: bytes) -> None:
-    """Refuse a head that can't become valid."""
-    # Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
-    if not _TOKEN.match(partial):
-        raise RequestError("malformed_request", _NO_TLS if partial[:1] == TLS else _NO_METHOD)
-    if _LINE_FAULT.search(partial):
-        raise RequestError("malformed_request", "expected lines that end in CRLF, without NUL")
-    line, ended, _ = partial.partition(b"\r\n")
-    check_line(len(line))
-    if ended:
-        _read_line(line)
-    if len(partial) > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes")
-
-
 def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
     """Change the absolute form to the origin form; its authority replaces Host (RFC 9112 §3.2.2)."""
     authority = target[2].encode()
@@ -216,8 +242,9 @@ def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None
 def _read_framing(head: Head) -> None:
     """Set the length of the body and whether the connection is kept (RFC 9112 §6 and §9.3)."""
     values = head.fields.by_name
-    options = {option.strip().lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
-    head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
+    options = b",".join(values.get(b"connection", ()))
+    wants_more = head.modern or _KEEP_ALIVE.search(options) is not None
+    head.keep_alive = wants_more and head.method != "CONNECT" and _CLOSE.search(options) is None
     head.plain = head.modern and head.keep_alive and not head.bodiless
     head.expects = head.modern and b"expect" in values  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
     if b"content-length" in values:
@@ -230,66 +257,50 @@ def _read_framing(head: Head) -> None:
         head.length = -1
 
 
-@lru_cache(maxsize=1024)  # a client's heads often differ only in the request line
-def _read_fields(rest: bytes) -> Fields:
-    """Return the field lines that llhttp has validated and split."""
-    parser = _Parser()
-    # A fixed request line, because llhttp treats CONNECT differently.
-    parser.feed(b"POST / HTTP/1.1\r\n" + rest)
-    if not parser.has_head:
+def _read_fields(section: bytes) -> Fields:
+    """Return the field lines that llhttp has validated and split. The section ends with an empty line."""
+    fields = _known_fields.get(section)
+    if fields is None:
+        fields = Fields(_parse_fields(section))
+        _known_fields.keep(section, fields, len(section) + fields.weight)
+    return fields
+
+
+def _parse_fields(section: bytes) -> list[tuple[bytes, bytes]]:
+    parser = _FieldParser()
+    try:
+        # A fixed request line, because llhttp treats CONNECT differently.
+        httptools.HttpRequestParser(parser).feed_data(b"POST / HTTP/1.1\r\n" + section)
+    except httptools.HttpParserUpgrade:
+        # RFC 9110 §7.8: a server may ignore Upgrade; an HTTP/1.1 body follows.
+        pass
+    except httptools.HttpParserError as error:
+        raise RequestError("malformed_request", str(error)) from None
+    if not parser.is_complete:
         raise RequestError("malformed_request", "expected an empty line at the end of the header fields")
-    return Fields(parser.fields)
+    return parser.fields
 
 
-class _Parser:
-    """Collects the parts of one request that llhttp reads: its fields, or its chunks."""
+def _check_trailers(section: bytes) -> None:
+    """Refuse a trailer section that is invalid, or that has a field of the framing (RFC 9110 §6.5.1)."""
+    for name, _ in _parse_fields(section):
+        if name.lower() in _FRAMING:
+            raise RequestError("malformed_request", f"expected no {name.decode('latin-1')} in trailers")
+
+
+class _FieldParser:
+    """Collects the fields that llhttp reads."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
-        self.parts: list[bytes] = []
-        self.size = 0  # bytes of the body
-        self.has_head = self._is_whole = False
-        self._framing = 0  # bytes since the last byte of the body
-        self._parser = httptools.HttpRequestParser(self)
+        self.is_complete = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.has_head:  # after the head, it is a trailer (RFC 9110 §6.5.1)
-            self.fields.append((name, value.rstrip(b" \t")))  # llhttp strips leading white space only
+        # llhttp strips leading white space only.
+        self.fields.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        self.has_head = True
-
-    def on_body(self, data: bytes) -> None:
-        self.parts.append(data)
-        self.size += len(data)
-
-    def on_message_complete(self) -> None:
-        self._is_whole = True
-
-    def feed(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            pass  # RFC 9110 §7.8: a server may ignore Upgrade; an HTTP/1.1 body follows
-        except httptools.HttpParserError as error:
-            raise RequestError("malformed_request", str(error)) from None
-
-    def take(self, buffer: bytearray) -> bool:
-        """Remove the chunks from ``buffer`` and decode them; return whether the body is complete."""
-        # llhttp does not report where a message ended. The end of a chunked message is the end of a line.
-        # So llhttp gets one line at a time, and never the bytes of the next request.
-        if not self.has_head:
-            self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        while buffer and not self._is_whole:
-            line = bytes(buffer[: buffer.find(b"\n") + 1 or len(buffer)])
-            del buffer[: len(line)]
-            size = self.size
-            self.feed(line)
-            self._framing = 0 if self.size > size else self._framing + len(line)
-            if self._framing > HEAD_LIMIT:
-                detail = f"expected at most {HEAD_LIMIT} bytes between chunks or in trailers"
-                raise RequestError("header_too_large", detail)
-        return self._is_whole
+        self.is_complete = True
 
 
 def _shown(text: bytes) -> str:

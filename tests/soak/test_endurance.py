@@ -7,7 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -161,3 +161,39 @@ def test_starting_and_stopping_a_thousand_times_leaves_threads_and_descriptors_a
     for _ in range(1000):
         once()
     assert_flat(before, Footprint.now())
+
+
+def test_heads_that_differ_and_large_bodies_leave_memory_as_it_was(petstore: PetStoreMock) -> None:
+    """The caches of heads and requests have a bound in bytes; a body leaves the memory with its request."""
+    body = b'{"name":"%b","categoryId":1}' % (b"n" * 900_000)
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+    def call(client: socket.socket, target: str, *fields: str, content: bytes = b"") -> None:
+        lines = [f"{'POST' if content else 'GET'} {target} HTTP/1.1", "Host: soak", *fields, "", ""]
+        client.sendall("\r\n".join(lines).encode() + content)
+        received = client.recv(65536)
+        assert received.startswith(b"HTTP/1.1 "), received
+        assert received.endswith(b"}"), received
+
+    def once(number: int) -> None:
+        with connect(petstore) as client:
+            # Without a key, each is refused, so that the store does not grow.
+            call(client, "/v1/pets", f"X-Large: {number}{'x' * 60_000}")
+            call(client, f"/v1/pets?x={number}{'y' * 10_000}", f"X-Small: {number}")
+            for small in range(20):
+                call(client, f"/v1/pets?x={number}.{small}", f"X-Small: {number}.{small}", "X-Same: " + "z" * 1000)
+        for framing, content in ((f"Content-Length: {len(body)}", body), ("Transfer-Encoding: chunked", chunked)):
+            with connect(petstore) as client, suppress(ConnectionError):
+                key = f"Authorization: Bearer {petstore.api_key}"
+                call(client, "/v1/pets", "Content-Type: text/plain", key, framing, content=content)
+        if number % 50 == 0:
+            petstore.reset()
+
+    for number in range(500):
+        once(number)
+    petstore.reset()
+    before = footprint_at_rest()
+    for number in range(500, 3000):
+        once(number)
+    petstore.reset()
+    assert_flat(before, footprint_at_rest())
