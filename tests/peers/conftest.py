@@ -79,6 +79,10 @@ class Console:
         self.page.get_by_text("live", exact=True).wait_for()
         return self.page
 
+    def another(self, url: str = "") -> Console:
+        """Return another tab of the same browser, which the checks after the test cover too."""
+        return Console(self.page.context.new_page(), url or self.url, self.errors, self.foreign)
+
     def pane(self, name: str) -> Locator:
         """Open a pane by its link."""
         self.page.get_by_role("navigation").get_by_role("link", name=name).click()

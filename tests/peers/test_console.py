@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from petstore_mock import PetStoreMock, connect, faults
+from petstore_mock import PetStoreMock, RemotePetStore, connect, faults
 from tests.client import Client
 from tests.peers.tools import NODE_MODULES, serving
 
@@ -37,7 +37,7 @@ TABLET: Final = {"width": 1024, "height": 768}
 DESK: Final = {"width": 1440, "height": 900}
 
 
-def call(petstore: PetStoreMock, method: str, path: str, body: object = None, **headers: str) -> None:
+def call(petstore: PetStoreMock | RemotePetStore, method: str, path: str, body: object = None, **headers: str) -> None:
     """Send one request to the service as a client. Ignore broken connections."""
     fields = {"Authorization": f"Bearer {petstore.api_key}", **headers}
     if body is not None:
@@ -494,3 +494,57 @@ def test_the_token_in_the_address_is_used_and_removed(visit: Callable[..., Conso
         expect(other.page.get_by_role("heading", level=1)).to_have_text("Requests")
         assert {"401" in line for line in other.errors} == {True}, "the browser logs the refusal too"
         other.errors.clear()
+
+
+def test_many_tabs_follow_one_stub(visit: Callable[..., Console]) -> None:
+    """A browser opens six connections to a host, and each stream takes one for as long as it lasts."""
+    with PetStoreMock(control=True) as petstore:
+        consoles = [visit(petstore.control_url)]
+        consoles += [consoles[0].another() for _ in range(7)]
+        for console in consoles:
+            console.open()
+        call(petstore, "GET", "/pets?limit=1")
+        for console in consoles:
+            expect(console.rows).to_contain_text(["limit=1"])
+        consoles.pop(0).page.close()  # the one that read the stream
+        call(petstore, "GET", "/pets?limit=2")
+        for console in consoles:
+            expect(console.rows).to_have_count(2)
+        ask(petstore.control_url, "POST", "/__petstore/world/reset")
+        for console in consoles:
+            expect(console.rows).to_have_count(0)
+
+
+def test_many_tabs_follow_worlds_of_their_own(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        names = [f"world-{number}" for number in range(8)]
+        for name in names:
+            ask(petstore.control_url, "PUT", f"/w/{name}/__petstore/world", {})
+        first = visit(petstore.control_url)
+        consoles = [first.another(urljoin(first.url, f"/w/{name}/__petstore/")) for name in names]
+        for console in consoles:
+            console.open()
+        for name in names:
+            with connect(petstore.control_url, world=name) as world:
+                call(world, "GET", f"/pets?name={name}")
+        for name, console in zip(names, consoles, strict=True):
+            expect(console.rows).to_contain_text([name])
+        for console in consoles[:4]:
+            console.page.close()
+        ask(petstore.control_url, "DELETE", "/w/world-7/__petstore/world")
+        expect(consoles[7].page.get_by_text("this world has ended")).to_be_visible()
+        consoles[7].errors.clear()  # the browser logs the 404
+
+
+def test_a_hidden_tab_ends_its_stream_and_catches_up(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        hide = "is => { Object.defineProperty(document, 'hidden', { value: is, configurable: true }); "
+        hide += "document.dispatchEvent(new Event('visibilitychange')); }"
+        page.evaluate(hide, True)
+        expect(page.get_by_text("paused", exact=True)).to_be_visible()
+        call(petstore, "GET", "/pets?limit=1")
+        page.evaluate(hide, False)
+        expect(console.rows).to_contain_text(["limit=1"])
+        expect(page.get_by_text("live", exact=True)).to_be_visible()

@@ -31,13 +31,14 @@ export const parse = (text) => (/\d{16}/.test(text) ? JSON.parse(text, exact) : 
 export const json = (value, indent) =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part), indent);
 
-async function send(method, path, { body, at = HERE, isNew = false } = {}) {
+async function send(method, path, { body, at = HERE, isNew = false, signal } = {}) {
   const token = sessionStorage.getItem(KEPT);
   let response;
   try {
     response = await fetch(at + path, {
       method,
       cache: "no-store",
+      signal,
       headers: { ...(token && { "Petstore-Control-Token": token }), ...(body && { "Content-Type": "application/json" }), ...(isNew && { "If-None-Match": "*" }) },
       body: body && json(body),
     });
@@ -67,9 +68,9 @@ export async function shapes() {
   return { schema, whole, body: (path) => whole(paths[`/__petstore/${path}`].post.requestBody.content["application/json"].schema) };
 }
 
-/** Read the event stream until it ends. EventSource can't send the token, so this uses fetch. */
-export async function readEvents(opened, received) {
-  const response = await send("GET", "events");
+/** Read the event stream until it ends or `received` returns true. EventSource can't send the token, so this uses fetch. */
+export async function readEvents(opened, received, signal) {
+  const response = await send("GET", "events", { signal });
   opened();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -80,7 +81,7 @@ export async function readEvents(opened, received) {
     rest = events.pop();
     for (const event of events) {
       const data = /^event: (\w+)\ndata: (.*)$/s.exec(event);
-      if (data) received(data[1], parse(data[2]));
+      if (data && received(data[1], parse(data[2]))) return;
     }
   }
 }

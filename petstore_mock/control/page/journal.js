@@ -1,6 +1,7 @@
 // Follows the journal: the newest requests, and older requests that a filter matches.
-import { ask, readEvents, WORLD } from "./door.js";
+import { ask, WORLD } from "./door.js";
 import { $ } from "./dom.js";
+import { readShared } from "./stream.js";
 export const ROWS = 500;
 const PAGE = 1000; // requests in one response of the door
 
@@ -92,7 +93,7 @@ export async function follow(onEntry, onWorlds, onEnd) {
   };
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
-      await readEvents(() => {
+      await readShared(() => {
         wait = 500;
         state("live", "live");
         void reload().catch(() => {});
@@ -107,13 +108,19 @@ export async function follow(onEntry, onWorlds, onEnd) {
           else if (isOtherRequest) void reload().catch(() => {});
           else take(data);
         }
+        return ended;
       });
       if (ended) {
         state("over", "this world has ended");
         return onEnd();
       }
+      if (document.hidden) {
+        state("waiting", "paused");
+        continue;
+      }
       state("over", "the stream ended");
     } catch (error) {
+      if (error.status === 404) state("over", "this world has ended");
       if (error.status === 401 || error.status === 404) return;
       state("over", "not connected");
     }
