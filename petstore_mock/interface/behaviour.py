@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
 from petstore_mock.common.values import as_path
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.alternatives import effects_of
 from petstore_mock.interface.gaps import GAPS, PRESETS
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def gap_register() -> dict[str, Any]:
             **{name: getattr(gap, name) for name in shown},
             "do_not_assume": gap.lesson,
             "alternatives": list(gap.alternatives),
+            "effects": effects_of(gap),
         }
         for gap in GAPS.values()
     ]

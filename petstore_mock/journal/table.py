@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
 
+_MINUTES: Final = 120.0  # seconds; a longer duration is shown in minutes
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
 _FOLDED: Final = 3  # quiet requests in a row that fold into one line
@@ -69,7 +70,8 @@ def exchange_table(exchanges: Sequence[Exchange]) -> str:
     """Return the table of exchanges, the newest first; three or more quiet ones in a row are folded."""
     if not exchanges:
         return "<p>No request arrived.</p>"
-    first, gone = exchanges[0].request.started, exchanges[0].number - 1
+    first = exchanges[0]
+    gone = first.number - 1
     left_out = f"; left out: {counted(gone, 'earlier request')}" if gone else ""
     caption = f"The newest request is first{left_out}."
     rows = ""
@@ -105,16 +107,26 @@ def _kind(exchange: Exchange) -> str:
     return "quiet" if exchange.condition is None and (exchange.status or 400) < 400 else "other"
 
 
-def _row(exchange: Exchange, kind: str, first: float) -> str:
+def _row(exchange: Exchange, kind: str, first: Exchange) -> str:
     response = f"no response: {exchange.result}" if kind == "lost" else exchange.result
-    took, at = (f"{seconds * 1000:.1f} ms" for seconds in (exchange.duration, exchange.request.started - first))
+    since = ""
+    if exchange.number != first.number:
+        elapsed = _in_words(exchange.request.started - first.request.started)
+        since = f' <span class="faint">{elapsed} after request {first.number}</span>'
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
         f'<th scope="row">{exchange.number}</th>'
         f"<td><code>{quoted(exchange.request_line)}</code>{_details(exchange)}</td>"
         f'<td>{quoted(cut(_service(exchange), _LONGEST_NOTE))}</td><td class="response">{quoted(response)}</td>'
-        f'<td>{took} <span class="faint">at {at}</span></td></tr>\n'
+        f"<td>{_in_words(exchange.duration)}{since}</td></tr>\n"
     )
+
+
+def _in_words(seconds: float) -> str:
+    """Return a duration with the unit that fits it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds:.1f} s" if seconds < _MINUTES else f"{seconds / 60:.0f} min"
 
 
 def _service(exchange: Exchange) -> str:

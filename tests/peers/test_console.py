@@ -24,6 +24,8 @@ from tests.peers.tools import NODE_MODULES, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from playwright.sync_api import Locator
+
     from tests.peers.conftest import Console
 
 expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright: run 'make peers'").expect
@@ -194,7 +196,8 @@ def test_a_fault_is_planned_for_the_next_request_like_this_one(visit: Callable[.
         expect(page.get_by_role("button", name="Plan fault")).to_be_focused()
         page.keyboard.press("Enter")
         planned = page.get_by_role("row").filter(has_text="active")
-        expect(planned).to_contain_text('where: {"name":"Tom","categoryId":2,"status":"available"}')
+        expect(planned).to_contain_text('only if: {"name":"Tom","categoryId":2,"status":"available"}')
+        expect(planned).to_contain_text("0 of 1no request matched it")
         call(petstore, "POST", "/pets", {"name": "Rex", "categoryId": 2})
         call(petstore, "POST", "/pets", {"name": "Tom", "categoryId": 2, "status": "available"})
         expect(planned).to_have_count(0)
@@ -318,20 +321,19 @@ def test_faults_can_be_planned_and_cancelled(visit: Callable[..., Console]) -> N
         form = planned.get_by_role("form", name="Plan a fault")
         form.get_by_label("kind").select_option("delay")
         form.get_by_label("seconds").fill("0.25")
-        form.get_by_label("on", exact=True).select_option("createPet")
-        form.get_by_label("at", exact=True).select_option("after_commit")
+        form.get_by_label("operation", exact=True).select_option("createPet")
+        form.get_by_label("when", exact=True).select_option("after commit")
         form.get_by_label("probability").fill("0.5")
-        form.get_by_label("where").fill('{"name": "Rex"}')
+        form.get_by_label("only if").fill('{"name": "Rex"}')
         form.get_by_role("button", name="Plan fault").click()
         expect(planned.get_by_role("cell", name='delay {"seconds":0.25}')).to_be_visible()
         planned.get_by_role("button", name="No response").click()
-        form.get_by_role("button", name="Plan fault").click()
         planned.get_by_role("button", name="Cancel fault 2").click()
         expect(page.get_by_role("status")).to_have_text("Cancelled fault 2.")
         [row] = planned.get_by_role("row").all_inner_texts()[1:]
-        parts = ("active", "createPet", 'at: "after_commit"', "probability: 0.5", 'where: {"name":"Rex"}', "0 of 1")
+        parts = ("active", "createPet", "when: after commit", "probability: 0.5", 'only if: {"name":"Rex"}', "0 of 1")
         assert [part for part in parts if part not in row] == []
-        form.get_by_label("times").fill("0")
+        form.get_by_label("how often").fill("0")
         form.get_by_role("button", name="Plan fault").click()
         expect(page.get_by_role("alert")).to_contain_text("body.times")
         assert ["422" in line for line in console.errors] == [True], "the browser logs the refusal too"
@@ -339,11 +341,6 @@ def test_faults_can_be_planned_and_cancelled(visit: Callable[..., Console]) -> N
         planned.get_by_role("button", name="Cancel all").click()
         page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
         expect(planned.get_by_role("heading", name="No fault is planned")).to_be_visible()
-        for number, button in enumerate(planned.get_by_role("group").get_by_role("button").all(), 1):
-            button.click()
-            form.get_by_role("button", name="Plan fault").click()
-            expect(planned.get_by_role("row")).to_have_count(number + 1)
-        ask(petstore.control_url, "DELETE", "/__petstore/faults")
 
 
 def test_gaps_clock_and_worlds_can_be_changed(visit: Callable[..., Console]) -> None:
@@ -377,7 +374,7 @@ def test_gaps_clock_and_worlds_can_be_changed(visit: Callable[..., Console]) -> 
         assert console.errors.pop().count("412") == 1, "the browser logs the refusal"
         with connect(petstore.control_url, world="of-the-page") as world:
             assert len(world.pets) == 3
-        worlds.get_by_role("link", name="of-the-page").click()
+        worlds.get_by_role("table").get_by_role("link", name="of-the-page").click()
         page.wait_for_url("**/w/of-the-page/__petstore/**")
         expect(page.get_by_text("/w/of-the-page/v1").first).to_be_visible()
         console.pane("Worlds").get_by_role("button", name="End world of-the-page").click()
@@ -540,11 +537,215 @@ def test_a_hidden_tab_ends_its_stream_and_catches_up(visit: Callable[..., Consol
     with PetStoreMock(control=True) as petstore:
         console = visit(petstore.control_url)
         page = console.open()
-        hide = "is => { Object.defineProperty(document, 'hidden', { value: is, configurable: true }); "
-        hide += "document.dispatchEvent(new Event('visibilitychange')); }"
-        page.evaluate(hide, True)
+        define = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true }); "
+        define += "document.dispatchEvent(new Event('visibilitychange'))"
+        page.evaluate(define % "true")
         expect(page.get_by_text("paused", exact=True)).to_be_visible()
         call(petstore, "GET", "/pets?limit=1")
-        page.evaluate(hide, False)
+        page.evaluate(define % "false")
         expect(console.rows).to_contain_text(["limit=1"])
         expect(page.get_by_text("live", exact=True)).to_be_visible()
+
+
+# Returns the contrast of each visible text of an element with what lies behind it (WCAG 2.2, 1.4.3).
+CONTRASTS: Final = """root => {
+    const channels = color => (color.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map(part => part / 255)
+        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+    const over = ([r, g, b, alpha = 1], back) =>
+        [r, g, b].map((part, at) => part * alpha + back[at] * (1 - alpha));
+    const behind = element => {
+        if (element === null) return [255, 255, 255];
+        const style = getComputedStyle(element);
+        if (style.filter !== 'none' || style.backgroundImage !== 'none') throw new Error('a filter or an image');
+        const own = channels(style.backgroundColor);
+        return (own[3] ?? 1) === 1 ? own : over(own, behind(element.parentElement));
+    };
+    const texts = [root, ...root.querySelectorAll('*')].filter(one => one.checkVisibility()
+        && (one.matches('input, select') || [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim())));
+    return texts.map(one => {
+        const back = behind(one);
+        const both = [light(over(channels(getComputedStyle(one).color), back)), light(back)];
+        return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+    });
+}"""
+CONTROLS: Final = "button, a:not(.skip), input, select, summary"
+LOOK: Final = "one => [one.localName, one.className, one.closest('li, tr')?.localName ?? one.textContent].join(' ')"
+READABLE: Final = 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_control_stays_readable_under_the_pointer_and_the_focus(
+    visit: Callable[..., Console], scheme: str
+) -> None:
+    weak: list[str] = []
+    counts: dict[str, int] = {}
+    with day_of_work() as petstore:
+        petstore.seed_many([{"name": f"Rex {number}"} for number in range(3)])
+        petstore.inject(503, on="getPet").cancel()
+        planned = petstore.inject(503, on="getPet", times=2)
+        ask(petstore.control_url, "PUT", "/w/other/__petstore/world", {})
+        console = visit(petstore.control_url, color_scheme=scheme, viewport={"width": 1280, "height": 3000})
+        page = console.open()
+        for place in (*PANES, "Requests/5", "Help"):
+            page.evaluate("place => { location.hash = `#/${place.toLowerCase()}`; }", place)
+            if place == "Help":
+                page.get_by_role("button", name="Keyboard shortcuts").click()
+            else:
+                expect(page.locator("section:visible").locator("li, tbody tr, article, time").first).to_be_visible()
+            controls = page.locator(CONTROLS).filter(visible=True)
+            kinds: dict[str, Locator] = {}
+            for control in controls.all():
+                # Of controls that look the same, one is enough.
+                look = control.evaluate(
+                    "one => `${one.localName}.${one.className}.${one.closest('li, tr')?.localName ?? one.textContent}`"
+                )
+                kinds.setdefault(look, control)
+            counts[place] = len(kinds)
+            for look, control in kinds.items():
+                weak += [f"{place}: {state}: {look}: {contrast:.2f}" for state, contrast in states_of(control)]
+        planned.cancel()
+    assert min(counts.values()) > 7
+    assert weak == []
+
+
+def states_of(control: Locator) -> Iterator[tuple[str, float]]:
+    """Yield each state of a control in which a text is hard to read, with the contrast."""
+    page = control.page
+
+    def measure(state: str) -> Iterator[tuple[str, float]]:
+        yield from ((state, contrast) for contrast in control.evaluate(CONTRASTS) if contrast < READABLE)
+
+    yield from measure("idle")
+    control.focus()
+    yield from measure("focused")
+    if page.locator("dialog[open]").count() == control.locator("xpath=ancestor::dialog").count():
+        control.hover(force=True)
+        yield from measure("hovered")
+        if control.evaluate("one => one.localName") == "button":
+            # A press far from its release is no click.
+            page.mouse.down()
+            yield from measure("pressed")
+            page.mouse.move(0, 0)
+            page.mouse.up()
+    if control.evaluate("one => 'disabled' in one && !one.disabled"):
+        control.evaluate("one => { one.disabled = true; }")
+        yield from measure("disabled")
+        control.evaluate("one => { one.disabled = false; }")
+
+
+def test_a_refused_request_offers_no_fault_that_could_not_fire(visit: Callable[..., Console]) -> None:
+    with day_of_work() as petstore:
+        console = visit(petstore.control_url)
+        page = console.open("#/requests/5")
+        breaks = page.get_by_role("button", name="Break the next request like this")
+        for number, is_met in ((5, False), (9, False), (1, True), (8, True), (3, True)):
+            page.goto(f"{petstore.control_url}#/requests/{number}")
+            expect(console.entry.get_by_role("heading", level=2)).to_have_text(re.compile(rf"^{number}\b"))
+            expect(breaks).to_be_enabled(enabled=is_met)
+            expect(page.get_by_text("A fault meets only requests that the service accepts.")).to_have_count(
+                int(not is_met)
+            )
+
+
+def test_common_faults_are_planned_at_once(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        console = visit(petstore.control_url)
+        console.open()
+        pane = console.pane("Faults")
+        buttons = pane.get_by_role("group", name="Common faults").get_by_role("button")
+        for number, pressed in enumerate(buttons.all(), 1):
+            pressed.click()
+            expect(console.page.get_by_role("status")).to_contain_text(pressed.inner_text())
+            expect(pane.get_by_role("button", name="Cancel fault")).to_have_count(number)
+        expect(pane.get_by_role("row").filter(has_text="reset")).to_contain_text("when: after commit")
+        pane.get_by_role("button", name="Cancel all").click()
+        console.page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
+        expect(pane.get_by_role("button", name="Cancel fault")).to_have_count(0)
+
+
+def test_the_form_of_a_fault_speaks_in_words_and_takes_plain_names(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        form = console.pane("Faults").get_by_role("form", name="Plan a fault")
+        assert "_" not in form.inner_text()
+        form.get_by_label("kind").select_option("server error")
+        form.get_by_label("when", exact=True).select_option("after commit")
+        form.get_by_label("only if").fill("{name: Rex")
+        form.get_by_role("button", name="Plan fault").click()
+        expect(page.get_by_role("alert")).to_contain_text(
+            'expected JSON for "only if", such as {"name": "Rex"}; got {name: Rex'
+        )
+        form.get_by_label("only if").fill('{name: "Rex", categoryId: 1}')
+        form.get_by_role("button", name="Plan fault").click()
+        expect(page.get_by_role("row").filter(has_text="active")).to_contain_text(
+            'only if: {"name":"Rex","categoryId":1}'
+        )
+        ask(petstore.control_url, "DELETE", "/__petstore/faults")
+
+
+def test_a_request_that_was_sent_again_shows_the_second_animal(visit: Callable[..., Console]) -> None:
+    with day_of_work() as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        again = console.rows.filter(has_text="sent again")
+        expect(again).to_have_count(1)
+        expect(again).to_contain_text("↻201")
+        expect(again).to_contain_text("sent again after request 3 lost its response: a second animal")
+        page.get_by_role("combobox", name="Show").select_option("trouble")
+        again.click()
+        expect(page.get_by_role("note", name="Why")).to_contain_text("There is a second animal.")
+        page.get_by_role("note", name="Why").get_by_role("link", name="request 3").click()
+        expect(page).to_have_url(f"{petstore.control_url}#/requests/3")
+
+
+def test_a_response_that_browsers_hide_is_marked(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        foreign = {"Origin": "http://localhost:5173"}
+        call(petstore, "OPTIONS", "/pets", **foreign, **{"Access-Control-Request-Method": "POST"})
+        call(petstore, "GET", "/pets", **foreign)
+        call(petstore, "GET", "/pets", **foreign, **{"Sec-Fetch-Site": "same-origin"})
+        console = visit(petstore.control_url)
+        page = console.open()
+        hidden = console.rows.filter(has_text="browsers hide this response from pages of http://localhost:5173")
+        expect(hidden).to_have_count(2)
+        expect(hidden.last).to_contain_text("⊘204")
+        hidden.last.click()
+        expect(page.get_by_role("note", name="Why")).to_contain_text("no Access-Control-Allow-Origin")
+
+
+def test_a_new_world_shows_what_a_client_needs(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        worlds = console.pane("Worlds")
+        worlds.get_by_label("Name").fill("a-test")
+        worlds.get_by_role("button", name="Make world").click()
+        made = page.get_by_role("group", name="The new world")
+        with connect(petstore.control_url, world="a-test") as world:
+            for name, text in (("Copy the address", world.url), ("Copy the key", world.api_key)):
+                expect(made).to_contain_text(text)
+                made.get_by_role("button", name=name).click()
+                page.wait_for_function(
+                    "text => navigator.clipboard.readText().then(copied => copied === text)", arg=text
+                )
+            call(world, "GET", "/pets?limit=0")
+        expect(worlds.get_by_role("row", name="a-test")).to_contain_text("allows violations")
+        expect(worlds.get_by_role("row", name="default")).to_contain_text("passes")
+
+
+def test_the_filters_fit_a_phone(visit: Callable[..., Console]) -> None:
+    with day_of_work() as petstore:
+        console = visit(petstore.control_url, viewport=PHONE)
+        page = console.open()
+        for control in page.get_by_role("search").locator("input, select, button, a").all():
+            box = control.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= PHONE["width"]
+            assert control.evaluate("one => one.scrollWidth <= one.clientWidth"), control
+        filters = page.get_by_role("search").bounding_box()
+        assert filters is not None
+        assert filters["height"] < PHONE["height"] / 4

@@ -1,7 +1,7 @@
 // Shows one request: the reason for its response, both messages as they were sent, and ways to send it again.
 import { json, text } from "./door.js";
 import { $, attempt, button, copy, make, visible } from "./dom.js";
-import { isLost, isPending, isRefused, kindOf, reason, result, SIGNS } from "./journal.js";
+import { blockedPage, isLost, isPending, isRefused, isRepeated, kindOf, reason, result, SIGNS } from "./journal.js";
 import { breakLike } from "./steering.js";
 const LONG = 160; // characters; a longer target or value is folded
 const OWN = /^(accept-encoding|connection|content-length|expect|host|te|trailer|transfer-encoding|upgrade|user-agent)$/i; // each client sends its own
@@ -56,9 +56,26 @@ function why(entry) {
       make("ul", {}, entry.violations.map((one) => make("li", {}, make("strong", {}, visible(one.message)),
         make("span", { class: "sentence" }, `${section(one.section)} ${visible(one.sentence)}`)))),
       entry.omitted ? make("p", {}, `Further broken rules: ${entry.omitted}.`) : null]
-    : [make("p", {}, make("strong", {}, visible(entry.fault === null ? entry.reason : `The request met the fault ${entry.fault}.`).slice(0, 2000))),
-      entry.fault === null ? null : make("p", {}, consequence(entry))];
+    : [make("p", {}, make("strong", {}, visible(headline(entry)).slice(0, 2000))),
+      entry.fault === null ? null : make("p", {}, consequence(entry)), isRepeated(entry) ? make("p", {}, repeated(entry)) : null,
+      blockedPage(entry) === undefined ? null : make("p", {}, BLOCKED)];
   return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);
+}
+
+const BLOCKED = "The response has no Access-Control-Allow-Origin. A page can use the service through a proxy of its development server.";
+
+function headline(entry) {
+  if (entry.fault !== null) return `The request met the fault ${entry.fault}.`;
+  if (isRepeated(entry)) return "The client sent this request again, and the service executed it again.";
+  if (blockedPage(entry) !== undefined) return `Browsers hide this response from pages of ${blockedPage(entry)}.`;
+  return entry.reason;
+}
+
+/** Return what a request that was sent again has done. */
+function repeated(entry) {
+  const link = make("a", { href: `#/requests/${entry.repeats}` }, `request ${entry.repeats}`);
+  const what = entry.operation === "createPet" ? "There is a second animal." : "The change was made twice.";
+  return ["The service had executed ", link, ", but its response was lost. ", what];
 }
 
 function consequence(entry) {
@@ -151,5 +168,13 @@ function actions(entry) {
   return make("div", { class: "actions bar" },
     button("Copy as curl", doing((pressed) => copyCurl(entry.number, pressed)), { id: "copy-curl", class: "primary", "aria-live": "polite" }),
     button("Copy as fetch", doing((pressed) => copy(fetchOf(entry), pressed)), { "aria-live": "polite" }),
-    button("Break the next request like this", doing(() => breakLike(entry))));
+    ...breaking(entry, doing));
+}
+
+/** Return the button that plans a fault for the next such request; without a use if no fault can meet it. */
+function breaking(entry, doing) {
+  const hasOperation = entry.operation !== null && !(entry.status === 401 && entry.fault === null);
+  const meets = hasOperation && !isRefused(entry);
+  const pressed = button("Break the next request like this", doing(() => breakLike(entry)), { disabled: !meets, "aria-describedby": meets ? null : "no-fault" });
+  return meets ? [pressed] : [pressed, make("p", { id: "no-fault", class: "faint" }, "A fault meets only requests that the service accepts.")];
 }

@@ -16,15 +16,38 @@ let stale = false; // whether the journal must be loaded again
 let early = []; // requests that the stream sent during the load
 
 export const isPending = (entry) => entry.state === "in flight";
-export const isTrouble = (entry) => !isPending(entry) && (entry.status === null || entry.status >= 400 || entry.fault !== null);
+export const isTrouble = (entry) => !isPending(entry)
+  && (entry.status === null || entry.status >= 400 || entry.fault !== null || isRepeated(entry) || blockedPage(entry) !== undefined);
 export const isRefused = (entry) => entry.violations.length > 0;
 export const isLost = (entry) => entry.status === null && !isPending(entry) && entry.executed;
-export const SIGNS = { refused: "◇", fault: "△", failed: "×", pending: "…", good: "" };
+export const isRepeated = (entry) => entry.repeats !== undefined;
+export const SIGNS = { refused: "◇", repeated: "↻", fault: "△", failed: "×", blocked: "⊘", pending: "…", good: "" };
+const lost = new Map(); // the number of each executed request whose response was lost, by what the client sent
+
+const fieldOf = (fields, name) => fields.find(([other]) => other.toLowerCase() === name)?.[1];
+
+/** Return the origin of the page from which a browser hides a response, because it allows no origin (CORS); else undefined. */
+export function blockedPage(entry) {
+  const origin = fieldOf(entry.fields, "origin");
+  const isOwn = fieldOf(entry.fields, "sec-fetch-site") === "same-origin"; // a proxy has forwarded the request of a page
+  const isAllowed = fieldOf(entry.response_fields, "access-control-allow-origin") !== undefined;
+  return entry.status === null || isOwn || isAllowed ? undefined : origin;
+}
+
+/** Mark a request that the service executed although it had executed the same one, whose response was lost. */
+function compare(entry) {
+  if (!entry.executed || isPending(entry) || /^(GET|HEAD|OPTIONS)$/.test(entry.method)) return;
+  const sent = `${entry.method} ${entry.target} ${entry.body_text}`;
+  if (lost.get(sent) < entry.number) entry.repeats = lost.get(sent);
+  if (isLost(entry) && !lost.has(sent)) lost.set(sent, entry.number);
+}
 
 export function kindOf(entry) {
   if (isRefused(entry)) return "refused";
   if (isPending(entry)) return "pending";
+  if (isRepeated(entry)) return "repeated";
   if (entry.fault !== null) return "fault";
+  if (blockedPage(entry) !== undefined) return "blocked";
   return isTrouble(entry) ? "failed" : "good";
 }
 
@@ -34,9 +57,16 @@ export function result(entry) {
   return entry.status === null ? entry.outcome ?? "no response" : String(entry.status);
 }
 
+function repetition(entry) {
+  if (!isRepeated(entry)) return "";
+  const what = entry.operation === "createPet" ? "a second animal" : "executed a second time";
+  return `sent again after request ${entry.repeats} lost its response: ${what}`;
+}
+
 export function reason(entry) {
   const parts = [isLost(entry) ? `${entry.decision.replace(/, fault .*/, "")}, but the response was lost` : "",
-    entry.fault === null ? "" : `fault ${entry.fault}`];
+    entry.fault === null ? "" : `fault ${entry.fault}`, repetition(entry),
+    blockedPage(entry) === undefined ? "" : `browsers hide this response from pages of ${blockedPage(entry)} (CORS)`];
   return [...parts, parts.includes(entry.reason) ? "" : entry.reason].filter(Boolean).join("; ");
 }
 
@@ -47,6 +77,7 @@ export const textOf = (entry) => (entry.text ??= [entry.number, entry.method, en
 function take(entry) {
   if (entry.number <= journal.total && !entries.has(entry.number)) return; // the list has dropped it
   entry.since = entries.get(entry.number)?.since ?? entry.since ?? Date.now();
+  compare(entry);
   entries.set(entry.number, entry);
   journal.total = Math.max(journal.total, entry.number);
   if (entries.size > ROWS) {
@@ -65,6 +96,7 @@ async function load() {
     const page = await ask("GET", `requests?last=${ROWS}`);
     if (stale) continue;
     entries.clear();
+    lost.clear();
     journal.total = 0;
     if (page.requests.some(isPending)) { // `at` is a time of the fake's clock, which may differ from this machine's
       const { now } = await ask("GET", "clock");

@@ -23,6 +23,23 @@ function ageOf(seconds) {
   return `${Math.floor(seconds / size)} ${name}`;
 }
 
+/** Return a cell with the result of a verification. Only a strict world fails it because of violations. */
+function stateOf(world) {
+  if (!world.passed) return make("span", { class: "pill pill-bad" }, "× has problems");
+  if (world.violations === 0) return make("span", { class: "pill pill-0" }, "passes");
+  return make("span", { class: "pill pill-1", title: "The world is not strict, so its verification allows violations." }, "allows violations");
+}
+
+async function makeWorld() {
+  const world = await ask("PUT", "world", {}, { at: pageOf($("world-new").value), isNew: true });
+  $("made-name").textContent = world.name;
+  $("made-name").href = pageOf(world.name);
+  $("made-url").textContent = world.url;
+  $("made-key").textContent = world.api_key;
+  $("world-made").hidden = false;
+  await showWorlds();
+}
+
 async function end(world) {
   if (!await confirmed(`End the world ${world.name}? This deletes its animals, faults and requests.`, "End world")) return;
   await ask("DELETE", "world", undefined, { at: pageOf(world.name) });
@@ -43,7 +60,7 @@ export async function showWorlds() {
     found.slice(0, 500).map((world) => ({
       id: `world-${world.name}`,
       cells: [
-        make("span", { class: `pill ${world.passed ? "pill-0" : "pill-bad"}` }, world.passed ? "passes" : "× has problems"),
+        stateOf(world),
         make("a", { href: pageOf(world.name), "aria-current": world.name === WORLD && "true" }, world.name),
         count(world.pets), count(world.requests), count(world.violations), count(world.faults), ageOf(world.age),
         world.name === "default" ? "" : button("End", () => attempt(() => end(world)), { class: "quiet", "aria-label": `End world ${world.name}` })],
@@ -54,7 +71,7 @@ export function start() {
   $("worlds-search").addEventListener("input", () => attempt(showWorlds));
   $("world-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    void attempt(() => ask("PUT", "world", {}, { at: pageOf($("world-new").value), isNew: true }).then(showWorlds), "The world was made.");
+    void attempt(makeWorld, "The world was made.");
   });
   $("world-reset").addEventListener("click", () => attempt(async () => {
     const question = "Reset this world to its starting state? This deletes its journal and its changes.";

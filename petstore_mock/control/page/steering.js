@@ -5,6 +5,9 @@ import { changes, fieldsOf } from "./form.js";
 const MOST = 500; // rows of a table
 let animals = null; // the form of an animal: its fields, and the animal that it changes
 let plan = null; // the form of a fault: the fields of the rule, and those of the chosen kind
+const RULE = { // the words for the parts of a fault's rule
+  on: "operation", times: "how often", after: "skip first", at: "when", probability: "probability", off_contract: "outside the interface", where: "only if",
+};
 const emptyHead = (name) => make("span", { class: "hidden" }, name);
 const quiet = (name, label, work) => button(name, work, { class: "quiet", "aria-label": label });
 
@@ -12,7 +15,7 @@ async function knowAnimals() {
   if (animals) return;
   const { schema, whole } = await shapes();
   const columns = Object.entries(schema("Animal").properties).map(([name, rules]) => ({ name, choices: whole(rules).enum }));
-  animals = { fields: fieldsOf(schema("NewAnimal"), whole, "animal"), columns, before: null };
+  animals = { fields: fieldsOf(schema("NewAnimal"), whole, "animal", { labels: null }), columns, before: null };
   $("animal-fields").replaceChildren(...animals.fields.elements);
 }
 
@@ -60,15 +63,15 @@ async function knowFaults() {
   const { body, schema, whole } = await shapes();
   const rules = body("faults");
   const kinds = whole(rules.properties.fault).anyOf.find((one) => one.discriminator).discriminator.mapping;
-  plan = { schema, whole, rules, rule: fieldsOf(rules, whole, "fault", ["fault"]), of: null };
-  $("fault-kind").replaceChildren(...Object.keys(kinds).map((kind) => make("option", {}, kind)));
+  plan = { schema, whole, rules, rule: fieldsOf(rules, whole, "fault", { without: ["fault"], labels: RULE }), of: null };
+  $("fault-kind").replaceChildren(...Object.keys(kinds).map((kind) => make("option", { value: kind }, kind.replaceAll("_", " "))));
   $("fault-rule").replaceChildren(...plan.rule.elements);
   fillPlan();
 }
 
 function chooseKind() {
   const rules = plan.schema(`Fault.${$("fault-kind").value}`);
-  plan.of = fieldsOf(rules, plan.whole, "fault-of", ["kind"]);
+  plan.of = fieldsOf(rules, plan.whole, "fault-of", { without: ["kind"] });
   $("fault-arguments").replaceChildren(...plan.of.elements);
   $("fault-says").textContent = `${rules.description}.`;
 }
@@ -99,7 +102,7 @@ export async function breakLike(entry) {
 function conditions(one) {
   const parts = Object.entries(plan.rules.properties).filter(([name]) => !["fault", "on", "times"].includes(name)).map(([name, given]) => {
     const { maximum, enum: choices } = plan.whole(given);
-    return [null, undefined, false, 0, maximum, choices?.[0]].includes(one[name]) ? "" : `${name}: ${json(one[name])}`;
+    return [null, undefined, false, 0, maximum, choices?.[0]].includes(one[name]) ? "" : `${RULE[name] ?? name}: ${typeof one[name] === "string" ? one[name].replaceAll("_", " ") : json(one[name])}`;
   });
   return make("td", {}, parts.filter(Boolean).map((part) => make("code", { class: "condition" }, visible(part))));
 }
@@ -117,7 +120,7 @@ export async function showFaults() {
     id: `fault-${one.id}`,
     cells: [make("span", { class: `pill pill-${one.spent ? 2 : 0}` }, one.spent ? "spent" : "active"),
       make("code", {}, visible(one.fault.kind ? written(one.fault) : one.fault)), one.on ?? "any operation", conditions(one),
-      `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`,
+      make("td", {}, `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`, one.why_not && make("span", { class: "faint condition" }, visible(one.why_not))),
       one.spent ? "" : quiet("Cancel", `Cancel fault ${one.id}`, () => cancel(one))],
   });
   fillTable($("faults-table"), ["state", "fault", "on", "conditions", "hits", emptyHead("cancel")],
@@ -140,6 +143,8 @@ export async function showGaps() {
     }, `${gap.name} is now ${select.value}.`));
     return make("article", { class: isChanged(gap) ? "gap changed" : "gap", "aria-label": gap.name },
       make("h2", {}, make("label", { for: id }, gap.name)), select, make("p", { id: `${id}-says` }, `§${gap.section} ${gap.sentence}`),
+      make("dl", { class: "effects" }, gap.alternatives.map((name, index) => make("div", { class: name === chosen[gap.name] ? "now" : null },
+        make("dt", {}, make("code", {}, name)), make("dd", {}, gap.effects[index])))),
       make("p", { class: "faint" }, make("strong", {}, "Do not assume: "), gap.do_not_assume));
   }));
 }
@@ -166,7 +171,9 @@ export function start() {
   $("animal-leave").addEventListener("click", () => edit(null));
   $("animals-search").addEventListener("input", () => attempt(showAnimals));
   $("fault-kind").addEventListener("change", chooseKind);
-  for (const common of document.querySelectorAll("[data-plan]")) onClick(common, () => fillPlan(common).focus());
+  for (const common of document.querySelectorAll("[data-plan]")) {
+    onClick(common, () => ask("POST", "faults", parse(common.dataset.plan)).then(showFaults), `Planned for the next request: ${common.textContent}.`);
+  }
   const planned = () => ({ fault: { kind: $("fault-kind").value, ...plan.of.read() }, ...plan.rule.read() });
   onSubmit("fault-form", () => ask("POST", "faults", planned()).then(showFaults), "Planned.");
   onClick($("faults-cancel"), async () => {

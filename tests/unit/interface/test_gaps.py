@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from petstore_mock import Behaviour, PetStoreMockError
+from petstore_mock.interface.alternatives import EFFECTS
 from petstore_mock.interface.behaviour import as_behaviour, gap_register
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
@@ -115,3 +116,13 @@ def test_behaviour_is_frozen() -> None:
     assert as_behaviour(None) is not None
     assert as_behaviour("strict") == Behaviour()
     assert {*PRESETS} == {"strict", "lenient", "helpful", "hostile"}
+
+
+def test_each_alternative_says_what_it_does() -> None:
+    for gap in gap_register()["gaps"]:
+        assert len(gap["effects"]) == len(gap["alternatives"])
+        assert all(effect.endswith(".") for effect in gap["effects"])
+        assert len({*gap["effects"]}) == len(gap["effects"]), gap["name"]
+    assert {name: [*effects] for name, effects in EFFECTS.items()} == {
+        name: [*gap.alternatives] for name, gap in GAPS.items()
+    }
