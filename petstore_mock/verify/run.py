@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
@@ -21,22 +22,25 @@ from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, 
 from petstore_mock.verify.seen import History, Seen, oddness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Progress = Callable[[str], object]
     Limits = Mapping[str, float]
     Texts = Mapping[str, str]
 
 _MOST_BODY: Final = 8 * MEBIBYTE
-_LONGEST_WAIT: Final = 60.0  # seconds; a longer Retry-After ends the run
+# Seconds. A longer Retry-After ends the run.
+_LONGEST_WAIT: Final = 60.0
 # Seconds. Four such timeouts end the run of a silent service within half a minute.
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
 # The number of probes that read odd animals.
 _ODD: Final = 3
-_FAR: Final = 2**52  # a random id below it is probably unused, and every JSON parser reads it exactly
-_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # first letters that put names in another order than ids
+# A random id below it is probably unused, and every JSON parser reads it exactly.
+_FAR: Final = 2**52
+# First letters that put names in another order than ids.
+_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
 _PLAIN_FIELDS: Final = {
     "User-Agent": "petstore-mock-verify",
     "Accept": "application/json",
@@ -80,11 +84,11 @@ class ShownPets:
             self.known = seen.pets[-1]["id"]
 
     def _add_listed(self, pets: list[dict[str, Any]]) -> None:
-        categories = (pet.get("categoryId") for pet in pets)
-        valid = next((category for category in categories if is_integer(category) and category > 0), None)
-        if valid is not None and not self._has_category:
-            self.category = valid
-            self._has_category = True
+        for pet in pets:
+            category: object = pet.get("categoryId")
+            if not self._has_category and is_integer(category) and category > 0:
+                self.category = category
+                self._has_category = True
         by_id: dict[int, dict[str, Any]] = {}
         for pet in sorted([*self.odd, *pets], key=oddness, reverse=True):
             by_id.setdefault(pet["id"], pet)
@@ -98,67 +102,92 @@ class Run:
         self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
         self._connection = Connection(url, most_body=_MOST_BODY)
-        self.url, self.began = url.rstrip("/"), iso(time())
-        self.seen: list[Seen] = []  # every exchange, in order
-        self._shown = ShownPets()
-        self.checked: list[Seen] = []  # the exchanges that are checked against the clauses
-        self.skipped: list[tuple[Probe, str]] = []  # the probes without a result, with the reason
+        self.url = url.rstrip("/")
+        self.began = iso(time())
+        # Every exchange, in order.
+        self.seen: list[Seen] = []
+        # Their statuses. 0 stands for a response without a readable head.
+        self._statuses: set[int] = set()
+        # The exchanges that are checked against the clauses.
+        self.checked: list[Seen] = []
+        # The probes without a result, with the reason.
+        self.skipped: list[tuple[Probe, str]] = []
         # The id (None if no response showed it) and the name of each animal that may have been created.
         self.left: list[tuple[int | None, str]] = []
-        self.stopped = ""  # why the run ended early
-        self.secrets = (*keys, *headers.values())  # masked in every report
+        # Why the run ended early.
+        self.stopped = ""
+        # Masked in every report.
+        self.secrets = (*keys, *headers.values())
+        self._shown = ShownPets()
         self._name = f"Verify{secrets.token_hex(3)}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
         self._headers = headers
-        self._keys, self._limits, self._progress = keys, limits, progress
-        self._key = 0  # the index of the key in use
+        self._keys = keys
+        self._limits = limits
+        self._progress = progress
+        # The index of the key in use.
+        self._key = 0
+        # How often each operation timed out.
+        self._silences: Counter[str] = Counter()
         # Operations that refuse a key, although other operations accept it.
         self._refusing: set[str] = set()
-        self._next = monotonic()  # the earliest time of the next request
+        # The earliest time of the next request.
+        self._next = monotonic()
         self._end_at = self._next + limits["deadline"]
-        self._receipt: TextIO | None = None
-        try:
-            if receipt is not None:
-                self._receipt = as_path(receipt, "receipt").open("a", buffering=1, encoding="utf-8")
-        except OSError as error:
-            refuse(f"expected a writable file for receipts; got receipt={receipt!r}: {error}")
+        self._receipt = None if receipt is None else _opened(receipt)
 
     @property
     def never_served(self) -> bool:
         """Whether the run ended early and without a single 2xx or 404."""
-        return bool(self.stopped) and not any(200 <= one.status < 300 or one.status == 404 for one in self.seen)
+        served = {404, *range(200, 300)}
+        return bool(self.stopped) and served.isdisjoint(self._statuses)
+
+    @property
+    def _is_readable(self) -> bool:
+        """Whether any response had a readable head."""
+        return bool(self._statuses - {0})
 
     def send_all(self) -> None:
         """Send every probe that the user's limits and the service allow."""
         with self._receipt or nullcontext(), closing(self._connection):
             try:
                 for probe in PROBES:
-                    is_needed = not probe.is_last_resort or not History(self.checked).accepts_plain
-                    if is_needed and not self.stopped:
-                        seen = self._show(probe)
-                        if seen is not None and seen.effect == "creates" and seen.pets:
-                            self._read_back(seen.pets[0]["id"])
+                    self._try(probe)
             except KeyboardInterrupt:
                 self.stopped = "interrupted by Ctrl-C"
 
+    def _try(self, probe: Probe) -> None:
+        """Send a probe if it is needed. Read an animal that it created."""
+        is_needless = probe.is_last_resort and History(self.checked).accepts_plain
+        if self.stopped or is_needless:
+            return
+        seen = self._show(probe)
+        if seen is not None and seen.effect == "creates" and seen.pets:
+            self._read_back(seen.pets[0]["id"])
+
     def _read_back(self, pet_id: int) -> None:
-        removed = {view.operation.name for view in self.seen if view.is_removed}
+        removed = {seen.operation.name for seen in self.seen if seen.is_removed}
         reading = next(probe for probe in READ_BACK if probe.operation.name not in removed)
-        views = [view for view in self.checked if view.probe.expected == "made"]
-        is_hopeless = len(views) >= 2 * _FEW and not any(view.pets for view in views)
-        for _ in range(1 if is_hopeless else _FEW):  # the animal may appear late (gap visibility)
+        for _ in range(self._reads_of_created()):
             view = self._show(reading)
-            if view is None or any(pet["id"] == pet_id for pet in view.pets):
+            if view is None or view.shows(pet_id):
                 return
+
+    def _reads_of_created(self) -> int:
+        """Return how often to read a created animal. It may appear late (gap visibility)."""
+        views = [seen for seen in self.checked if seen.probe.expected == "made"]
+        was_seen = any(view.pets for view in views)
+        return _FEW if was_seen or len(views) < 2 * _FEW else 1
 
     def _show(self, probe: Probe) -> Seen | None:
         """Send a probe and keep the exchange for the clauses. Return None for a skipped probe."""
-        before = len(self.seen)
+        count_before = len(self.seen)
         try:
             seen = self._ask(self._filled(probe))
         except SkippedError as error:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
-            self.checked += [one for one in self.seen[before:] if one.confirmed]
+            new = self.seen[count_before:]
+            self.checked += [failed for failed in new if failed.confirmed]
             self.skipped.append((probe, str(error)))
             return None
         self.checked.append(seen)
@@ -166,24 +195,26 @@ class Run:
 
     def _filled(self, probe: Probe) -> Probe:
         """Return a probe with values for its placeholders."""
-        shown_pets, number = self._shown, len(self.checked)
+        pets = self._shown
+        number = len(self.checked)
         name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
         values = {
             "absent": self._absent,
-            "known": shown_pets.known,
-            "categoryId": shown_pets.category,
+            "known": pets.known,
+            "categoryId": pets.category,
             "label": name,
             "long label": name.ljust(LONG_NAME, "x"),
-            **{f"odd{place}": pet["id"] for place, pet in enumerate(shown_pets.odd, 1)},
         }
-        if shown_pets.made:
-            values["made"] = shown_pets.made[-1]
-        target, body = probe.target, probe.body
-        for word, value in values.items():
-            target, body = target.replace(f"{{{word}}}", f"{value}"), body.replace(f"{{{word}}}", f"{value}")
+        for place, pet in enumerate(pets.odd, 1):
+            values[f"odd{place}"] = pet["id"]
+        if pets.made:
+            values["made"] = pets.made[-1]
+        target = _replaced(probe.target, values)
+        if "{made}" in target:
+            raise SkippedError("no animal was created")
         if "{" in target:
-            raise SkippedError("no animal was created" if "{made}" in target else "no list showed enough animals")
-        return replace(probe, target=target, body=body)
+            raise SkippedError("no list showed enough animals")
+        return replace(probe, target=target, body=_replaced(probe.body, values))
 
     # Retries
 
@@ -197,14 +228,18 @@ class Run:
         if seen.has_failed and probe.operation.method == "GET":
             seen = self._send(probe)
         if seen.has_failed:
-            controls = self._control()
-            # The failure breaks a clause only if the service responds to other requests. Otherwise it is an outage.
-            seen.confirmed = any(one.status and (one.failure or one.status < 500) for one in controls)
-            if not seen.confirmed:
-                is_gone = any(one.status for one in self.seen)
-                never = f"no readable response arrived: {seen.came} ({_hint(self._connection)})"
-                self._end(f"the service stopped responding: {controls[-1].came}" if is_gone else never)
+            self._confirm(seen)
         return seen
+
+    def _confirm(self, seen: Seen) -> None:
+        """End the run if a failure is an outage. It breaks a clause only if the service responds to other requests."""
+        controls = self._control()
+        seen.confirmed = any(control.responds for control in controls)
+        if seen.confirmed:
+            return
+        if self._is_readable:
+            self._end(f"the service stopped responding: {controls[-1].came}")
+        self._end(f"no readable response arrived: {seen.came} ({_hint(self._connection)})")
 
     def _end(self, why: str) -> NoReturn:
         self.stopped = why
@@ -215,12 +250,10 @@ class Run:
         seen = self._send(probe)
         if seen.status != 429:
             return seen
-        given = seen.header("Retry-After")
-        asked = given or "1"
-        until, now = seconds_of(asked), seconds_of(seen.header("Date")) or time()
-        wait = float(asked) if asked.isdecimal() else 1.0 if until is None else max(until - now, 0.0)
+        wait = _retry_after(seen)
         if wait > min(_LONGEST_WAIT, self._end_at - monotonic()):
-            header = f"with 'Retry-After: {cut(given, 100)}'" if given else "without Retry-After"
+            value = seen.header("Retry-After")
+            header = f"with 'Retry-After: {cut(value, 100)}'" if value else "without Retry-After"
             self._end(f"{seen.line} got 429 {header}; a wait of {wait:g} s is too long for the run")
         sleep(wait)
         again = self._send(probe)
@@ -235,68 +268,93 @@ class Run:
     def _renew_key(self, seen: Seen, probe: Probe) -> Seen:
         """Continue with the next key if every operation refuses this one."""
         while seen.status == 401 and probe.operation.name not in self._refusing:
-            if any(one.status not in {0, 401} for one in self._control()):
+            if any(control.status not in {0, 401} for control in self._control()):
                 # Only this operation refuses the key, which breaks a clause.
                 self._refusing.add(probe.operation.name)
                 return seen
             self._key += 1
             if self._key >= len(self._keys):
-                if any(one.probe.has_key and one.status not in {0, 401, 429} for one in self.seen):
-                    raise SkippedError(_KEY_LOST)
-                self._end(_KEY_REFUSED)
+                self._end_without_key()
             seen = self._send_patiently(probe)
         return seen
+
+    def _end_without_key(self) -> NoReturn:
+        with_key = [seen for seen in self.seen if seen.probe.has_key]
+        if any(seen.status not in {0, 401, 429} for seen in with_key):
+            raise SkippedError(_KEY_LOST)
+        self._end(_KEY_REFUSED)
 
     # One request
 
     def _send(self, probe: Probe) -> Seen:
         self._require_leave(probe)
-        failure, left = None, max(self._end_at - monotonic(), 0.001)
         # Reports show a request without the key and without the values of the user's header fields.
         hidden = self._request(probe, "***", dict.fromkeys(self._headers, "***"))
         exchange = Exchange(len(self.seen) + 1, None, hidden, time())
         exchange.secure = self._connection.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
-        is_readable = any(one.status for one in self.seen)
-        timeout = min(self._limits["timeout"], left, left if is_readable else _FIRST_TIMEOUT)
+        key = self._keys[min(self._key, len(self._keys) - 1)]
+        request = self._request(probe, key, self._headers)
+        left = max(self._end_at - monotonic(), 0.001)
+        timeout = min(left, self._patience())
+        failure = None
         try:
-            request = self._request(probe, self._keys[min(self._key, len(self._keys) - 1)], self._headers)
             exchange.response = self._connection.send(request, timeout=timeout)
         except FailedError as error:
-            failure, exchange.response = error, error.response
-        finally:  # the service may execute a create although Ctrl-C loses its response
-            seen = Seen(exchange, probe, failure, self._shown.made)
-            self.seen.append(seen)
-            self._shown.add(seen)
-            if seen.effect == "creates":
-                self._account(seen)
-            if seen.effect == "removes" and seen.is_success:
-                self.left = [one for one in self.left if str(one[0]) != seen.pet_id]
+            failure = error
+            exchange.response = error.response
+        finally:
+            # The service may execute a create although Ctrl-C loses its response.
+            seen = self._keep(Seen(exchange, probe, failure, self._shown.made))
         if seen.is_silent and timeout == left:
             raise SkippedError(self._late)
         self._look_for_trouble(seen)
         return seen
 
+    def _patience(self) -> float:
+        """Return the seconds for a response. A service that is silent from the start ends the run sooner."""
+        timeout = self._limits["timeout"]
+        return timeout if self._is_readable else min(timeout, _FIRST_TIMEOUT)
+
+    def _keep(self, seen: Seen) -> Seen:
+        """Keep an exchange, with what it says about animals."""
+        self.seen.append(seen)
+        self._statuses.add(seen.status)
+        self._shown.add(seen)
+        self._silences[seen.operation.name] += seen.is_silent
+        if seen.effect == "creates":
+            self._account(seen)
+        if seen.effect == "removes" and seen.is_success:
+            self.left = [(pet_id, name) for pet_id, name in self.left if str(pet_id) != seen.pet_id]
+        return seen
+
     def _require_leave(self, probe: Probe) -> None:
         """Wait until the rate allows the request. Raise SkippedError if a limit forbids it."""
-        limits, operation = self._limits, probe.operation
-        silences = [one for one in self.seen if one.is_silent and one.operation is operation]
-        is_full = operation.effect == "creates" and len(self.left) >= limits["allow_create"]
-        is_open = probe.expected == "open"
-        reasons = {
-            self.stopped: self.stopped,
-            f"the limit --max-requests {limits['max_requests']} is reached": len(self.seen) >= limits["max_requests"],
-            "creating animals needs --allow-create": operation.commits and not limits["allow_create"],
-            f"the limit --allow-create {limits['allow_create']} is reached": is_full,
-            f"{operation.name} timed out {_FEW} times": len(silences) >= _FEW,
-            f"{_FEW} unusual requests got a 5xx": is_open and self._crashes(is_open=True) >= _FEW,
-            self._late: self._end_at <= max(self._next, monotonic()),
-        }
-        for why, is_so in reasons.items():
-            if is_so:
-                raise SkippedError(why)
+        obstacle = next(self._obstacles(probe), None)
+        if obstacle is not None:
+            raise SkippedError(obstacle)
         sleep(max(self._next - monotonic(), 0.0))
-        self._next = monotonic() + 1 / limits["rate"]
+        self._next = monotonic() + 1 / self._limits["rate"]
+
+    def _obstacles(self, probe: Probe) -> Iterator[str]:
+        """Yield each reason not to send a probe, the most general first."""
+        operation = probe.operation
+        most_requests = self._limits["max_requests"]
+        most_animals = self._limits["allow_create"]
+        if self.stopped:
+            yield self.stopped
+        if len(self.seen) >= most_requests:
+            yield f"the limit --max-requests {most_requests} is reached"
+        if operation.commits and not most_animals:
+            yield "creating animals needs --allow-create"
+        if operation.effect == "creates" and len(self.left) >= most_animals:
+            yield f"the limit --allow-create {most_animals} is reached"
+        if self._silences[operation.name] >= _FEW:
+            yield f"{operation.name} timed out {_FEW} times"
+        if probe.expected == "open" and self._crashes(is_open=True) >= _FEW:
+            yield f"{_FEW} unusual requests got a 5xx"
+        if self._end_at <= max(self._next, monotonic()):
+            yield self._late
 
     @property
     def _late(self) -> str:
@@ -315,26 +373,54 @@ class Run:
         """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
             return
-        name, pet_id = str(seen.sent.get("name", "")), seen.pets[0]["id"] if seen.pets else None
+        name = str(seen.sent.get("name", ""))
+        pet_id = seen.pets[0]["id"] if seen.pets else None
         self.left.append((pet_id, name))
         if self._receipt is not None:
             entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "response": seen.came}
             self._receipt.write(hide(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:
-        crashed = {one.probe for one in self.seen if one.status >= 500}  # a retry counts once
-        return sum((probe.expected == "open") is is_open for probe in crashed)
+        """Return the number of probes that got a 5xx. A retry does not count again."""
+        crashed = {seen.probe for seen in self.seen if seen.status >= 500}
+        return len([probe for probe in crashed if (probe.expected == "open") is is_open])
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run if more requests would show nothing new."""
         if self._crashes(is_open=False) >= _FEW:
             self.stopped = f"{_FEW} requests got a 5xx, the last one was {seen.line}: {seen.status}"
-        if len(self.seen) >= _FEW and all(300 <= one.status < 400 for one in self.seen):
+        if len(self.seen) >= _FEW and self._statuses <= {*range(300, 400)}:
             where = seen.header("Location") or "no Location"
             self.stopped = f"every response is a redirect, such as {seen.status} to {where}; verify follows none"
-        is_json = "json" in seen.header("Content-Type")
-        if seen.number == 1 and seen.status == 400 and not is_json and not self._connection.is_tls:
+        # A port that speaks TLS may respond so to plain HTTP.
+        is_bare_400 = seen.status == 400 and "json" not in seen.header("Content-Type")
+        if is_bare_400 and seen.number == 1 and not self._connection.is_tls:
             self._end(f"the first response is {seen.came} ({_hint(self._connection)})")
+
+
+def _opened(receipt: object) -> TextIO:
+    try:
+        return as_path(receipt, "receipt").open("a", buffering=1, encoding="utf-8")
+    except OSError as error:
+        refuse(f"expected a writable file for receipts; got receipt={receipt!r}: {error}")
+
+
+def _replaced(text: str, values: Mapping[str, object]) -> str:
+    for word, value in values.items():
+        text = text.replace(f"{{{word}}}", f"{value}")
+    return text
+
+
+def _retry_after(seen: Seen) -> float:
+    """Return the seconds to wait after a 429. Without a readable Retry-After, it is one second."""
+    value = seen.header("Retry-After")
+    if value.isdecimal():
+        return float(value)
+    until = seconds_of(value) if value else None
+    if until is None:
+        return 1.0
+    now = seconds_of(seen.header("Date")) or time()
+    return max(until - now, 0.0)
 
 
 def _hint(connection: Connection) -> str:

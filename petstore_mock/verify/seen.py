@@ -88,6 +88,15 @@ class Seen:
     def header(self, name: str) -> str:
         return self.exchange.response_headers.get(name.lower(), "")
 
+    def shows(self, pet_id: int) -> bool:
+        return any(pet["id"] == pet_id for pet in self.pets)
+
+    @property
+    def responds(self) -> bool:
+        """Whether a response arrived, at least its head, and it is no 5xx of a service that is down."""
+        is_down = self.failure is None and self.status >= 500
+        return self.status > 0 and not is_down
+
     @property
     def is_removed(self) -> bool:
         """Whether the response is later than the operation's removal date, by the service's own Date (§4.3)."""
