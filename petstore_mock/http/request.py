@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from json import loads
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_target, mask_text
@@ -14,6 +14,8 @@ from petstore_mock.http.credentials import NO_KEYS, bearer_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+T = TypeVar("T")
 
 # RFC 9110 §9.3, RFC 5789 and QUERY of draft-ietf-httpbis-safe-method-w-body. Any other method gets 501 (§9.1).
 KNOWN_METHODS: Final = frozenset(
@@ -78,6 +80,35 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
         return tuple(word for word in last if word.lower() not in NO_KEYS)
 
 
+class Headers(dict[str, str]):
+    """Header fields by lower-case name. Look one up by its name in any case (RFC 9110 §5.1)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, fields: Iterable[tuple[str, str]]) -> Headers:
+        """Return header fields by name. A comma joins repeated ones (RFC 9110 §5.2)."""
+        values: dict[str, list[str]] = {}
+        for name, value in fields:
+            values.setdefault(name.lower(), []).append(value)
+        return cls({name: ", ".join(found) for name, found in values.items()})
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.lower())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and super().__contains__(name.lower())
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> str | None: ...
+    @overload
+    def get(self, name: str, default: str, /) -> str: ...
+    @overload
+    def get(self, name: str, default: T, /) -> str | T: ...
+    def get(self, name: str, default: object = None, /) -> object:
+        return super().get(name.lower(), default)
+
+
 NO_FIELDS: Final = Fields()
 
 
@@ -122,6 +153,11 @@ class ApiRequest:
     def credentials(self) -> list[str]:
         """The keys in the Authorization fields, valid or not. Never show them."""
         return list(self.fields.credentials)
+
+    @property
+    def headers(self) -> Headers:
+        """The header fields by name, in any case; a comma joins repeated ones."""
+        return Headers.of((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.fields)
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""

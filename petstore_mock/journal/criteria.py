@@ -1,4 +1,7 @@
-"""Criteria that a request must meet: for the journal's assertions and waits, and for faults."""
+"""Criteria that a request must meet: for the journal's assertions and waits, and for faults.
+
+A criterion that no request can meet would make each assertion with ``times=0`` pass. So the criteria refuse it at once.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,40 @@ from urllib.parse import parse_qs
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse
+from petstore_mock.common.values import is_integer
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS
 from petstore_mock.interface.conditions import CONDITIONS
-from petstore_mock.interface.schemas import properties
-from petstore_mock.interface.strict_json import copy_json
+from petstore_mock.interface.schemas import parameters, properties
+from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
+from petstore_mock.journal.matching import NOT_SENT, has_matcher, in_words, is_matcher, meets, require_comparable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.faults.fault import Fault
+    from petstore_mock.interface.schemas import Schema
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
 _SHOWN: Final = 120  # characters of a value in a message
+_NO_JSON: Final = ": for a body that is not JSON, use the criterion body"
+# The types of Python by the ``type`` of a schema. True is an integer to Python, but not here.
+_PYTHON: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+}
 
 
-class _NotSent:
-    def __repr__(self) -> str:
-        return "not sent"
+class CutBodyError(PetStoreMockError):
+    """A criterion needs the rest of a body, of which the journal keeps only the beginning."""
 
-
-_NOT_SENT: Final = _NotSent()
+    status = 409  # of the control door's response
 
 
 class Criteria:
@@ -56,7 +70,10 @@ class Criteria:
             names = [*arguments, *(one for one in self._general if one not in arguments)]
             whose, hint = self.operation or "a request", did_you_mean(name, [*names, "times"])
             refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(name, value)}{hint}")
-        return _NOT_SENT if value is None else value
+        if value is None:
+            return NOT_SENT
+        _require_argument(self.operation, name, value)
+        return value
 
     def claim_of(self, times: str) -> str:
         """Return what an assertion expects, keys masked: ``expected getPet 2 times with petId=1``."""
@@ -64,51 +81,139 @@ class Criteria:
         return f"expected {self.operation or 'a request'} {times}{f' with {words}' if words else ''}"
 
     def shown(self) -> dict[str, Any]:
-        """Return the criteria by name; keys in header fields and parameters are masked."""
-        return {name: _masked(name, value) for name, value in self.asked.items()}
+        """Return the criteria as JSON values by name; keys in header fields and parameters are masked."""
+        return {name: in_words(_masked(name, value)) for name, value in self.asked.items()}
+
+    def require_json(self) -> None:
+        """Refuse criteria that another process can't check."""
+        for name, value in self.asked.items():
+            if has_matcher(value):
+                words = "JSON values as criteria, because the stub in the other process checks them"
+                refuse(
+                    f"expected {words}; got {name}={_show(name, value)}: look at the exchanges of the journal instead"
+                )
 
     def differences(self, exchange: Exchange) -> list[str]:
         """Return why ``exchange`` does not meet the criteria, keys masked; empty if it does."""
         return [exchange.masked(words) for words in self._differences(exchange)]
 
     def matches(self, exchange: Exchange) -> bool:
-        return next(self._differences(exchange), None) is None
+        """Return whether ``exchange`` meets the criteria.
+
+        Raises:
+            CutBodyError: that depends on a part of the body that the journal does not keep.
+        """
+        if next(self._differences(exchange), None) is not None:
+            return False
+        cut_away = [name for name in self._wanted if exchange.cut_request and self._reads_body(name, exchange)]
+        if cut_away:
+            raise CutBodyError(
+                f"expected criteria that the journal can check; got {cut_away[0]} for the body of request "
+                f"{exchange.number}: {exchange.cut_body}. Use other criteria"
+            )
+        return True
+
+    def _reads_body(self, name: str, exchange: Exchange) -> bool:
+        if name in {"json", "body"}:
+            return True
+        operation = OPERATIONS.get(exchange.operation or "")
+        return operation is not None and name in _places(operation) and self._is_in_body(name, operation)
+
+    def _is_in_body(self, name: str, operation: Operation) -> bool:
+        is_http_status = name in GENERAL and is_integer(self._wanted[name])
+        return _places(operation)[name] == "body" and not is_http_status
 
     def _differences(self, exchange: Exchange) -> Iterator[str]:
         if self.operation not in {None, exchange.operation}:
             yield f"operation was {exchange.operation or 'none'}, expected {self.operation}"
         for name, wanted in self._wanted.items():
+            if exchange.cut_request and self._reads_body(name, exchange):
+                continue
             try:
-                is_argument = wanted is _NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
-                received = _argument(exchange, name, wanted) if is_argument else GENERAL[name](exchange, wanted)
+                received = _received(exchange, name, wanted)
             except ValueError as problem:
                 yield f"{name}: {problem}"
                 continue
-            if _canonical(received) != _canonical(wanted):
+            if not meets(received, wanted):
                 yield f"{name} was {_show(name, received)}, expected {_show(name, wanted)}"
+
+
+def _received(exchange: Exchange, name: str, wanted: object) -> object:
+    """Return the value of a request to compare. Raise ValueError with the reason if it has none."""
+    is_argument = wanted is NOT_SENT or name not in GENERAL or _is_argument(name, wanted)
+    return _argument(exchange, name, wanted) if is_argument else GENERAL[name](exchange, wanted)
 
 
 # Arguments of operations
 
 
 def _is_argument(name: str, value: object) -> bool:
-    """Return whether a ``status`` is an argument (text or None). An integer is the HTTP status."""
-    return name == "status" and (value is None or isinstance(value, str))
+    """Return whether a ``status`` is an argument. A number is the HTTP status."""
+    return name == "status" and (value is None or isinstance(value, str) or is_matcher(value))
 
 
 def _places(operation: Operation) -> dict[str, str]:
-    """Return where each argument of an operation is sent: ``body``, ``path`` or ``query``."""
+    """Return where each argument of an operation is sent: ``body``, ``path``, ``query`` or ``header``."""
     places: dict[str, str] = {parameter.name: parameter.where for parameter in operation.parameters}
     return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
 
 
 def arguments_of(operation: str | None) -> list[str]:
     """Return the names of the arguments of an operation, or of all operations."""
-    operations = OPERATIONS.values() if operation is None else [OPERATIONS[operation]]
-    return [*dict.fromkeys(name for one in operations for name in _places(one))]
+    return [*dict.fromkeys(name for one in _operations(operation) for name in _places(one))]
 
 
-def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: ANN401
+def _operations(operation: str | None) -> list[Operation]:
+    return [*OPERATIONS.values()] if operation is None else [OPERATIONS[operation]]
+
+
+def _rules(operation: Operation, name: str) -> Schema:
+    """Return the schema of an argument."""
+    if _places(operation)[name] == "body":
+        return properties(operation.body or "")[name]
+    return parameters(operation)[name]
+
+
+def _require_argument(operation: str | None, name: str, value: object) -> None:
+    """Refuse a value that is no value of the argument in any operation that has it."""
+    require_comparable(name, value)
+    if is_matcher(value):
+        return
+    having = [one for one in _operations(operation) if name in _places(one)]
+    if any(_may_equal(value, _rules(one, name), _places(one)[name]) for one in having):
+        return
+    rules = _rules(having[0], name)
+    choices = rules.get("enum")
+    if choices and isinstance(value, str):
+        words, hint = f"one of {', '.join(map(str, choices))}", did_you_mean(value, map(str, choices))
+    else:
+        words, hint = f"a value of type {rules.get('type')}", ""
+    place = "json" if _places(having[0])[name] == "body" else "query or path"
+    refuse(f"expected {name} as {words}; got {describe(value)}{hint}. For an invalid value, use the criterion {place}")
+
+
+def _may_equal(value: object, rules: Schema, place: str) -> bool:
+    """Return whether a client can send a value of this type. The bounds of the schema do not count."""
+    if place != "body":
+        # A parameter is text, and a repeated one is a list.
+        if is_array(value):
+            return all(_may_equal(item, rules, place) for item in value)
+        if isinstance(value, str) and "enum" not in rules:
+            return True
+    if "enum" in rules:
+        return value in rules["enum"]
+    kinds = rules.get("type")
+    if kinds is None:
+        return True
+    names = [kinds] if isinstance(kinds, str) else kinds
+    return any(_is_of(value, name) for name in names)
+
+
+def _is_of(value: object, kind: str) -> bool:
+    return isinstance(value, _PYTHON.get(kind, (object,))) and (kind == "boolean") == isinstance(value, bool)
+
+
+def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     operation = OPERATIONS.get(exchange.operation or "")
     place = None if operation is None else _places(operation).get(name)
     if operation is None or place is None:
@@ -117,8 +222,11 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: AN
         value = _json(exchange)
         if not is_object(value):
             raise ValueError(f"the body was {describe(value)}")
-        return value.get(name, _NOT_SENT)
+        return value.get(name, NOT_SENT)
     text = _text(exchange, operation, place, name)
+    if is_matcher(wanted):
+        is_number = isinstance(text, str) and _rules(operation, name).get("type") == "integer"
+        return read_integer(text) if is_number and isinstance(text, str) and callable(wanted) else text
     is_same = text == (wanted if isinstance(wanted, str) else dumps(wanted, default=str))
     return wanted if is_same else text
 
@@ -126,28 +234,21 @@ def _argument(exchange: Exchange, name: str, wanted: object) -> Any:  # noqa: AN
 def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> Any:  # noqa: ANN401
     """Return the text of a parameter, or that it was not sent."""
     if place == "query":
-        return _query(exchange).get(name, _NOT_SENT)
+        return _query(exchange).get(name, NOT_SENT)
     if place == "path":
-        return operation.path_values(exchange.target).get(name, _NOT_SENT)
+        return operation.path_values(exchange.target).get(name, NOT_SENT)
     values = exchange.request.values(name)
-    return ", ".join(values) if values else _NOT_SENT
+    return ", ".join(values) if values else NOT_SENT
 
 
 # General criteria
 
 
-def _body(exchange: Exchange, _: object = None) -> bytes:
-    if exchange.cut_request:
-        raise ValueError(f"the journal keeps only {len(exchange.body)} of {exchange.body_size} bytes of the body")
-    return exchange.body
-
-
 def _json(exchange: Exchange, _: object = None) -> Any:  # noqa: ANN401
-    body = _body(exchange)
     try:
         return exchange.json()
     except ValueError:
-        raise ValueError("the body was not JSON" if body else "the body was empty") from None
+        raise ValueError("the body was not JSON" if exchange.body else "the body was empty") from None
 
 
 def _query(exchange: Exchange, _: object = None) -> dict[str, Any]:
@@ -156,39 +257,58 @@ def _query(exchange: Exchange, _: object = None) -> dict[str, Any]:
 
 def _parameters(query: Mapping[str, Any]) -> dict[str, Any]:
     """Return the text of each parameter, or a list for a repeated one."""
-    lists = {name: found if is_array(found) else [found] for name, found in query.items()}
-    texts = {name: [one if isinstance(one, str) else str(one) for one in found] for name, found in lists.items()}
-    return {name: found[0] if len(found) == 1 else found for name, found in texts.items()}
+    return {name: _parameter(value) for name, value in query.items()}
 
 
-def _headers(exchange: Exchange, wanted: Mapping[str, str]) -> dict[str, Any]:
-    received: dict[str, Any] = {}
-    for name, text in wanted.items():
-        values = exchange.request.values(name)
-        received[name] = text if text in values else ", ".join(values) if values else _NOT_SENT
-    return received
+def _parameter(value: Any) -> Any:  # noqa: ANN401  # a text, a list, or a matcher
+    if is_matcher(value):
+        return value
+    items = value if is_array(value) else [value]
+    texts = [item if isinstance(item, str) or is_matcher(item) else str(item) for item in items]
+    return texts[0] if len(texts) == 1 else texts
 
 
-def _fault(exchange: Exchange, wanted: str | None) -> Fault | str | None:
-    met = {one.kind for one in (exchange.fault, exchange.delayed_by) if one is not None}
+def _headers(exchange: Exchange, wanted: Mapping[str, object]) -> dict[str, object]:
+    return {name: _header(exchange.request.values(name), value) for name, value in wanted.items()}
+
+
+def _header(values: list[str], wanted: object) -> object:
+    """Return the value that is wanted, if a field of this name has it; else all values."""
+    for value in values:
+        if meets(value, wanted):
+            return value
+    return ", ".join(values) if values else NOT_SENT
+
+
+def _fault(exchange: Exchange, wanted: object) -> object:
+    """Return the kind of the fault that is wanted, if the request met it; else the fault that it met."""
+    met = [fault.kind for fault in (exchange.fault, exchange.delayed_by) if fault is not None]
+    if is_matcher(wanted):
+        return next((kind for kind in met if meets(kind, wanted)), NOT_SENT)
     return wanted if wanted in met else exchange.fault
+
+
+def _condition(exchange: Exchange, wanted: object) -> object:
+    if exchange.condition is None:
+        return NOT_SENT if is_matcher(wanted) else None
+    return exchange.condition.name
 
 
 # Each function returns the value to compare; its ValueError says why the request has none.
 GENERAL: Final[Mapping[str, Callable[[Exchange, Any], Any]]] = {
     "status": lambda exchange, _: exchange.status,
     "json": _json,
-    "body": _body,
+    "body": lambda exchange, _: exchange.body,
     "query": _query,
     "headers": _headers,
     "method": lambda exchange, _: exchange.method,
     "path": lambda exchange, _: exchange.path,
     "fault": _fault,
-    "condition": lambda exchange, _: exchange.condition and exchange.condition.name,
+    "condition": _condition,
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
-# No request can match a criterion of another type, so an assertion with times=0 would always pass.
-# The last member is the JSON type that the door checks, or None: the door's error would show a key in the value.
+# The words and types of a criterion. The last member is the JSON type that the door checks, or None: the door's error
+# would show a key in the value.
 TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
     "status": ("an integer (the HTTP status) or as text (the argument)", (int,), ["integer", "string", "null"]),
     "body": ("bytes or text", (bytes, str), "string"),
@@ -201,19 +321,82 @@ TYPES: Final[Mapping[str, tuple[str, tuple[type, ...], object]]] = {
 
 def _general_value(name: str, value: Any) -> Any:  # noqa: ANN401
     """Return the value of a criterion in the form that ``differences`` compares."""
+    may_match = name not in {"status", "query", "headers"}
+    if may_match and is_matcher(value):
+        require_comparable(name, value)
+        return value
     words, types, _ = TYPES.get(name, ("", (object,), None))
     given: object = value  # a type checker would narrow the type of ``value`` itself
     fits = isinstance(given, types) and not (words and isinstance(given, bool))
-    if not fits or (name == "headers" and not all(isinstance(text, str) for pair in value.items() for text in pair)):
+    if not fits:
         refuse(f"expected {name} as {words}; got {_show(name, value)}")
-    if name == "query":
-        return _parameters({name: one for name, one in value.items() if one is not None})
-    if name == "json":
-        return copy_json(value, "for a body that is not JSON, use the criterion body")
-    if name == "body" and isinstance(value, str):
-        return value.encode()
-    known = {"fault": REQUEST_KINDS, "condition": CONDITIONS}.get(name)
-    return value if known is None or value is None else one_of(value, known, name)
+    check = _CHECKS.get(name)
+    return value if check is None else check(name, value)
+
+
+def _json_value(name: str, value: Any) -> Any:  # noqa: ANN401
+    require_comparable(name, value, _NO_JSON)
+    return value if has_matcher(value) else copy_json(value, _NO_JSON.removeprefix(": "))
+
+
+def _body_value(_: str, value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _status_value(name: str, value: int) -> int:
+    if not 100 <= value <= 599:
+        refuse(f"expected {name} as an HTTP status, 100 to 599; got {value}")
+    return value
+
+
+def _path_value(name: str, value: str) -> str:
+    if "?" in value:
+        refuse(f"expected {name} without the query; got {_show(name, value)}: use the criterion query")
+    return value
+
+
+def _query_value(name: str, value: Mapping[object, Any]) -> dict[str, Any]:
+    wanted_parameters: dict[str, Any] = {}
+    for parameter, wanted in value.items():
+        items = wanted if is_array(wanted) else [wanted]
+        if not isinstance(parameter, str) or any(map(_is_no_parameter, items)):
+            refuse(f"expected {name} as a mapping of text to text, numbers or lists of them; got {_show(name, value)}")
+        require_comparable(name, wanted)
+        if wanted is not None:
+            wanted_parameters[parameter] = wanted
+    return _parameters(wanted_parameters)
+
+
+def _is_no_parameter(value: object) -> bool:
+    return not (value is None or isinstance(value, (str, int, float)) or is_matcher(value))
+
+
+def _headers_value(name: str, value: Mapping[object, Any]) -> Mapping[object, Any]:
+    for field, wanted in value.items():
+        if not isinstance(field, str) or not (isinstance(wanted, str) or is_matcher(wanted)):
+            refuse(f"expected {name} as {TYPES[name][0]}; got {_show(name, value)}")
+        require_comparable(name, wanted)
+    return value
+
+
+def _fault_value(name: str, value: str | None) -> str | None:
+    return None if value is None else one_of(value, REQUEST_KINDS, name)
+
+
+def _condition_value(name: str, value: str | None) -> str | None:
+    return None if value is None else one_of(value, CONDITIONS, name)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "status": _status_value,
+    "json": _json_value,
+    "body": _body_value,
+    "query": _query_value,
+    "headers": _headers_value,
+    "path": _path_value,
+    "fault": _fault_value,
+    "condition": _condition_value,
+}
 
 
 # Values
@@ -233,14 +416,9 @@ def _masked_part(criterion: str, name: str, value: object, mask: Callable[[str, 
     if isinstance(value, str):
         return mask(name, value)
     # The criteria refuse bytes and lists in a field. The error must not show them, because they may be a key.
-    is_open = criterion == "query" and mask(name, "text") == "text"
-    return value if is_open else "***"
+    is_open = mask(name, "text") == "text" and (criterion == "query" or is_matcher(value))
+    return value if is_open or value is NOT_SENT else "***"
 
 
 def _show(name: str, value: object) -> str:
-    return "none" if value is None else cut(repr(_masked(name, value)), _SHOWN)
-
-
-def _canonical(value: object) -> str:
-    """Return a value as JSON text, in which ``1``, ``1.0`` and ``true`` differ."""
-    return dumps(value, sort_keys=True, default=repr)
+    return "none" if value is None else cut(repr(in_words(_masked(name, value))), _SHOWN)

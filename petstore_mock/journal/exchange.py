@@ -9,6 +9,8 @@ from urllib.parse import quote, urlsplit
 
 from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
+from petstore_mock.common.refusing import refuse
+from petstore_mock.http.request import Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
 from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
@@ -28,14 +30,6 @@ _DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request with a missing o
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # characters that a URL may hold (RFC 3986 §2)
 
 FieldPairs = list[tuple[str, str]]
-
-
-def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return header fields by lower-case name, repeated ones joined by a comma (RFC 9110 §5.2)."""
-    found: dict[str, list[str]] = {}
-    for name, value in fields:
-        found.setdefault(name.lower(), []).append(value)
-    return {name: ", ".join(values) for name, values in found.items()}
 
 
 def _of_request(name: str) -> Any:  # noqa: ANN401  # the attribute's annotation has the type
@@ -82,8 +76,8 @@ class Exchange:
     response: Response | None = None  #: the response that the fake made, even if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows
     keys: Callable[[], Iterable[str]] = tuple  # the world's keys, to mask
-    cut_request: int = 0  # bytes of the body that the journal does not keep
-    cut_response: int = 0
+    cut_request: int = 0  #: bytes of the body of the request that the journal does not keep
+    cut_response: int = 0  #: bytes of the body of the response that the journal does not keep
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
 
     def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
@@ -129,9 +123,9 @@ class Exchange:
         return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
 
     @property
-    def headers(self) -> dict[str, str]:
-        """The header fields of the request by lower-case name, repeated ones joined by a comma."""
-        return joined(self.fields)
+    def headers(self) -> Headers:
+        """The header fields of the request by name, in any case; a comma joins repeated ones."""
+        return self.request.headers
 
     @property
     def body_size(self) -> int:
@@ -139,8 +133,20 @@ class Exchange:
         return len(self.request.body) + self.cut_request
 
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
-        """Return the decoded body, as :meth:`ApiRequest.json` does."""
+        """Return the decoded body, as :meth:`ApiRequest.json` does.
+
+        Raises:
+            PetStoreMockError: the journal keeps only the beginning of the body.
+            ValueError: the body is not JSON, or its values are nested too deep.
+        """
+        if self.cut_request:
+            refuse(f"expected a body of at most {KEPT_BODY} bytes for json(); {self.cut_body}: read 'body'")
         return self.request.json()
+
+    @property
+    def cut_body(self) -> str:
+        """How much of the request's body the journal keeps, in words; empty if it keeps all."""
+        return _cut_words(len(self.body), self.cut_request)
 
     @property
     def url(self) -> str:
@@ -194,9 +200,9 @@ class Exchange:
         return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
-    def response_headers(self) -> dict[str, str]:
-        """The header fields of the response by lower-case name, repeated ones joined by a comma."""
-        return joined(self.response_fields)
+    def response_headers(self) -> Headers:
+        """The header fields of the response by name, in any case; a comma joins repeated ones."""
+        return Headers.of(self.response_fields)
 
     @property
     def response_body(self) -> bytes:
@@ -211,6 +217,11 @@ class Exchange:
     def response_size(self) -> int:
         """The size of the response's body, in bytes."""
         return 0 if self.status is None or self.method == "HEAD" else len(self.response_body) + self.cut_response
+
+    @property
+    def cut_response_body(self) -> str:
+        """How much of the response's body the journal keeps, in words; empty if it keeps all."""
+        return _cut_words(len(self.response_body), self.cut_response)
 
     # The decision
 
@@ -274,6 +285,10 @@ class Exchange:
         parts += ["response by httpserver"] if self.by_expectation else []
         parts += [self.why] if self.why else []
         return ", ".join(parts) or ("in flight" if self.in_flight else "responded")
+
+
+def _cut_words(kept: int, cut: int) -> str:
+    return f"the journal keeps only the first {kept} of {kept + cut} bytes" if cut and kept else ""
 
 
 def masked(exchange: Exchange, *, with_bodies: bool = True) -> Exchange:

@@ -72,7 +72,8 @@ def _request(exchange: Exchange) -> dict[str, Any]:
     if exchange.body:
         # HAR 1.2 defines an encoding for responses only.
         content = _content(exchange.body, "_encoding")
-        request["postData"] = {"mimeType": exchange.headers.get("content-type", ""), "params": [], **content}
+        comment = _comment(exchange.cut_body)
+        request["postData"] = {"mimeType": exchange.headers.get("content-type", ""), "params": [], **content, **comment}
     return request
 
 
@@ -89,11 +90,16 @@ def _response(exchange: Exchange) -> dict[str, Any]:
             "size": exchange.response_size,
             "mimeType": headers.get("content-type", "x-unknown"),  # as browsers write it
             **_content(exchange.response_body, "encoding"),
+            **_comment(exchange.cut_response_body),
         },
         "redirectURL": headers.get("location", ""),
         "headersSize": _UNKNOWN,
         "bodySize": exchange.response_size if exchange.status else _UNKNOWN,
     }
+
+
+def _comment(words: str) -> dict[str, str]:
+    return {"comment": words} if words else {}
 
 
 def _content(body: bytes, encoding: str) -> dict[str, str]:

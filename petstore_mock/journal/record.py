@@ -103,6 +103,7 @@ _OF_EXCHANGE: Final[Members] = {
     "body_text": (str | None, lambda one: text_of(one.body)),  # as sent
     "body_base64": (str | None, lambda one: _base64(one.body)),  # if it is not UTF-8
     "body_size": (int, "body_size"),
+    "body_cut": (int, "cut_request"),  # bytes of the body that the journal does not keep
     "status": (int | None, "status"),
     "response_headers": (dict[str, str], "response_headers"),
     "response_fields": (list[list[str]], "response_fields"),
@@ -110,6 +111,7 @@ _OF_EXCHANGE: Final[Members] = {
     "response_body_text": (str | None, lambda one: text_of(one.response_body)),
     "response_body_base64": (str | None, lambda one: _base64(one.response_body)),
     "response_size": (int, "response_size"),
+    "response_body_cut": (int, "cut_response"),  # bytes of the body that the journal does not keep
     "operation": (str | None, "operation"),
     "fault": (str | None, lambda one: one.fault and str(one.fault)),
     "fault_data": (Any, lambda one: one.fault and one.fault.to_data()),  # as planned
@@ -162,12 +164,12 @@ def from_data(data: ExchangeData) -> Exchange:
         **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized", "operation")},
     )
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
-    exchange.cut_request = data["body_size"] - len(request.body)
+    exchange.cut_request = data["body_cut"]
+    exchange.cut_response = data["response_body_cut"]
     if data["status"] is not None:
         *fields, (_, date) = data["response_fields"]
         body = _bytes(data, "response_body")
         exchange.response = Response(Head(data["status"], [(name, text) for name, text in fields]), body, date.encode())
-        exchange.cut_response = max(0, data["response_size"] - len(body))
     exchange.in_flight = data["state"] == "in flight"
     exchange.duration = data["duration_ms"] / 1000
     if name := data["condition"]:

@@ -139,12 +139,14 @@ def _service(exchange: Exchange) -> str:
 
 def _details(exchange: Exchange) -> str:
     words = violation_text(exchange) if exchange.is_violation else curl_line(exchange)
-    sent = _message(exchange.fields, exchange.body)
-    received = _message(exchange.response_fields, exchange.response_body)
+    sent = _message(exchange.fields, exchange.body, exchange.cut_body)
+    received = _message(exchange.response_fields, exchange.response_body, exchange.cut_response_body)
     shown = "".join(map(preformatted, (words, sent, received)))
     return f'<details data-key="{exchange.number}"><summary>details</summary>{shown}</details>'
 
 
-def _message(fields: Iterable[tuple[str, str]], body: bytes) -> str:
+def _message(fields: Iterable[tuple[str, str]], body: bytes, cut_words: str) -> str:
     head = "\n".join(f"{name}: {value}" for name, value in fields)
-    return f"{head}\n\n{cut(body.decode('utf-8', 'backslashreplace'), _SHOWN_BODY)}"
+    content = cut(body.decode("utf-8", "backslashreplace"), _SHOWN_BODY)
+    note = f"\n({cut_words})" if cut_words else ""
+    return f"{head}\n\n{content}{note}"

@@ -58,12 +58,24 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
             one.result,
             f"{one.duration * 1000:.1f} ms",
             "httpserver" if one.by_expectation else one.operation or "-",
-            cut(printable(one.why), _SHOWN) + ("; expected by the test" if one.is_violation and one.expected else ""),
+            _remarks(one),
         )
         for one in exchanges
     ]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _remarks(exchange: Exchange) -> str:
+    """Return why a request was refused or faulted, and what the reader of the journal should know about it."""
+    remarks = [cut(printable(exchange.why), _SHOWN)] if exchange.why else []
+    if exchange.is_violation and exchange.expected:
+        remarks.append("expected by the test")
+    if exchange.cut_body:
+        remarks.append(f"request body: {exchange.cut_body}")
+    if exchange.cut_response_body:
+        remarks.append(f"response body: {exchange.cut_response_body}")
+    return "; ".join(remarks)
 
 
 def violation_text(exchange: Exchange) -> str:

@@ -93,6 +93,7 @@ class RemoteJournal(Journal):
 
 def _question(asked: Criteria) -> dict[str, Any]:
     """Return criteria in the JSON form of the door."""
+    asked.require_json()
     body = asked.asked.get("body")
     text = {"body": body.decode("utf-8", "backslashreplace")} if isinstance(body, bytes) else {}
     return {"operation": asked.operation, "where": {**asked.asked, **text}}

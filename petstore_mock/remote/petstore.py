@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, Unpack
 from urllib.parse import urlsplit
 
 from petstore_mock.common.dates import iso
-from petstore_mock.common.guards import is_array
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import shown_url
 from petstore_mock.core.fault_plan import FaultHandle
@@ -19,6 +19,7 @@ from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.store import animals_of_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
+from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.exchange import is_base_url
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -203,6 +204,10 @@ class RemotePetStore(PetStore):
     # Access to the world
 
     def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        where = arguments.get("where")
+        if verb is state.plan_fault and is_object(where):
+            # JSON would carry a set or a moment as another value, which the door could not refuse.
+            Criteria(where, arguments["on"], before_response=True).require_json()
         return self._door.send(verb, self._name, arguments)
 
     @property

@@ -22,8 +22,9 @@ from petstore_mock.common.masking import printable
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import shown_url
+from petstore_mock.http.request import Headers
 from petstore_mock.http.response import Head, Response, is_field
-from petstore_mock.journal.exchange import is_base_url, joined
+from petstore_mock.journal.exchange import is_base_url
 
 if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
@@ -86,7 +87,7 @@ class _Reading:
         self.closes = not self._parser.should_keep_alive()
         if status >= _FIRST_FINAL or status == _SWITCHING_PROTOCOLS:
             self._status = status
-        self._values = joined(self._fields)
+        self._values = Headers.of(self._fields)
 
     def on_body(self, block: bytes) -> None:
         self._body += block

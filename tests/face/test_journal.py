@@ -240,8 +240,8 @@ def test_assert_called_finds_the_request(
         ("createPet", {"status": 400}, "201", "400"),
         ("createPet", {"status": "pending"}, "'sold'", "'pending'"),
         ("createPet", {"name": "Tom"}, "'Rex'", "'Tom'"),
-        ("createPet", {"categoryId": True}, "1", "True"),
-        ("createPet", {"categoryId": 1.0}, "1", "1.0"),
+        ("createPet", {"categoryId": 2}, "1", "2"),
+        ("createPet", {"json": {"name": "Rex", "categoryId": 1.0, "status": "sold"}}, "1", "1.0"),
         ("createPet", {"name": None}, "'Rex'", "name"),
         ("createPet", {"json": {"name": "Rex"}}, "categoryId", "json"),
         ("createPet", {"body": ""}, '"Rex"', "body"),
@@ -253,7 +253,7 @@ def test_assert_called_finds_the_request(
         ("createPet", {"fault": "reset"}, "none", "'reset'"),
         ("createPet", {"condition": "missing_key"}, "none", "missing_key"),
         ("listPets", {"limit": 6}, "'5'", "expected 6"),
-        ("listPets", {"limit": True}, "'5'", "True"),
+        ("listPets", {"query": {"limit": True, "status": "sold"}}, "'5'", "True"),
         ("getPet", {"petId": 8}, "'7'", "expected 8"),
         ("getPet", {"status": 201}, "503", "server_error(503)"),
         (None, {"limit": 99, "path": "/v1/pets/7"}, "getPet", "limit"),
@@ -303,11 +303,12 @@ def test_values_are_compared_as_json_compares_them(petstore: Face, client: Clien
     petstore.journal.assert_called("createPet", json={"categoryId": {"y": None, "x": 1}, "name": ("a", 1)})
     petstore.journal.assert_called("listPets", limit=["1", "2"], query={"limit": [1, 2]})
     for other in (["a", 1.0], ["a", True], [1, "a"], ["a"], "a", 1):
-        petstore.journal.assert_called("createPet", times=0, name=other)
+        body = {"categoryId": {"y": None, "x": 1}, "name": other}
+        petstore.journal.assert_called("createPet", times=0, json=body)
 
 
 def test_a_body_that_is_no_object_has_no_arguments(petstore: Face, client: Client) -> None:
-    for body in (b"\xff", b"[1]", b"[" * 100_000):
+    for body in (b"\xff", b"[1]", b"[" * 60_000):
         client.post(body)
     petstore.journal.assert_called("createPet", times=0, name="Rex")
     with pytest.raises(ValueError, match="nested"):

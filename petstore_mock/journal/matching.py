@@ -1,0 +1,134 @@
+"""Compares a received value with a wanted one, which may also be a pattern, a function or ``unittest.mock.ANY``.
+
+A wanted value may contain such matchers at any depth. All other values are compared as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from inspect import iscoroutinefunction
+from json import dumps
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeGuard
+
+_DEEPEST: Final = 100  # levels of a wanted value
+
+
+class _NotSent:
+    def __repr__(self) -> str:
+        return "not sent"
+
+
+NOT_SENT: Final = _NotSent()
+
+
+def is_any(value: object) -> bool:
+    """Whether a value is ``unittest.mock.ANY``, which matches every value that was sent."""
+    # The test has imported the module if it passes its constant. The fake need not import it.
+    mock = sys.modules.get("unittest.mock")
+    return mock is not None and value is mock.ANY
+
+
+def is_pattern(value: object) -> TypeGuard[re.Pattern[str] | re.Pattern[bytes]]:
+    """Whether a value is a compiled regular expression."""
+    return isinstance(value, re.Pattern)
+
+
+def is_predicate(value: object) -> TypeGuard[Callable[[object], object]]:
+    """Whether a value is a function that judges a received value; a class is none."""
+    return callable(value) and not isinstance(value, type) and not is_any(value)
+
+
+def is_matcher(value: object) -> bool:
+    """Whether a value is a matcher by itself."""
+    return is_any(value) or is_pattern(value) or is_predicate(value)
+
+
+def has_matcher(value: object) -> bool:
+    """Whether a value is or contains a matcher."""
+    if is_object(value):
+        return any(map(has_matcher, value.values()))
+    if is_array(value):
+        return any(map(has_matcher, value))
+    return is_matcher(value)
+
+
+def require_comparable(name: str, value: object, advice: str = "", depth: int = 0) -> None:
+    """Refuse a value that no received JSON value can equal, such as a set or a datetime."""
+    if depth > _DEEPEST:
+        refuse(f"expected {name} to be a JSON value; got one that is nested too deep{advice}")
+    if is_predicate(value) and iscoroutinefunction(value):
+        refuse(f"expected {name} as a non-async function; got a coroutine function")
+    if is_matcher(value):
+        return
+    if is_object(value):
+        for member, inner in value.items():
+            if not isinstance(member, str):
+                refuse(f"expected {name} to be a JSON value; got an object with a name that is no text{advice}")
+            require_comparable(name, inner, advice, depth + 1)
+        return
+    if is_array(value):
+        for inner in value:
+            require_comparable(name, inner, advice, depth + 1)
+        return
+    try:
+        dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        # The error of json.dumps names the type, and shows no value that may be a key.
+        words = "pass a JSON value, a compiled pattern, a function or unittest.mock.ANY"
+        refuse(f"expected {name} to be a JSON value; {error}{advice or f': {words}'}")
+
+
+def meets(received: object, wanted: object) -> bool:
+    """Whether a received value is what a criterion wants."""
+    if received is NOT_SENT or wanted is NOT_SENT:
+        return received is wanted
+    if not has_matcher(wanted):
+        return _canonical(received) == _canonical(wanted)
+    if is_object(wanted):
+        return is_object(received) and _members_meet(received, wanted)
+    if is_array(wanted):
+        return is_array(received) and len(received) == len(wanted) and all(map(meets, received, wanted))
+    if is_pattern(wanted):
+        return _finds(wanted, received)
+    return is_any(wanted) or (is_predicate(wanted) and bool(wanted(received)))
+
+
+def in_words(value: object) -> object:
+    """Return a wanted value with a text in place of each matcher, for messages and JSON."""
+    if is_object(value):
+        return {name: in_words(member) for name, member in value.items()}
+    if is_array(value):
+        return [in_words(item) for item in value]
+    if is_any(value):
+        return "<any value>"
+    if is_pattern(value):
+        return f"<pattern {value.pattern!r}>"
+    if is_predicate(value):
+        return f"<function {getattr(value, '__name__', type(value).__name__)}>"
+    return value
+
+
+def _members_meet(received: Mapping[object, object], wanted: Mapping[object, object]) -> bool:
+    return received.keys() == wanted.keys() and all(meets(received[name], wanted[name]) for name in wanted)
+
+
+def _finds(pattern: re.Pattern[str] | re.Pattern[bytes], received: object) -> bool:
+    """Whether a pattern occurs in a text or in bytes; a pattern of the other kind reads UTF-8."""
+    if isinstance(pattern.pattern, bytes):
+        content = received.encode("utf-8", "surrogatepass") if isinstance(received, str) else received
+        return isinstance(content, bytes) and re.search(pattern, content) is not None
+    text = received.decode("utf-8", "replace") if isinstance(received, bytes) else received
+    return isinstance(text, str) and re.search(pattern, text) is not None
+
+
+def _canonical(value: object) -> str:
+    """Return a value as JSON text, in which ``1``, ``1.0`` and ``true`` differ."""
+    return dumps(value, sort_keys=True, default=repr)
