@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import properties, schema
-from petstore_mock.interface.table import FIELDS, OPERATIONS
+from petstore_mock.interface.schemas import names, properties, schema
+from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
 
 TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "interface" / "static.py"
 _HEAD: Final = '''"""Types of operations, fields and gaps. ``tools/static_types.py`` generates this file."""
@@ -31,7 +31,7 @@ def static_types() -> str:
         [
             _HEAD,
             f"OperationName = {_literal(OPERATIONS)}",
-            f"PetStatus = {_literal(schema('PetStatus')['enum'])}",
+            *(f"{name} = {_literal(allowed)}" for name, allowed in _enums().items()),
             *_class("PetFields(TypedDict, total=False)", "Fields of an animal (§2).", _field_types()),
             *_class("PetChanges(TypedDict, total=False)", "Fields that another actor may change.", changes),
             *_class("GapChoices(TypedDict, total=False)", "The alternatives of each gap, as keywords.", gaps),
@@ -40,21 +40,25 @@ def static_types() -> str:
     )
 
 
+def _enums() -> dict[str, list[str]]:
+    """Return the schemas that are enumerations, with their values."""
+    return {name: schema(name)["enum"] for name in names() if "enum" in schema(name)}
+
+
 def _field_types() -> Mapping[str, str]:
-    return {name: _type(properties("Pet")[name]) for name in FIELDS}
+    return {name: _type(properties(ANIMAL)[name]) for name in FIELDS}
 
 
 def _changed(name: str) -> str:
     """Return the type of a changed field: None removes an optional field."""
-    kind = _type(properties("Pet")[name])
-    return kind if name in schema("Pet")["required"] else f"{kind} | None"
+    kind = _type(properties(ANIMAL)[name])
+    return kind if name in schema(ANIMAL)["required"] else f"{kind} | None"
 
 
 def _type(rules: Mapping[str, Any]) -> str:
-    if rules.get("enum") == schema("PetStatus")["enum"]:
-        return "PetStatus"
     if "enum" in rules:
-        return _literal(rules["enum"])
+        named = next((name for name, allowed in _enums().items() if allowed == rules["enum"]), None)
+        return named or _literal(rules["enum"])
     if rules.get("type") == "array":
         return f"list[{_type(rules.get('items', {}))}]"
     return kind_of(rules).static

@@ -61,27 +61,29 @@ def _require_valid(rules: Mapping[str, Any], value: object, what: str) -> None:
 
 
 def _require_operation(operation: Operation) -> None:
-    name = operation.name
-    for schema_name in (operation.parameters_schema, operation.body, operation.response):
-        if schema_name is not None and schema_name not in names():
-            refuse(f"{name}: expected a file schemas/{schema_name}.json; got none")
+    _require_schemas(operation)
     given = [parameter.name for parameter in operation.parameters]
-    _require_same(
-        given, parameters(operation), f"the parameters of {name}, and schemas/{operation.parameters_schema}.json"
-    )
-    in_template = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
+    schema_file = f"schemas/{operation.parameters_schema}.json"
+    _require_same(given, parameters(operation), f"the parameters of {operation.name}, and {schema_file}")
+    segments = operation.path.split("/")
+    in_template = [segment[1:-1] for segment in segments if segment.startswith("{")]
     in_path = [parameter.name for parameter in operation.parameters_in("path")]
-    _require_same(in_template, in_path, f"the path of {name}, and its path parameters")
-    if operation.body is not None:
-        _require_same(
-            [field for field in properties(operation.body) if field in FIELDS],
-            properties(operation.body),
-            f"the properties of {operation.body}.json, and the fields of the table",
-        )
-    if operation.does.about == "many" and operation.response is not None:
-        _require_kind(operation, schema(operation.response), "array")
+    _require_same(in_template, in_path, f"the path of {operation.name}, and its path parameters")
     for parameter in operation.parameters:
         _require_parameter(operation, parameter)
+
+
+def _require_schemas(operation: Operation) -> None:
+    known = names()
+    for name in (operation.parameters_schema, operation.body, operation.response):
+        if name is not None and name not in known:
+            refuse(f"{operation.name}: expected a file schemas/{name}.json; got none")
+    if operation.body is not None:
+        unknown = sorted(properties(operation.body).keys() - FIELDS.keys())
+        if unknown:
+            refuse(f"{operation.body}.json: expected fields of the table; got {', '.join(unknown)}")
+    if operation.shows_many:
+        _require_kind(operation, schema(str(operation.response)), "array")
 
 
 def _require_kind(operation: Operation, rules: Mapping[str, Any], kind: str) -> None:

@@ -26,29 +26,31 @@ _ENVIRONMENTS: Final = (
 _EXAMPLE_ID: Final = 1
 
 
+_INFO: Final = {
+    "title": "Pet store service",
+    "description": "The catalogue of a store's animals. § marks the section that a statement comes from.",
+    "version": INTERFACE_VERSION,
+}
+_BEARER: Final = {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
+
+
 def openapi_document(server: str | None = None) -> JsonObject:
     """Return the interface as an OpenAPI 3.1 document."""
-    given = [] if server is None else [{"url": server.rstrip("/"), "description": "petstore-mock, a fake"}]
+    servers = [*_ENVIRONMENTS]
+    if server is not None:
+        servers.insert(0, {"url": server.rstrip("/"), "description": "petstore-mock, a fake"})
     paths: JsonObject = {}
     for operation in OPERATIONS.values():
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    schemas = {name: component(name, _REF) for name in names() if not name.endswith(".parameters")}
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "Pet store service",
-            "description": "The catalogue of a store's animals. § marks the section that a statement comes from.",
-            "version": INTERFACE_VERSION,
-        },
-        "servers": [*given, *_ENVIRONMENTS],
+        "info": _INFO,
+        "servers": servers,
         "security": [{"apiKey": []}],
         "tags": [{"name": "pets", "description": "The animal catalogue"}],
         "paths": paths,
-        "components": {
-            "schemas": {name: component(name, _REF) for name in names() if not name.endswith(".parameters")},
-            "securitySchemes": {
-                "apiKey": {"type": "http", "scheme": "bearer", "description": f"§5: {SENTENCES['key'].text}"}
-            },
-        },
+        "components": {"schemas": schemas, "securitySchemes": {"apiKey": _BEARER}},
     }
 
 
@@ -109,21 +111,26 @@ def _links(operation: Operation) -> JsonObject:
 
 def _responses(operation: Operation) -> JsonObject:
     """Return the responses that the interface declares, then ``default`` for those that it leaves open."""
+    responses: JsonObject = {str(operation.success): _success(operation)}
+    for status in sorted(operation.errors):
+        responses[str(status)] = {"description": _refusal(operation, status), **_content(ERROR)}
+    gaps = ", ".join(name for name, gap in GAPS.items() if gap.refuses)
+    words = f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}"
+    responses["default"] = {"description": words, **_content(ERROR)}
+    return responses
+
+
+def _success(operation: Operation) -> JsonObject:
     success: JsonObject = {"description": f"{operation.response_words or operation.summary} (§{operation.section})"}
-    if operation.response is not None:
-        success |= _content(operation.response)
+    if operation.response is None:
+        return success
+    success |= _content(operation.response)
+    # A read has no link to itself, and a removed animal has no link.
     leads_on = operation.shows_many or (operation.commits and not operation.does.ends)
-    links = _links(operation) if leads_on and operation.response is not None else {}
+    links = _links(operation) if leads_on else {}
     if links:
         success["links"] = links
-    gaps = ", ".join(name for name, gap in GAPS.items() if gap.refuses)
-    others = f"Any other refusal has an error body (§7). Gaps that decide what is refused: {gaps}"
-    refused = {status: _refusal(operation, status) for status in operation.errors}
-    return {
-        str(operation.success): success,
-        **{str(status): {"description": refused[status], **_content(ERROR)} for status in sorted(refused)},
-        "default": {"description": others, **_content(ERROR)},
-    }
+    return success
 
 
 def _content(name: str) -> JsonObject:

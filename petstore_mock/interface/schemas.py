@@ -26,7 +26,7 @@ from petstore_mock.interface.kinds import KINDS, quick, require_known
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.interface.table import Operation
 
@@ -63,24 +63,37 @@ def component(name: str, components: str) -> Schema:
     return found
 
 
+# With an `$id`, jsonschema would open a new resource at each level.
+_OF_DOCUMENTS: Final = frozenset({"$id", "$ref", "$schema"})
+
+
 def _resolved(node: Any, file: str, components: str) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a part of a schema without references. ``file`` is the name of the schema that it stands in."""
     if is_array(node):
         return [_resolved(item, file, components) for item in node]
     if not is_object(node):
         return node
-    # Without `$id`, because with it jsonschema opens a new resource at each level.
-    others = {key: value for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
-    kept = {key: _resolved(value, file, components) for key, value in others.items()}
-    if "$ref" not in node:
-        return kept
-    target, _, pointer = node["$ref"].partition("#")
+    own: dict[str, Any] = {}
+    for key, value in node.items():
+        if key not in _OF_DOCUMENTS:
+            own[key] = _resolved(value, file, components)
+    reference = node.get("$ref")
+    if reference is None:
+        return own
+    target, _, pointer = reference.partition("#")
     name = target.removesuffix(".json") or file
     if components and not pointer:
-        return {"$ref": f"{components}{name}", **kept}
-    found: Any = document(name)
-    for step in pointer.strip("/").split("/") if pointer else ():
-        found = found[step]
-    return {**_resolved(found, name, components), **kept}
+        return {"$ref": f"{components}{name}", **own}
+    return {**_resolved(_part(name, pointer), name, components), **own}
+
+
+def _part(name: str, pointer: str) -> Any:  # noqa: ANN401  # a JSON value
+    """Return the part of a schema that a JSON pointer names (RFC 6901); the whole schema without a pointer."""
+    part: Any = document(name)
+    steps = pointer.strip("/").split("/") if pointer else []
+    for step in steps:
+        part = part[step]
+    return part
 
 
 def properties(name: str) -> Mapping[str, Schema]:
@@ -110,22 +123,36 @@ def required_arguments(operation: Operation) -> list[str]:
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
     """Return the rules of the schema ``rules`` that ``value`` breaks, sorted by path. The list has a limit."""
-    errors = [one for error in validator_class()(rules).iter_errors(value) for one in _relevant(error)]
+    errors: list[Any] = []
+    for error in validator_class()(rules).iter_errors(value):
+        errors.extend(_relevant(error))
+    # Unknown members are added last: a client can send any number of them, and the list has a limit.
+    errors.sort(key=lambda error: error.validator == "additionalProperties")
     # A wrong type causes further errors of the same value, so only the type is reported.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
-    # Unknown members are added last: a client can send any number of them, and the list has a limit.
-    for error in sorted(errors, key=lambda error: error.validator == "additionalProperties"):
-        path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
-        if rule == "required":
-            missing = [f"{path}.{name}" for name in error.validator_value if name not in value]
-            found.fill(missing, lambda path: Violation(path, "required", "is required and missing"))
-        elif rule == "additionalProperties":
-            _add_unknown(found, path, value, error.schema.get("properties", {}))
-        elif rule == "type" or tuple(error.absolute_path) not in mistyped:
-            found.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=value))
+    for error in errors:
+        is_independent = error.validator in _INDEPENDENT
+        if is_independent or tuple(error.absolute_path) not in mistyped:
+            _add(found, error, location)
     found.sort(key=lambda violation: (violation.path, violation.rule))
     return found
+
+
+# Rules that are reported although the same value has a wrong type.
+_INDEPENDENT: Final = frozenset({"type", "required", "additionalProperties"})
+
+
+def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
+    """Add the violations of one error: one for each missing or unknown member, or one."""
+    path, rule = path_of(error.absolute_path, location), error.validator
+    if rule == "required":
+        missing = [f"{path}.{name}" for name in error.validator_value if name not in error.instance]
+        found.fill(missing, lambda member: Violation(member, "required", "is required and missing"))
+    elif rule == "additionalProperties":
+        _add_unknown(found, path, error.instance, error.schema.get("properties", {}))
+    else:
+        found.fill([path], partial(Violation, rule=rule, expected=_words(rule, error), value=error.instance))
 
 
 def _add_unknown(found: Violations, path: str, value: Mapping[str, Any], known: Schema) -> None:
@@ -167,17 +194,27 @@ _WORDS: Final[Mapping[str, str]] = {
 
 def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
     """Return the requirement of a keyword, in words that follow the path of the value."""
-    wanted, values = error.validator_value, error.schema.get("enum", ())
-    allowed = ", ".join(one if isinstance(one, str) else dumps(one) for one in values)
+    wanted = error.validator_value
     if rule == "enum":
-        meant = nearest(error.instance, map(str, values)) if isinstance(error.instance, str) else None
-        return f"must be one of {allowed}{f' (did you mean {meant}?)' if meant else ''}"
+        return f"must be {_one_of(wanted)}{_meant(error.instance, wanted)}"
     if rule == "type":
-        kinds = " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
-        return f"must be {kinds}{f', one of {allowed}' if allowed else ''}"
+        kinds = [wanted] if isinstance(wanted, str) else wanted
+        choices = f", {_one_of(error.schema['enum'])}" if "enum" in error.schema else ""
+        return f"must be {' or '.join(map(_with_article, kinds))}{choices}"
     if rule == "format":
         return f"must be {next(kind.expected for kind in KINDS.values() if kind.format == wanted)}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
+
+
+def _one_of(values: Iterable[object]) -> str:
+    texts = [value if isinstance(value, str) else dumps(value) for value in values]
+    return f"one of {', '.join(texts)}"
+
+
+def _meant(value: object, allowed: Iterable[object]) -> str:
+    """Return a hint to the nearest allowed value; empty if no value is near."""
+    near = nearest(value, map(str, allowed)) if isinstance(value, str) else None
+    return "" if near is None else f" (did you mean {near}?)"
 
 
 def _with_article(kind: str) -> str:

@@ -426,9 +426,7 @@ def _sentences_of(operation: Operation) -> Iterator[tuple[str, Sentence]]:
 
 def _sentences() -> dict[str, Sentence]:
     paths = in_words(f"{operation.method} {operation.path}" for operation in _OPERATIONS)
-    return {
-        **{f"body.{field.name}": field.sentence for field in _FIELDS if not field.is_assigned},
-        **{f"{row.name}.{topic}": sentence for row in _OPERATIONS for topic, sentence in _sentences_of(row)},
+    found = {
         "query": Sentence("4", "The interface shows the query parameters of each operation"),
         "path": Sentence("4", "The interface shows the path parameters of each operation"),
         "header": Sentence("4", "The interface shows the header parameters of each operation"),
@@ -438,6 +436,13 @@ def _sentences() -> dict[str, Sentence]:
         "http": Sentence("1", "The service is an HTTP API"),
         "limits": Sentence("8", "Limits: rate limits and size limits of request bodies are not shown"),
     }
+    for field in _FIELDS:
+        if not field.is_assigned:
+            found[f"body.{field.name}"] = field.sentence
+    for operation in _OPERATIONS:
+        for topic, sentence in _sentences_of(operation):
+            found[f"{operation.name}.{topic}"] = sentence
+    return found
 
 
 ROUTES: Final = _routes()

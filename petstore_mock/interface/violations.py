@@ -47,18 +47,29 @@ _KINDS: Final[Mapping[type[object], str]] = {
 
 def describe(value: object) -> str:
     """Return a value as shortened JSON with its type: ``"1" (string)``."""
-    if value is None or isinstance(value, Described):
-        return "null" if value is None else str(value)
-    kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
+    if value is None:
+        return "null"
+    if isinstance(value, Described):
+        return str(value)
+    text = _as_json(value)
+    return f"{cut(text, _SHOWN)} ({_kind(value, len(text))})"
+
+
+def _as_json(value: object) -> str:
     try:
-        text = dumps(value, default=repr, skipkeys=True)
+        return dumps(value, default=repr, skipkeys=True)
     except (RecursionError, ValueError):  # a Python value can contain itself or nest too deep; decoded JSON cannot
-        text = "..."
+        return "..."
+
+
+def _kind(value: object, length: int) -> str:
+    """Return the JSON type of a value, with the size of a container or of a text that is not shown whole."""
+    kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
     if is_array(value) or is_object(value):
-        kind = f"{kind} of {len(value)}"
-    elif isinstance(value, str) and len(text) > _SHOWN:
-        kind = f"{kind} of {len(value)} characters"
-    return f"{cut(text, _SHOWN)} ({kind})"
+        return f"{kind} of {len(value)}"
+    if isinstance(value, str) and length > _SHOWN:
+        return f"{kind} of {length} characters"
+    return kind
 
 
 def path_of(steps: Iterable[str | int], path: str = "body") -> str:

@@ -29,7 +29,7 @@ from petstore_mock.strategies.plans import QUICK_FAULTS, behaviours, planned, pl
 from petstore_mock.strategies.values import samples, values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.checks.scenario import Step
     from petstore_mock.faults import Fault
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # Two-byte characters begin at even bytes in one text, at odd bytes in another. A cut splits a character in one of them.
 _LONG: Final = ("x" * 1_000, "é" * 2_000, "x" + "é" * 2_000, "x" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
 _MANY: Final = (3, 25, 101)
+_LARGEST_TAKEN: Final = 10**6  # no scenario has so many animals
 PLACES: Final = 60  # lines of the client's own code before which a call may stop
 # Redirection targets: another service, the same service, a path, none. "{own}" is replaced by the path of the call.
 _LOCATIONS: Final = (f"{{elsewhere}}{ROUTES[0].path}", "{petstore}{own}", f"{BASE_PATH}{{own}}", "")
@@ -46,6 +47,7 @@ _ROUNDS: Final = 153  # redirects of a loop: more than any client follows
 _NEWEST: Final = Pick()
 # Real waits take too long.
 _VARIED_BY_DEFAULT: Final = tuple(name for name, gap in GAPS.items() if not gap.makes_wait)
+_BEFORE_A_CALL: Final = ("switch", "close_connections", "revoke_key")
 TWO_PETS: Final = Act("seed_many", {"count": 2})  # of different names and statuses
 
 
@@ -71,85 +73,100 @@ class Blocks:
         # The calls that show stored animals.
         self.looks = [plain_call(row) for row in self.rows if row.does.shows_stored]
         # The calls that can be about an animal after its removal.
-        about_stored = [row for row in self.rows if not row.does.adds]
-        gone = [plain_call(row, Pick("vanished")) for row in about_stored]
+        gone = [plain_call(row, Pick("vanished")) for row in self.rows if not row.does.adds]
         self.removal: Block = (Act("remove", {"pet": _NEWEST}), *gone)
 
     def values(self, given: Collection[str]) -> list[Block]:
         """Return plain calls and, unless an operation is ``given``, calls with each sample value of each argument."""
-        odd = [
-            replace(ask, arguments={**ask.arguments, name: value})
-            for ask in self.plain
-            if ask.operation not in given
-            for name in self._taken[ask.operation]
-            for value in samples(schemas_of(OPERATIONS[ask.operation])[name])
-        ]
-        return [(ask,) for ask in (*self.plain, *odd)]
+        blocks: list[Block] = [(ask,) for ask in self.plain]
+        for ask in self.plain:
+            if ask.operation not in given:
+                blocks += [(call,) for call in self._odd_calls(ask)]
+        return blocks
+
+    def _odd_calls(self, ask: Call) -> Iterator[Call]:
+        rules = schemas_of(OPERATIONS[ask.operation])
+        for name in self._taken[ask.operation]:
+            for value in samples(rules[name]):
+                yield replace(ask, arguments={**ask.arguments, name: value})
 
     def others(self) -> list[list[Block]]:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain
-        days = [row.removed_at + timedelta(days=1) for row in self.rows if row.removed_at is not None]
         changes = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
-        return [
-            [(Act("seed", pet), *looks) for pet in _sample_pets()],
-            [(*looks, change, *looks) for change in changes],
-            [(Act("seed_many", {"count": count}), *looks) for count in _MANY],
-            [(*looks, *self.removal)],
-            [(ask, Act("spoil"), ask) for ask in (*looks, *plain)],
-            [(ask, ask) for ask in plain],
-            [(Act("switch"), ask) for ask in plain],
-            [(Act("close_connections"), ask) for ask in plain],
-            [(Act("revoke_key"), ask) for ask in plain],
-            [(Act("clock.travel_to", {"at": day.date().isoformat()}), *plain) for day in days],
-            [(Act("seed", {LABEL: long}), *looks, *self.removal) for long in _LONG],
-        ]
+        days = [Act("clock.travel_to", {"at": day}) for day in self._days_after_removals()]
+        long = [Act("seed", {LABEL: text}) for text in _LONG]
+        kinds_of_blocks = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
+        kinds_of_blocks.append([(*looks, change, *looks) for change in changes])
+        kinds_of_blocks.append(self._looked_at(Act("seed_many", {"count": count}) for count in _MANY))
+        kinds_of_blocks.append([(*looks, *self.removal)])
+        kinds_of_blocks.append([(ask, Act("spoil"), ask) for ask in (*looks, *plain)])
+        kinds_of_blocks.append([(ask, ask) for ask in plain])
+        kinds_of_blocks += [[(Act(act), ask) for ask in plain] for act in _BEFORE_A_CALL]
+        kinds_of_blocks.append([(day, *plain) for day in days])
+        kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long])
+        return kinds_of_blocks
+
+    def _looked_at(self, acts: Iterable[Act]) -> list[Block]:
+        return [(act, *self.looks) for act in acts]
+
+    def _days_after_removals(self) -> list[str]:
+        """Return the first whole day after the removal of each deprecated operation (§9)."""
+        moments = [row.removed_at for row in self.rows if row.removed_at is not None]
+        return [(moment + timedelta(days=1)).date().isoformat() for moment in moments]
 
     def meetings(self, faults: Iterable[Fault]) -> list[tuple[PlannedFault, Call]]:
         return [met(one) for one in planned(faults, self.rows)]
 
     def redirections(self) -> list[Block]:
         """Return the blocks in which a call is redirected, also in a loop."""
-        led = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
-        found: list[Block] = []
-        for (status, place, times), row in product([*led, (307, "{petstore}{own}", _ROUNDS)], self.rows):
-            fault = kinds.respond(status, headers={"Location": place} if place else {})
+        once = [(status, place, 1) for place, status in product(_LOCATIONS, (307, 302, 301, 303, 308))]
+        blocks: list[Block] = []
+        for (status, place, times), row in product([*once, (307, "{petstore}{own}", _ROUNDS)], self.rows):
+            headers = {"Location": place} if place else {}
+            fault = PlannedFault(fault=kinds.respond(status, headers=headers), on=row.name, times=times)
             # The last step cancels the rest of the fault, which would redirect the next call too.
-            found.append((*met(PlannedFault(fault=fault, on=row.name, times=times)), Act("cancel_faults")))
-        return found
+            blocks.append((*met(fault), Act("cancel_faults")))
+        return blocks
 
     def pairs(self) -> list[tuple[Call, Call]]:
         """Return pairs of calls with different requests and responses."""
         return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(self.rows, self.rows)]
 
     def arguments(self, row: Operation) -> SearchStrategy[Any]:
-        ids = [*[Pick("known", index) for index in range(4)] * 2, Pick("vanished"), Pick("vanished", 1), 404]
-        arguments = {name: values(schemas_of(row)[name]) for name in self._taken[row.name]}
+        """Draw the arguments of a call: mostly ids of known animals, and any values that the schema allows."""
+        rules = schemas_of(row)
+        drawn = {name: values(rules[name]) for name in self._taken[row.name]}
         if row.identifier is not None:
             name = row.identifier.name
-            arguments[name] = st.sampled_from([*ids, *samples(schemas_of(row)[name])])
-        required = {name: arguments.pop(name) for name in required_arguments(row)}
-        return st.fixed_dictionaries(required, optional=arguments)
+            known = [Pick("known", index) for index in range(4)]
+            others = [Pick("vanished"), Pick("vanished", 1), 404, *samples(rules[name])]
+            drawn[name] = st.sampled_from([*known, *known, *others])
+        required = {name: drawn.pop(name) for name in required_arguments(row)}
+        return st.fixed_dictionaries(required, optional=drawn)
 
 
 def _sample_pets() -> list[dict[str, Any]]:
     """Return the fields of animals that another actor adds, one odd value each, without ids that may be taken."""
-    return [
-        {name: value}
-        for name, part in properties(ANIMAL).items()
-        for value in samples(part)
-        if not FIELDS[name].is_assigned or abs(value) > 10**6 or value == 0
-    ]
+    pets: list[dict[str, Any]] = []
+    for name, rules in properties(ANIMAL).items():
+        odd = samples(rules)
+        if FIELDS[name].is_assigned:
+            odd = [value for value in odd if abs(value) > _LARGEST_TAKEN or value == 0]
+        pets += [{name: value} for value in odd]
+    return pets
 
 
 def _sample_changes() -> list[dict[str, Any]]:
     """Return changes of one field by another actor. None removes the field."""
-    found: list[dict[str, Any]] = []
-    for name, part in properties(ANIMAL).items():
-        if not FIELDS[name].is_assigned:
-            found += [{name: value} for value in samples(part)[1:3]]
-            found += [{name: None}] * (name not in schema(ANIMAL)["required"])
-    return found
+    changes: list[dict[str, Any]] = []
+    for name, rules in properties(ANIMAL).items():
+        if FIELDS[name].is_assigned:
+            continue
+        changes += [{name: value} for value in samples(rules)[1:3]]
+        if name not in schema(ANIMAL)["required"]:
+            changes.append({name: None})
+    return changes
 
 
 def _told_apart(row: Operation, which: int) -> Call:
