@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 from urllib.parse import unquote, urlsplit
+from weakref import ref
 
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
@@ -35,6 +37,10 @@ _KEPT_LEAKS: Final = 1_000
 _KEPT_NOTES: Final = 50
 _ADDRESSES: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the second is the same path
 _NAME: Final = re.compile(r"(?!(\.|\.\.|default)$)[A-Za-z0-9._~-]{1,100}")  # clients remove . and .. from paths
+
+# The worlds whose ``fresh()`` block the context has entered, the innermost last. A world that ends in another context
+# stays in the list, so the references are weak.
+_entered: ContextVar[tuple[ref[World], ...]] = ContextVar("entered", default=())
 
 
 def check_name(name: str) -> None:
@@ -70,21 +76,38 @@ class Worlds:
         self.leak_count = 0
         self.leaked: Callable[[Leak], object] = lambda _: None  # called with each leak; must be quick
         self.noted: Callable[[str], object] = lambda _: None  # called with the reason of each failed handshake
-        self.at_root = [default]  # plus ``fresh()`` worlds; the last is current. The list is replaced, never changed
+        # Plus the open worlds of ``fresh()``, the newest last. The list is replaced, never changed.
+        self.at_root = [default]
         self.lock = RLock()
 
     # The worlds at the root
 
     @property
     def current(self) -> World:
-        """The world of each request that names no other world by its address or key."""
-        return self.at_root[-1]
+        """The world of a request that names no other world by its address or key.
+
+        In a thread or task with an open ``fresh()`` block, it is the world of the innermost block. The listener has no
+        such block, so requests over the wire belong to the world that was opened last, in any thread.
+        """
+        open_worlds = self.at_root
+        newest = open_worlds[-1]
+        for entry in reversed(_entered.get()):
+            world = entry()
+            if world in open_worlds and world.owner == newest.owner:
+                return world
+        return newest
 
     def push(self, world: World) -> None:
-        self.at_root = [*self.at_root, world]
+        with self.lock:
+            self.at_root = [*self.at_root, world]
+        _entered.set((*_entered.get(), ref(world)))
 
     def remove(self, world: World) -> None:
-        self.at_root = [one for one in self.at_root if one is not world]
+        """Close the world of a ``fresh()`` block. Blocks may end in any order, and in another thread or task."""
+        with self.lock:
+            self.at_root = [other for other in self.at_root if other is not world]
+        # Worlds that ended in another context have gone, or are not at the root.
+        _entered.set(tuple(entry for entry in _entered.get() if entry() not in {None, world}))
         world.close()
 
     def bring_forward(self, world: World) -> None:
@@ -92,7 +115,8 @@ class Worlds:
 
         A fixture of wider scope may hold a world for an earlier owner. That world gets only requests with its keys.
         """
-        self.at_root = sorted(self.at_root, key=lambda one: (one.owner == world.owner, one is not world))
+        with self.lock:
+            self.at_root = sorted(self.at_root, key=lambda other: (other.owner == world.owner, other is not world))
 
     def release(self) -> None:
         for world in {*self.at_root, *self}:
@@ -131,8 +155,8 @@ class Worlds:
             raise ProblemError(words, 409)
         with self.lock:
             if self.named.get(world.name or "") is world:
-                del self.named[world.name or ""]
                 self.host.remember(f"/w/{world.name}", world.name)
+                del self.named[world.name or ""]
                 world.close()
 
     def expire(self) -> list[str]:

@@ -67,6 +67,8 @@ class Host:
     # Two processes must not issue the same key.
     _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    # For the index of keys. The callers hold locks of different worlds. The code behind this lock takes no other.
+    _lock: RLock = field(default_factory=RLock)
 
     def announce(self, world: World, event: WorldEvent, exchange: Exchange | None = None) -> None:
         for watcher in tuple(self.watchers):
@@ -76,21 +78,27 @@ class Host:
         return f"{self._prefix}{next(self._numbers):06d}"
 
     def hold(self, key: str, world: World) -> None:
-        self.retired.pop(key, None)
-        self.by_key[key] = [*self.by_key.get(key, ()), world]
+        with self._lock:
+            self.by_key[key] = [*self.by_key.get(key, ()), world]
+            self.retired.pop(key, None)
 
     def retire(self, key: str, world: World) -> None:
-        self.by_key[key] = [other for other in self.by_key[key] if other is not world]
-        if not self.by_key[key]:
-            del self.by_key[key]
-            self.remember(key, world.owner)
+        with self._lock:
+            others = [other for other in self.by_key[key] if other is not world]
+            if others:
+                self.by_key[key] = others
+            else:
+                # In this order, because requests look up a key without the lock: first its worlds, then its owner.
+                self.remember(key, world.owner)
+                del self.by_key[key]
 
     def remember(self, what: str, owner: str | None) -> None:
         """Store the owner of a key or an address as the newest entry."""
-        self.retired.pop(what, None)
-        self.retired[what] = owner or NOBODY
-        if len(self.retired) > _REMEMBERED:
-            del self.retired[next(iter(self.retired))]
+        with self._lock:
+            self.retired.pop(what, None)
+            self.retired[what] = owner or NOBODY
+            if len(self.retired) > _REMEMBERED:
+                del self.retired[next(iter(self.retired))]
 
 
 @dataclass(frozen=True, slots=True)

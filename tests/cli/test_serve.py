@@ -279,6 +279,17 @@ def test_the_number_of_worlds_is_bounded_and_unused_worlds_end() -> None:
         assert ask(world.format("a")) == 404
 
 
+def test_a_world_that_holds_a_response_ends_like_any_other() -> None:
+    with stub("--world-ttl", "1", "--quiet") as running:
+        world = f"{root_of(running)}/w/held"
+        with connect(running.url, world="held") as petstore:
+            petstore.inject(faults.hang())
+            key = petstore.api_key
+        # The response goes out, or the connection ends, only when the world ends.
+        assert ask(f"{world}/v1/pets", key) == 0
+        assert ask(f"{world}/__petstore/world") == 404
+
+
 def test_a_stub_with_tls_is_ready_for_clients_that_trust_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:

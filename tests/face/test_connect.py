@@ -142,7 +142,7 @@ def test_features_that_need_the_same_process_raise_an_error(stub: PetStoreMock) 
         with pytest.raises(PetStoreMockError, match="where="):
             petstore.inject(503, when=lambda _: True)
         with pytest.raises(PetStoreMockError, match="JSON"):
-            petstore.seed(name=float("nan"))  # type: ignore[arg-type]  # on purpose
+            petstore.update(1, name=float("nan"))  # type: ignore[arg-type]  # on purpose
 
 
 def test_the_journal_follows_a_reset_by_another_client_and_reconnects(stub: PetStoreMock) -> None:
