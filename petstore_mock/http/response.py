@@ -134,10 +134,13 @@ def frame(
 ) -> tuple[bytes, bytes]:
     """Return the head and the body of ``response`` as bytes to send."""
     body = response.body
+    if chunked is None:
+        chunked = response.wire_format.chunked
+    can_be_chunked = modern and not bodiless
     lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
     if response.status in UNSIZED_STATUSES:
         body = b""
-    elif (response.wire_format.chunked if chunked is None else chunked) and modern and not bodiless:
+    elif chunked and can_be_chunked:
         lines.append(b"Transfer-Encoding: chunked\r\n")
         body = _in_chunks(body)
     else:
@@ -149,10 +152,18 @@ def frame(
     lines.append(b"\r\n")
     head = b"".join(lines)
     if response.wire_format.lower_case:
-        status, *fields = head.split(b"\r\n")
-        names = (field.partition(b":") for field in fields)
-        head = b"\r\n".join([status, *(name.lower() + colon + value for name, colon, value in names)])
-    return head, b"" if bodiless else body
+        head = _with_lower_case_names(head)
+    if bodiless:
+        body = b""
+    return head, body
+
+
+def _with_lower_case_names(head: bytes) -> bytes:
+    lines = head.split(b"\r\n")
+    for number, line in enumerate(lines[1:], 1):
+        name, colon, value = line.partition(b":")
+        lines[number] = name.lower() + colon + value
+    return b"\r\n".join(lines)
 
 
 def _in_chunks(body: bytes) -> bytes:

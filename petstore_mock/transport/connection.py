@@ -123,27 +123,34 @@ class Connection(asyncio.Protocol):
         self._shared.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        whole = b""  # the data, if it can be exactly one request
-        if not self._reader.buffer and self._incoming is None and self._is_ready():
+        # The data, if it can be exactly one request.
+        whole = b""
+        begins = not self._reader.buffer and self._incoming is None
+        if begins and self._is_ready():
             self._started, self._waited = perf_counter(), 0.0
-            if known := self._known.get(data):
+            known = self._known.get(data)
+            if known is not None:
                 head, body = known
                 self._dispatch(head, self._request(head, body))
                 return
-            whole = data if len(data) <= _KNOWN_SIZE else b""
+            if len(data) <= _KNOWN_SIZE:
+                whole = data
         if not self._draining:
             self._reader.buffer += data
             self._serve(whole)
 
     def eof_received(self) -> bool:
         self.input_ended = True
-        stays = not self._shared.over_tls  # asyncio can't half-close a TLS connection
+        # asyncio can't half-close a TLS connection.
+        can_stay = not self._shared.over_tls
         if self._held is not None:
-            return self._held.outlives_input() and stays
-        if self._reader.buffer and not self.writable.is_set():
-            return stays
-        if (self._reader.in_head or self._incoming) and not self._draining:
-            part = "body" if self._incoming else "head"
+            return self._held.outlives_input() and can_stay
+        has_further_requests = self._reader.buffer and not self.writable.is_set()
+        if has_further_requests:
+            return can_stay
+        is_within_request = self._reader.in_head or self._incoming is not None
+        if is_within_request and not self._draining:
+            part = "head" if self._incoming is None else "body"
             self._refuse("malformed_request", f"the connection ended before the {part} was complete")
         return False
 
@@ -170,47 +177,62 @@ class Connection(asyncio.Protocol):
     # Reading
 
     def _is_ready(self) -> bool:
-        return self._held is None and self.writable.is_set() and not (self._draining or self.transport.is_closing())
+        if self._held is not None or self._draining:
+            return False
+        return self.writable.is_set() and not self.transport.is_closing()
 
     def _serve(self, whole: bytes = b"") -> None:
         """Serve the complete requests in order; cache ``whole`` if it is exactly one request."""
         try:
-            while self._reader.buffer and self._is_ready():
-                taken = self._take()
-                if taken is None:
-                    break
-                head, request = taken
-                if whole and head.plain and not (self._reader.buffer or self._last):
-                    weight = 2 * len(whole) + head.fields.weight + _KNOWN_WEIGHT
-                    self._known.keep(whole, (head, request.body), weight)
-                whole = b""
-                self._dispatch(head, request)
-                self._started = perf_counter()
+            self._serve_complete(whole)
         except RequestError as error:
             self._refuse(*error.args)
-        ready = self._is_ready()
-        self._throttle(wanted=len(self._reader.buffer) > _INPUT_LIMIT and not ready and not self._draining)
-        if self.input_ended and ready:
+        is_ready = self._is_ready()
+        is_full = len(self._reader.buffer) > _INPUT_LIMIT
+        must_wait = not is_ready and not self._draining
+        self._throttle(wanted=is_full and must_wait)
+        if self.input_ended and is_ready:
             self.finish()
+
+    def _serve_complete(self, whole: bytes) -> None:
+        while self._reader.buffer and self._is_ready():
+            taken = self._take()
+            if taken is None:
+                return
+            head, request = taken
+            if whole:
+                self._keep(whole, head, request)
+            whole = b""
+            self._dispatch(head, request)
+            self._started = perf_counter()
+
+    def _keep(self, whole: bytes, head: Head, request: ApiRequest) -> None:
+        """Cache ``whole`` if it is this request and no more, and the connection goes on after it."""
+        is_alone = not self._reader.buffer and not self._last
+        if is_alone and head.plain:
+            weight = 2 * len(whole) + head.fields.weight + _KNOWN_WEIGHT
+            self._known.keep(whole, (head, request.body), weight)
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
         """Return the next request if it is complete, or if its body must stay unread; else None."""
-        reader, handler, begins = self._reader, self._shared.handler, self._incoming is None
+        reader = self._reader
         head = reader.head or reader.take_head()
         if head is None:
             if reader.in_head and self._generation is None:
-                self._generation = handler.generation()
+                self._generation = self._shared.handler.generation()
             return None
-        if self._incoming is None:
-            self._incoming, self._generation = self._request(head, b""), None
-        request, self._waited = self._incoming, 0.0
+        request, begins = self._incoming, False
+        if request is None:
+            request, begins = self._request(head, b""), True
+            self._incoming, self._generation = request, None
+        self._waited = 0.0
         body = reader.take_body()
-        size = max(head.length, reader.size)
-        waits = body is None and begins and head.expects and not reader.buffer  # RFC 9110 §10.1.1
-        limit = handler.body_limit(request) if waits or size > UNASKED_BODY else None
-        if limit is not None and (limit == 0 or size > limit):
-            request.oversized = size > UNASKED_BODY  # a client that waits for 100 Continue may declare a short body
-            self._last = True  # closing the connection drains the body
+        # RFC 9110 §10.1.1: a client that has sent more does not wait.
+        may_wait = begins and head.expects
+        waits = may_wait and body is None and not reader.buffer
+        if self._must_stay_unread(head, request, waits=waits):
+            # Closing the connection drains the body.
+            self._last = True
         elif body is not None:
             request.body = body
         else:
@@ -219,6 +241,21 @@ class Connection(asyncio.Protocol):
             return None
         self._incoming = None
         return head, request
+
+    def _must_stay_unread(self, head: Head, request: ApiRequest, *, waits: bool) -> bool:
+        """Return whether the body is too long, or the head is refused, and record the former in the request."""
+        size = max(head.length, self._reader.size)
+        # A client that waits for 100 Continue may declare a short body.
+        is_long = size > UNASKED_BODY
+        if not (is_long or waits):
+            return False
+        limit = self._shared.handler.body_limit(request)
+        if limit is None:
+            return False
+        stays = limit == 0 or size > limit
+        if stays:
+            request.oversized = is_long
+        return stays
 
     def _request(self, head: Head, body: bytes) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
@@ -238,13 +275,13 @@ class Connection(asyncio.Protocol):
             self._held = self._shared.hold(self, head, response)
 
     def _send(self, head: Head, response: Response) -> None:
-        plain = head.plain and response.wire_format is PLAIN and not self._last
-        if plain and response.wire:
+        is_plain = head.plain and response.wire_format is PLAIN and not self._last
+        if is_plain and response.wire:
             self.send(response.wire)
             return
         closing = self.closes(head, response)
         wire = b"".join(frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing))
-        if plain and len(wire) <= _KEPT_WIRE:
+        if is_plain and len(wire) <= _KEPT_WIRE:
             response.wire = wire
         self.send(wire)
         if closing:
@@ -322,14 +359,20 @@ class Connection(asyncio.Protocol):
             return True
 
     def _throttle(self, *, wanted: bool) -> None:
-        if wanted is not self._paused and not self.transport.is_closing():
-            self._paused = wanted
-            (self.transport.pause_reading if wanted else self.transport.resume_reading)()
+        if wanted is self._paused or self.transport.is_closing():
+            return
+        self._paused = wanted
+        if wanted:
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
 
     def close(self, *, busy: bool) -> None:
         """Close the connection if it is idle; with ``busy``, close a busy one after its next response."""
         self._last |= busy
-        if self._is_ready() and not (self._reader.in_head or self._incoming or self.transport.get_write_buffer_size()):
+        is_within_request = self._reader.in_head or self._incoming is not None
+        is_within_response = not self._is_ready() or self.transport.get_write_buffer_size()
+        if not (is_within_request or is_within_response):
             self.transport.close()
 
     def sweep(self, interval: float) -> None:

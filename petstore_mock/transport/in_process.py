@@ -19,7 +19,7 @@ from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from wsgiref.types import StartResponse, WSGIEnvironment
+    from wsgiref.types import InputStream, StartResponse, WSGIEnvironment
 
     from petstore_mock.http.handler import Handler
 
@@ -83,18 +83,23 @@ class WsgiApp(Stays):
         """
         request = _of_environ(environ)
         response = respond(self._handler, request, partial(_read_body, environ, request, self._handler))
-        fields = [field for field in response.head.fields if field[0].lower() not in _SERVERS_OWN]
-        fields.append(("Date", response.date.decode("ascii")))
-        if isinstance(response, Response) and response.status not in UNSIZED_STATUSES:
-            fields.append(("Content-Length", str(len(response.body))))
         status = response.head.status
-        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", fields)
-        if isinstance(response, Response):
-            return [response.body] if response.body and request.method != "HEAD" else []
-        if request.method == "HEAD":
+        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", _fields_to_send(response))
+        if isinstance(response, Stream):
+            if request.method != "HEAD":
+                return response.chunks
             response.close()
             return []
-        return response.chunks
+        has_body = response.body and request.method != "HEAD"
+        return [response.body] if has_body else []
+
+
+def _fields_to_send(response: Response | Stream) -> list[tuple[str, str]]:
+    fields = [field for field in response.head.fields if field[0].lower() not in _SERVERS_OWN]
+    fields.append(("Date", response.date.decode("ascii")))
+    if isinstance(response, Response) and response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(response.body))))
+    return fields
 
 
 def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
@@ -137,23 +142,49 @@ def _encoded(path: str) -> str:
 
 def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
     """Read the body into ``request``, unless it is too long. Raises RequestError."""
-    declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
-    if declared and not (declared.isascii() and declared.isdigit()):
-        raise RequestError("malformed_request", f"expected digits as Content-Length; got {declared[:40]!r}")
-    # PEP 3333 has no chunked bodies. A server that decodes them sets wsgi.input_terminated. httpx's transport does not,
-    # but its input is in memory and ends anyway.
-    in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
-    if not (declared or in_memory or environ.get("wsgi.input_terminated")):
+    declared = _declared_length(environ)
+    if declared is None and not _ends_by_itself(environ):
         return
-    is_short = bool(declared) and int(declared[:20]) <= UNASKED_BODY
+    is_short = declared is not None and declared <= UNASKED_BODY
     limit = None if is_short else handler.body_limit(request)
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
-    length = int(declared[:20] or most)
-    request.oversized = bool(declared) and length >= most
-    # In parts, because read(n) allocates n bytes even if fewer arrive.
+    if declared is None:
+        request.body = _read(environ["wsgi.input"], most)
+        return
+    if declared >= most:
+        request.oversized = True
+        return
+    request.body = _read(environ["wsgi.input"], declared)
+    if len(request.body) < declared:
+        raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {declared} bytes")
+
+
+def _declared_length(environ: WSGIEnvironment) -> int | None:
+    """Return the length that the client declares; None if it declares none."""
+    text: str = environ.get("CONTENT_LENGTH") or ""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise RequestError("malformed_request", f"expected digits as Content-Length; got {text[:40]!r}")
+    # Python refuses to read a number of many thousand digits. This one is too long anyway.
+    return int(text[:20])
+
+
+def _ends_by_itself(environ: WSGIEnvironment) -> bool:
+    """Return whether the input of a request without a length ends at the end of the body.
+
+    PEP 3333 has no chunked bodies. A server that decodes them sets ``wsgi.input_terminated``. httpx's transport does
+    not, but its input is in memory and ends anyway.
+    """
+    is_in_memory = isinstance(environ["wsgi.input"], io.BytesIO)
+    is_chunked_in_memory = is_in_memory and "HTTP_TRANSFER_ENCODING" in environ
+    return bool(environ.get("wsgi.input_terminated")) or is_chunked_in_memory
+
+
+def _read(stream: InputStream, length: int) -> bytes:
+    """Read at most ``length`` bytes."""
     body = bytearray()
-    while not request.oversized and (part := stream.read(min(length - len(body), _READ_SIZE))):
+    # In parts, because read(n) allocates n bytes even if fewer arrive.
+    while part := stream.read(min(length - len(body), _READ_SIZE)):
         body += part
-    request.body = bytes(body)
-    if declared and not request.oversized and len(request.body) < length:
-        raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
+    return bytes(body)

@@ -19,7 +19,7 @@ from petstore_mock.common.refusing import Stays
 from petstore_mock.http.response import FRAMING, Head, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pytest_httpserver import RequestHandler
 
@@ -120,18 +120,17 @@ class Listener(Stays, HTTPServer):
 
     def problems(self) -> list[str]:
         """Return failures and unmet expectations. Clear failures."""
-        unmet = {
-            "an ordered expectation": self.ordered_handlers,
-            "an expectation for one request": self.oneshot_handlers,
-        }
-        found = [
-            *(f"an assertion failed: {one}" for one in self.assertions),
-            *(f"{type(one).__name__}: {one}" for one in self.handler_errors),
-            *(f"{kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for kind, kept in unmet.items() for one in kept),
-        ]
+        problems = [f"an assertion failed: {error}" for error in self.assertions]
+        problems += [f"{type(error).__name__}: {error}" for error in self.handler_errors]
+        problems += _unmet("an ordered expectation", self.ordered_handlers)
+        problems += _unmet("an expectation for one request", self.oneshot_handlers)
         self.clear_assertions()
         self.clear_handler_errors()
-        return [f"httpserver: {problem}" for problem in found]
+        return [f"httpserver: {problem}" for problem in problems]
+
+
+def _unmet(kind: str, expectations: Iterable[RequestHandler]) -> list[str]:
+    return [f"{kind} was not met: {cut(repr(handler.matcher), _SHOWN)}" for handler in expectations]
 
 
 class Parts:
@@ -159,15 +158,20 @@ class Parts:
 
 def _as_werkzeug(request: ApiRequest, base_url: str) -> Request:
     path, _, query = request.target.partition("?")
-    fields = [(name, value) for name, value in request.fields if b"_" not in name and name.lower() not in _LENGTHS]
+    headers: list[tuple[str, str]] = []
+    for name, value in request.fields:
+        is_ambiguous = b"_" in name
+        if not is_ambiguous and name.lower() not in _LENGTHS:
+            headers.append((name.decode("latin-1"), value.decode("latin-1")))
     builder = EnvironBuilder(
         base_url=base_url,
         query_string=query,
         method=request.method,
         input_stream=BytesIO(request.body),
         content_length=len(request.body),
-        headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields],
+        headers=headers,
         environ_overrides={"SERVER_PROTOCOL": request.version, "REQUEST_URI": request.target},
     )
-    builder.path = path  # the constructor would read an authority in //x/y
+    # The constructor would read an authority in //x/y.
+    builder.path = path
     return builder.get_request()

@@ -229,14 +229,23 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
 
 def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
     """Change the absolute form to the origin form; its authority replaces Host (RFC 9112 §3.2.2)."""
-    authority = target[2].encode()
-    if authority[:1] in {b"", b":"} or _AUTHORITY.fullmatch(authority) is None:
+    scheme, authority, path = target[1].lower(), target[2].encode(), target[3]
+    has_host = authority[:1] not in {b"", b":"}
+    if not has_host or _AUTHORITY.fullmatch(authority) is None:
         raise RequestError("malformed_target", "expected a target with a valid host")
-    if target[1].lower() == "https" and not over_tls:  # RFC 9110 §7.4; HTTP does not forbid the reverse
+    # RFC 9110 §7.4; HTTP does not forbid the reverse.
+    if scheme == "https" and not over_tls:
         raise RequestError("misdirected_request", "the client sent it over plain HTTP")
-    path = target[3] or ("*" if head.method == "OPTIONS" else "/")  # RFC 9112 §3.2.4
-    head.target = f"/{path}" if path.startswith("?") else path
-    head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
+    if not path:
+        # RFC 9112 §3.2.4.
+        path = "*" if head.method == "OPTIONS" else "/"
+    if path.startswith("?"):
+        path = f"/{path}"
+    head.target = path
+    fields: list[tuple[bytes, bytes]] = []
+    for name, value in head.fields:
+        fields.append((name, authority if name.lower() == b"host" else value))
+    head.fields = Fields(fields)
 
 
 def _read_framing(head: Head) -> None:
@@ -244,17 +253,26 @@ def _read_framing(head: Head) -> None:
     values = head.fields.by_name
     options = b",".join(values.get(b"connection", ()))
     wants_more = head.modern or _KEEP_ALIVE.search(options) is not None
-    head.keep_alive = wants_more and head.method != "CONNECT" and _CLOSE.search(options) is None
+    wants_end = head.method == "CONNECT" or _CLOSE.search(options) is not None
+    head.keep_alive = wants_more and not wants_end
     head.plain = head.modern and head.keep_alive and not head.bodiless
-    head.expects = head.modern and b"expect" in values  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
+    # HTTP/1.0 ignores it (RFC 9110 §10.1.1).
+    head.expects = head.modern and b"expect" in values
     if b"content-length" in values:
-        head.length = int(values[b"content-length"][0])  # llhttp accepts only digits, and only one field
-    if codings := b",".join(values.get(b"transfer-encoding", ())).lower():
-        if codings.replace(b" ", b"") != b"chunked":  # llhttp accepts `gzip, chunked`
-            raise RequestError("unknown_transfer_coding", f"expected chunked; got {_shown(codings)!r}")
-        if not head.modern:
-            raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
+        # llhttp accepts only digits, and only one field.
+        head.length = int(values[b"content-length"][0])
+    codings = b",".join(values.get(b"transfer-encoding", ())).lower()
+    if codings:
+        _check_codings(codings, modern=head.modern)
         head.length = -1
+
+
+def _check_codings(codings: bytes, *, modern: bool) -> None:
+    # llhttp accepts `gzip, chunked`.
+    if codings.replace(b" ", b"") != b"chunked":
+        raise RequestError("unknown_transfer_coding", f"expected chunked; got {_shown(codings)!r}")
+    if not modern:
+        raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
 
 
 def _read_fields(section: bytes) -> Fields:
