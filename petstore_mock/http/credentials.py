@@ -25,7 +25,8 @@ def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
     """Return the API key in the ``values`` of Authorization, or None and the condition of the refusal."""
     if not values:
         return None, "missing_key"
-    if len(values) > 1:  # Authorization is not a list field, so two fields are invalid
+    # Authorization is not a list field, so two fields are invalid.
+    if len(values) > 1:
         return None, "malformed_credentials"
     match = _BEARER.fullmatch(values[0])
     return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
@@ -40,7 +41,8 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
     value = values[0]
     scheme, *words = value.split() or [""]
     if scheme.lower() != "bearer" and not value.startswith(_QUOTES):
-        if scheme.lower() in SCHEMES:  # safe to show; any other word may be a key
+        # Safe to show; any other word may be a key.
+        if scheme.lower() in SCHEMES:
             return f"the scheme is {scheme!r}, not 'Bearer'"
         return f"the scheme 'Bearer' is missing{f', and {_UNSET}' if value.lower() in NO_KEYS else ''}"
     valid = "".join(f"; a valid key has {len(known)}" for known in tuple(keys)[:1])

@@ -19,7 +19,8 @@ class Delivery:
     """The way in which a fault sends a response. Every kind needs a socket."""
 
     kind: str
-    value: Any = None  # the first argument of the fault, such as the fraction of ``truncate``
+    # The first argument of the fault, such as the fraction of ``truncate``.
+    value: Any = None
 
 
 class Pending:
@@ -36,7 +37,8 @@ class Pending:
             if not self._released:
                 self._releases.add(release)
                 return
-        release()  # the reset came after the core's decision and before the adapter began to wait
+        # The reset came after the core's decision and before the adapter began to wait.
+        release()
 
     def discard(self, release: Callable[[], None]) -> None:
         with self._lock:
@@ -56,11 +58,15 @@ class Deferred:
 
     # Makes the response after ``delay``. The adapter does not call it if the client has left, so nothing commits.
     resume: Callable[[], Response | Deferred]
-    complete: Callable[..., None]  # records how the response ended: an outcome, and whether its head was ``sent``
-    pending: Pending  # the adapter registers its waiting here, so that a reset can end it
+    # Records how the response ended: an outcome, and whether its head was ``sent``.
+    complete: Callable[..., None]
+    # The adapter registers its waiting here, so that a reset can end it.
+    pending: Pending
     _: KW_ONLY
-    delay: float = 0.0  # seconds to wait
-    delivery: Delivery | None = None  # the way to send the response; None sends it whole and at once
+    # Seconds to wait.
+    delay: float = 0.0
+    # The way to send the response; None sends it whole and at once.
+    delivery: Delivery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +74,16 @@ class Blocking:
     """A response that needs a thread of its own, because it waits or runs code of the test."""
 
     run: Callable[[], Response | Stream]
-    streams: bool = False  # whether the response goes on until the client leaves
+    # Whether the response goes on until the client leaves.
+    streams: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TlsPlan:
     """The fault that a connection meets in its TLS handshake; through ``pending``, a reset ends a hang."""
 
-    kind: str  # of the fault, such as tls.expired
+    # The kind of the fault, such as tls.expired.
+    kind: str
     pending: Pending
 
 

@@ -22,16 +22,20 @@ KNOWN_METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 )
 
-_FIELD_WEIGHT: Final = 400  # bytes that the objects of a field take besides its text
-UNASKED_BODY: Final = 64 * 1024  # bytes; for a longer body, an adapter asks the handler for the limit
+# Bytes that the objects of a field take besides its text.
+_FIELD_WEIGHT: Final = 400
+# Bytes. For a longer body, an adapter asks the handler for the limit.
+UNASKED_BODY: Final = 64 * 1024
 
 
 class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
     """Header fields as pairs of name and value; WSGI loses their order and case. Requests may share an instance."""
 
-    by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
+    # The values by lower-case name.
+    by_name: Mapping[bytes, tuple[bytes, ...]]
 
-    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:  # the tuple already holds them
+    # The tuple already holds them.
+    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:
         by_name: dict[bytes, list[bytes]] = {}
         for name, value in self:
             by_name.setdefault(name.lower(), []).append(value)

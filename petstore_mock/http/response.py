@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
     from petstore_mock.common.real import Event
 
-_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
-_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
+# A token (RFC 9110 §5.6.2).
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# The value of a field (RFC 9110 §5.5).
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
-BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
-UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9110 §8.6); a 205 has length 0
+# Responses without content (RFC 9110 §6.4.1, §15.3.6).
+BODILESS_STATUSES: Final = frozenset({204, 205, 304})
+# Without Content-Length (RFC 9110 §8.6); a 205 has length 0.
+UNSIZED_STATUSES: Final = frozenset({204, 304})
 
 # Header fields that the adapters set. Some faults and gaps make them wrong or leave them out.
 FRAMING: Final = frozenset({"connection", "content-length", "date", "transfer-encoding"})
 
-_CHUNKS: Final = 3  # more than one, so that a client which reads only the first chunk fails
+# More than one, so that a client which reads only the first chunk fails.
+_CHUNKS: Final = 3
 
 
 def is_field(name: str, value: str) -> bool:
@@ -44,7 +49,8 @@ class Head:
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
         if any(name.lower() == "upgrade" for name, _ in fields):
-            lines.append("Connection: Upgrade")  # RFC 9110 §7.8; not in ``fields``, because WSGI forbids it
+            # RFC 9110 §7.8; not in ``fields``, because WSGI forbids it.
+            lines.append("Connection: Upgrade")
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
     def get(self, name: str) -> str | None:
@@ -63,9 +69,12 @@ class Head:
 class WireFormat:
     """The form in which a behaviour sends responses over a socket. Under WSGI, the server decides it."""
 
-    chunked: bool = False  # gap answer_framing
-    close: bool = False  # gap connection: the connection ends after the response
-    lower_case: bool = False  # gap header_names
+    # The gap answer_framing.
+    chunked: bool = False
+    # The gap connection: the connection ends after the response.
+    close: bool = False
+    # The gap header_names.
+    lower_case: bool = False
 
 
 PLAIN: Final = WireFormat()
@@ -77,9 +86,11 @@ class Response:
 
     head: Head
     body: bytes
-    date: bytes  # by the fake's clock (RFC 9110 §6.6.1)
+    # The time of the fake's clock (RFC 9110 §6.6.1).
+    date: bytes
     wire_format: WireFormat = PLAIN
-    wire: bytes = b""  # head and body in one piece, which a connection caches for the next request
+    # Head and body in one piece, which a connection caches for the next request.
+    wire: bytes = b""
 
     @property
     def status(self) -> int:
@@ -103,7 +114,8 @@ class Stream:
     chunks: Iterator[bytes]
     # Set when the client reads so slowly that parts of the body are lost.
     overflowed: Event | None = None
-    chunked: bool = False  # whether its end is marked on the wire; otherwise the end of the connection is its end
+    # Whether its end is marked on the wire; otherwise the end of the connection is its end.
+    chunked: bool = False
 
     def close(self) -> None:
         """Release the code that makes the body."""

@@ -289,7 +289,8 @@ class PetStore(Stays):
             PetStoreMockError: an argument is invalid. The message says which values are valid.
         """
         rule = {"on": on, "times": times, "after": after, "where": where, "at": at, "probability": probability}
-        own = {} if when is None else {"when": when}  # JSON can't carry it
+        # JSON can't carry it.
+        own = {} if when is None else {"when": when}
         arguments = {"fault": coerce(fault).to_data(), **rule, "off_contract": off_contract, **own}
         return self._handle(self._do(state.plan_fault, arguments))
 

@@ -194,7 +194,8 @@ class PetStoreMock(PetStore):
 
     def fresh(self, **options: Unpack[WorldOptions]) -> Self:
         outer = self.world
-        inner = object.__new__(type(self))  # keeps attributes of a subclass's __init__
+        # Keeps attributes of a subclass's __init__.
+        inner = object.__new__(type(self))
         vars(inner).update(vars(self))
         shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
         inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_STUB_BODY = 64 * 1024 * 1024  # bytes: the limit of a request body if an expectation may match the request
+# The limit of a request body in bytes, if an expectation may match the request.
+_STUB_BODY = 64 * 1024 * 1024
 
 
 class Service:
@@ -81,7 +82,8 @@ class Service:
                 # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
                 Thread(target=preload_validator, name="petstore-mock-judge").start()
         host = self.server.host
-        no_proxy.exempt(self, EVERYWHERE.get(host, host))  # the host in the url
+        # Clients use the host that the url shows.
+        no_proxy.exempt(self, EVERYWHERE.get(host, host))
 
     def stop(self) -> None:
         """Release the held responses, and stop listening if the server listens."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ssl
 
-from petstore_mock.transport.certificates import authority, certified  # needs an extra
+# This import needs an extra.
+from petstore_mock.transport.certificates import authority, certified
 
 # The programs that read them, in this order: OpenSSL, Python's ssl, Go and Ruby; Python's requests; curl; Node.
 _VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
@@ -21,7 +22,8 @@ class Tls:
     def __init__(self, *hosts: str) -> None:
         self.ca_path = authority()[1]
         self._hosts = hosts
-        self.context("")  # makes the certificate now, so that no client waits for it
+        # Makes the certificate now, so that no client waits for it.
+        self.context("")
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context with Python's defaults that trusts only this authority, for clients in this process."""

@@ -50,7 +50,8 @@ def certified(fault: str, *hosts: str) -> tuple[ssl.SSLContext, str]:
     """Return a server context for ``hosts`` and loopback, and the SHA-256 of its public key (RFC 7469 §2.4)."""
     ca = trustme.CA(organization_name="an unknown root") if fault == "tls.untrusted_root" else authority()[0]
     before, after = _LONG_AGO if fault == "tls.expired" else (None, None)
-    own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
+    # Without the zone of an IPv6 address.
+    own = (host.partition("%")[0] for host in hosts)
     names = ("wrong.host.invalid",) if fault == "tls.wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
     try:
         leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
@@ -67,5 +68,6 @@ def certified(fault: str, *hosts: str) -> tuple[ssl.SSLContext, str]:
 
 
 def _remove(directory: str, process: int) -> None:
-    if os.getpid() == process:  # a forked child must not delete the file that its parent uses
+    # A forked child must not delete the file that its parent uses.
+    if os.getpid() == process:
         shutil.rmtree(directory, ignore_errors=True)

@@ -38,10 +38,12 @@ class ChunkReader:
         self._limit = limit
         self._most = most
         self._check_trailers = check_trailers
-        self._left = 0  # bytes of the current chunk that have not arrived
+        # Bytes of the current chunk that have not arrived.
+        self._left = 0
         self._is_before_crlf = False
         self._is_in_trailers = False
-        self._searched = 0  # bytes at the beginning of the buffer that have no end of a line
+        # Bytes at the beginning of the buffer that have no end of a line.
+        self._searched = 0
         self._trailers = bytearray()
 
     def take(self, buffer: bytearray) -> bool:

@@ -28,12 +28,18 @@ _HEAD_TIMEOUT: Final = 10.0
 _BODY_TIMEOUT: Final = 10.0
 _IDLE_TIMEOUT: Final = 75.0
 _LINGER_TIMEOUT: Final = 2.0
-_READ_SIZE: Final = 64 * 1024  # bytes of one read
-_INPUT_LIMIT: Final = 64 * 1024  # bytes to read ahead while a response is held or the client does not read
-_KNOWN: Final = 4 * 1024 * 1024  # bytes of memory for the cache of requests
-_KNOWN_SIZE: Final = 2048  # bytes of the longest request in the cache
-_KNOWN_WEIGHT: Final = 1024  # bytes that an entry takes besides its fields and its text
-_KEPT_WIRE: Final = 16 * 1024  # bytes of the longest response whose wire form is cached
+# Bytes of one read.
+_READ_SIZE: Final = 64 * 1024
+# Bytes to read ahead while a response is held or the client does not read.
+_INPUT_LIMIT: Final = 64 * 1024
+# Bytes of memory for the cache of requests.
+_KNOWN: Final = 4 * 1024 * 1024
+# Bytes of the longest request in the cache.
+_KNOWN_SIZE: Final = 2048
+# Bytes that an entry takes besides its fields and its text.
+_KNOWN_WEIGHT: Final = 1024
+# Bytes of the longest response whose wire form is cached.
+_KEPT_WIRE: Final = 16 * 1024
 # SO_LINGER with a timeout of 0 makes close() send a RST. On Windows, the struct has two 16-bit members.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
@@ -81,7 +87,8 @@ class Connection(asyncio.Protocol):
     The connection reads a request, or holds a response (``_held``), or ends and drops further input (``_draining``).
     """
 
-    transport: Any  # asyncio.Transport, or uvloop's
+    # asyncio.Transport, or uvloop's.
+    transport: Any
 
     def __init__(
         self,
@@ -101,16 +108,23 @@ class Connection(asyncio.Protocol):
         self._handle = shared.handler.handle
         self._known = shared.known if not refusal else _new_cache()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
-        self._incoming: ApiRequest | None = None  # a request with an incomplete body
+        # A request with an incomplete body.
+        self._incoming: ApiRequest | None = None
         self._held: Held | None = None
         self._draining = self._paused = self._probed = False
-        self.input_ended = False  # whether the client has ended its side of the connection
-        self._last = False  # the next response closes the connection
+        # Whether the client has ended its side of the connection.
+        self.input_ended = False
+        # The next response closes the connection.
+        self._last = False
         self._exchange = 0
-        self._waited = 0.0  # seconds without progress
-        self._unsent: int = 0  # bytes in the write buffer at the last sweep
-        self._started = 0.0  # when the current request began
-        self._generation: object = None  # the handler's generation when the incomplete head began
+        # Seconds without progress.
+        self._waited = 0.0
+        # Bytes in the write buffer at the last sweep.
+        self._unsent: int = 0
+        # When the current request began.
+        self._started = 0.0
+        # The handler's generation when the incomplete head began.
+        self._generation: object = None
 
     # asyncio calls these
 
@@ -333,7 +347,8 @@ class Connection(asyncio.Protocol):
             return
         try:
             self.transport.write_eof()
-        except OSError:  # the client has already sent a RST
+        except OSError:
+            # The client has already sent a RST.
             self.transport.abort()
 
     def reset(self) -> None:

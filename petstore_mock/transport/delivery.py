@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from petstore_mock.transport.connection import Connection, Held
     from petstore_mock.transport.reading import Head
 
-_TICK: Final = 0.01  # seconds (about) between two pieces of a dribbled body; more below 100 bytes per second
-_OVERFLOW_CHECK: Final = 0.5  # seconds between two checks of a stream whose client does not read
+# Seconds (about) between two pieces of a dribbled body; more below 100 bytes per second.
+_TICK: Final = 0.01
+# Seconds between two checks of a stream whose client does not read.
+_OVERFLOW_CHECK: Final = 0.5
 
 
 def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> Held:
@@ -44,7 +46,8 @@ class Waiting:
         self._deferred = deferred
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
-    def _release(self) -> None:  # any thread may call it, at any time
+    # Any thread may call it, at any time.
+    def _release(self) -> None:
         call_in_loop(self._line.loop, self._reset)
 
     def gone(self) -> None:
@@ -78,7 +81,8 @@ class Waiting:
             line.transport.abort()
             return
         response = deferred.resume()
-        if isinstance(response, Deferred):  # of the same exchange
+        # It belongs to the same exchange.
+        if isinstance(response, Deferred):
             self._wait(response)
         elif deferred.delivery is None:
             self._sent = True
@@ -147,7 +151,8 @@ class BlockingCall:
         self._head = head
         self._blocking = blocking
         self._is_over = False
-        self._is_sent = Event()  # whether the loop has sent the last part
+        # Whether the loop has sent the last part.
+        self._is_sent = Event()
         self._thread = Thread(target=self._run, name="petstore-mock-call", daemon=True)
         self._thread.start()
 

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from petstore_mock.http.handler import Handler
 
-_IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
-_READ_SIZE: Final = 64 * 1024  # bytes at once
+# Characters that a path may hold unencoded (RFC 3986 §3.3).
+_IN_PATHS: Final = "/:@!$&'()*+,;=~-._"
+# The size of one read in bytes.
+_READ_SIZE: Final = 64 * 1024
 # Clients send the same fields again and again.
 _known_fields: Final = SizedCache[tuple[tuple[str, str], ...], Fields](limit=1024 * 1024, largest=16 * 1024)
-_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
+# PEP 3333 forbids them to applications.
+_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})
 
 
 def respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Response | Stream:
@@ -57,7 +60,8 @@ def _wait(deferred: Deferred) -> Response | Deferred:
     try:
         released.wait(deferred.delay)
         response = deferred.resume()
-    except BaseException:  # the client's thread was interrupted, or the fault needs a socket
+    except BaseException:
+        # The client's thread was interrupted, or the fault needs a socket.
         deferred.complete("client gone", sent=False)
         raise
     finally:
@@ -129,14 +133,17 @@ def _target_of(environ: WSGIEnvironment) -> str:
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
     if not raw.startswith("/") or environ.get("SCRIPT_NAME"):
         raw = _encoded(environ.get("PATH_INFO", ""))
-    query = environ.get("QUERY_STRING", "")  # the raw URI of werkzeug's test client may lack it
+    # The raw URI of werkzeug's test client may lack it.
+    query = environ.get("QUERY_STRING", "")
     return f"{raw}?{query}" if query and "?" not in raw else raw
 
 
 def _encoded(path: str) -> str:
     try:
-        return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
-    except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
+        # As PEP 3333 demands.
+        return quote(path.encode("latin-1"), safe=_IN_PATHS)
+    except UnicodeEncodeError:
+        # httpx's transport decodes the path as UTF-8.
         return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
 
 

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 # The response of an expectation: its head, and its body or the parts of a streamed body.
 Stubbed = tuple[Head, "bytes | Iterator[bytes]"]
 
-_SHOWN: Final = 500  # characters of a matcher, whose repr has the whole expected body
-_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}  # Keep-Alive may contradict the fake's Connection field
-_LENGTHS: Final = (b"content-length", b"transfer-encoding")  # wrong for the decoded body
+# Characters of a matcher, whose repr has the whole expected body.
+_SHOWN: Final = 500
+# Keep-Alive may contradict the fake's Connection field.
+_SET_BY_FAKE: Final = FRAMING | {"keep-alive"}
+# These fields are wrong for the decoded body.
+_LENGTHS: Final = (b"content-length", b"transfer-encoding")
 
 
 class Listener(Stays, HTTPServer):
@@ -40,7 +43,8 @@ class Listener(Stays, HTTPServer):
     def __init__(self, server: Server) -> None:
         super().__init__(host=server.host, port=server.port)
         self._server = server
-        self._clears = 0  # how often clear() was called
+        # How often clear() was called.
+        self._clears = 0
 
     def is_running(self) -> bool:
         return self._server.is_alive
@@ -113,7 +117,8 @@ class Listener(Stays, HTTPServer):
 
     def _failed(self, error: BaseException, clears: int, whose: str) -> Stubbed:
         problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
-        if clears == self._clears:  # else the error belongs to an earlier test
+        # Otherwise the error belongs to an earlier test.
+        if clears == self._clears:
             problems.append(error)
         text = f"{whose} raised {type(error).__name__}: {error}\n"
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()

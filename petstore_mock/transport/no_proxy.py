@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 PROXIES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read either; most prefer the second
+# curl and libraries read either; most prefer the second.
+_NAMES: Final = ("NO_PROXY", "no_proxy")
 _lock: Final = Lock()
-_hosts: Final[dict[ref[object], str]] = {}  # by listener
-_dropped: Final[deque[ref[object]]] = deque()  # listeners that no longer exist, whose entries must go
+# The host of each listener.
+_hosts: Final[dict[ref[object], str]] = {}
+# Listeners that no longer exist, whose entries must go.
+_dropped: Final[deque[ref[object]]] = deque()
 # For each variable: the value before, and the value that we wrote.
 _written: Final[dict[str, tuple[str | None, str]]] = {}
 

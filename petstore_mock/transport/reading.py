@@ -29,11 +29,13 @@ FIELD_LIMIT: Final = 100
 _IPV6: Final = rb"\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?\]"
 _NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 _AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IPV6, _NAME))
-_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
+# A token (RFC 9110 §5.6.2).
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
 # The method and the target, if the line has them. The target is whole, because a cut key can't be masked.
 _BEGINNING: Final = re.compile(rb"(?:([!-.0-~]+) +)?((?:/|(?<= ))[^ \r\n]*)")
-_PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
+# Such as HTTP/2.0 and RTSP/1.0.
+_PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")
@@ -43,7 +45,8 @@ _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 # Clients send the same fields again and again, often below different request lines.
 _known_fields: Final = SizedCache[bytes, Fields](limit=1024 * 1024, largest=16 * 1024)
 _NO_METHOD: Final = "the request line must begin with a method"
-TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
+# The type of a record that holds a ClientHello (RFC 8446 §5.1).
+TLS: Final = b"\x16"
 _NO_TLS: Final = "this port speaks plain HTTP, and the client sent TLS; use http://"
 
 
@@ -58,11 +61,15 @@ class Head:
     method: str = "-"
     target: str = "-"
     fields: Fields = NO_FIELDS
-    modern: bool = True  # HTTP/1.1
-    length: int = 0  # of the body; -1 for chunks
+    # Whether it is HTTP/1.1.
+    modern: bool = True
+    # The length of the body; -1 for chunks.
+    length: int = 0
     keep_alive: bool = False
-    plain: bool = False  # HTTP/1.1, kept alive, not HEAD
-    expects: bool = False  # has Expect: 100-continue
+    # Whether it is HTTP/1.1, kept alive, and not HEAD.
+    plain: bool = False
+    # Whether it has Expect: 100-continue.
+    expects: bool = False
 
     @property
     def bodiless(self) -> bool:
@@ -81,8 +88,10 @@ class Reader:
         self._chunks: ChunkReader | None = None
         self._over_tls = over_tls
         self._refusal = refusal
-        self._checked = 0  # bytes of an incomplete head that are checked, so that each byte is checked once
-        self._has_line = False  # whether the request line of an incomplete head is complete and valid
+        # Bytes of an incomplete head that are checked, so that each byte is checked once.
+        self._checked = 0
+        # Whether the request line of an incomplete head is complete and valid.
+        self._has_line = False
 
     @property
     def in_head(self) -> bool:
@@ -186,12 +195,14 @@ def check_head(line: int, fields: Fields) -> None:
         raise RequestError("header_too_large", f"expected at most {HEAD_LIMIT} bytes; got {size}")
     if len(fields) > FIELD_LIMIT:
         raise RequestError("header_too_large", f"expected at most {FIELD_LIMIT} fields; got {len(fields)}")
-    hosts = fields.by_name.get(b"host", ())  # RFC 9112 §3.2
+    # RFC 9112 §3.2.
+    hosts = fields.by_name.get(b"host", ())
     if len(hosts) > 1:
         raise RequestError("bad_host", f"got {len(hosts)} Host fields")
     if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
         raise RequestError("bad_host", f"expected host or host:port as Host; got {_shown(hosts[0])!r}")
-    for expected in fields.by_name.get(b"expect", ()):  # RFC 9110 §10.1.1
+    # RFC 9110 §10.1.1.
+    for expected in fields.by_name.get(b"expect", ()):
         if expected.lower() != b"100-continue":
             raise RequestError("expectation_failed", f"expected 100-continue; got {_shown(expected)!r}")
 

@@ -123,7 +123,8 @@ class _Wire(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # a buffer of any kind
         if not self._rest:
-            with suppress(StreamError):  # the stream ends early, as a connection does
+            # The stream ends early, as a connection does.
+            with suppress(StreamError):
                 self._rest = memoryview(next(filter(None, self._parts), b""))
         size = min(len(buffer), len(self._rest))
         buffer[:size] = self._rest[:size]

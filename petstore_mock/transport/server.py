@@ -28,15 +28,21 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Handler, TlsPlan
     from petstore_mock.transport.tls import ServerTls
 
-STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
-_SWEEP: Final = 0.5  # seconds between two checks for slow clients
-_RETRY: Final = 1.0  # seconds until the server tries again to accept, for example after descriptors ran out
+# Seconds. A stop takes a few milliseconds unless something blocks the loop.
+STOP_PATIENCE: Final = 5.0
+# Seconds between two checks for slow clients.
+_SWEEP: Final = 0.5
+# Seconds until the server tries again to accept, for example after descriptors ran out.
+_RETRY: Final = 1.0
 _BACKLOG: Final = 1024
-_SHAKE_PATIENCE: Final = 10.0  # seconds for a client's first byte, and again for the rest of its TLS handshake
-_SHUTDOWN: Final = 2.0  # seconds for a client's close_notify
+# Seconds for a client's first byte, and again for the rest of its TLS handshake.
+_SHAKE_PATIENCE: Final = 10.0
+# Seconds for a client's close_notify.
+_SHUTDOWN: Final = 2.0
 _WITHOUT_HANDSHAKE: Final = frozenset({"tls.handshake_hang", "tls.handshake_reset"})
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
-_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # the expected value, and what to do
+# For each error of the system: the expected value, and what to do.
+_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
     errno.EACCES: ("a port that this user may use", ". Use port 0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all local addresses"),
@@ -85,8 +91,10 @@ class Server:
         self._thread: Thread | None = None
         self._accepted = 0
         self._listening: list[_socket.socket] = []
-        self._sockets: set[Any] = set()  # of its connections; closed ones are removed at the next sweep
-        self._process = 0  # the process that started it
+        # The sockets of its connections. Closed ones are removed at the next sweep.
+        self._sockets: set[Any] = set()
+        # The process that started it.
+        self._process = 0
         self._error: BaseException | None = None
 
     @property
@@ -126,7 +134,8 @@ class Server:
             if self.is_alive:
                 return
             if self.is_copy:
-                self.port = self._asked_port  # the parent still listens on self.port
+                # The parent still listens on self.port.
+                self.port = self._asked_port
             self._process, self.started = _getpid(), monotonic()
             sockets = self._listening = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
@@ -152,7 +161,8 @@ class Server:
             if thread is current_thread():
                 refuse("expected stop() outside a request; a call from inside one would wait for itself")
             if thread is not None and self.is_alive:
-                call_in_loop(self._loop, self._stopping.set)  # the thread may just have died
+                # The thread may just have died.
+                call_in_loop(self._loop, self._stopping.set)
                 thread.join(STOP_PATIENCE)
                 if thread.is_alive():
                     refuse(
@@ -179,7 +189,8 @@ class Server:
             for connection in list(self._shared.connections):
                 if numbers is None or connection.number in numbers:
                     connection.close(busy=busy)
-            self._loop.call_soon(done.set)  # runs after the closes queued above
+            # Runs after the closes queued above.
+            self._loop.call_soon(done.set)
 
         if self.is_alive:
             self._loop.call_soon_threadsafe(close)
@@ -198,7 +209,8 @@ class Server:
             for sock in sockets:
                 sock.close()
             try:
-                self._loop.run_until_complete(self._end_connections())  # if the loop died, they are still open
+                # If the loop died, they are still open.
+                self._loop.run_until_complete(self._end_connections())
             finally:
                 self._loop.close()
 
@@ -233,7 +245,8 @@ class Server:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         except (BlockingIOError, ConnectionError):
-            pass  # no more connections, or the client closed this one already
+            # No more connections, or the client closed this one already.
+            pass
         except OSError as error:
             _log.error("the server can't accept a connection and will try again: %s", error)
             self._loop.remove_reader(listening)
@@ -287,7 +300,8 @@ class Server:
     async def _hang(self, sock: socket.socket, plan: TlsPlan) -> None:
         """Send nothing until the client closes, or a reset of the world cancels this task."""
         cancel = getattr(_current_task(), "cancel")  # noqa: B009  # it is never None here
-        release = partial(call_in_loop, self._loop, cancel)  # any thread may call it, at any time
+        # Any thread may call it, at any time.
+        release = partial(call_in_loop, self._loop, cancel)
         plan.pending.add(release)
         try:
             while await self._loop.sock_recv(sock, 65536):
@@ -313,7 +327,8 @@ class Server:
 
 # Forks
 
-_servers: Final[WeakSet[Server]] = WeakSet()  # the servers that this process has started
+# The servers that this process has started.
+_servers: Final[WeakSet[Server]] = WeakSet()
 
 
 @cache
@@ -332,7 +347,8 @@ def _listen(host: str, port: int) -> list[_socket.socket]:
     """Return listening sockets, one for each address family of ``host``."""
     # For localhost, some clients try IPv4 first, and others IPv6.
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    require(host != "*", "an address, such as 0.0.0.0 for all addresses", host=host)  # glibc resolves * to loopback
+    # glibc resolves * to loopback.
+    require(host != "*", "an address, such as 0.0.0.0 for all addresses", host=host)
     sockets: list[_socket.socket] = []
     taken = port
     try:
@@ -341,18 +357,21 @@ def _listen(host: str, port: int) -> list[_socket.socket]:
         for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
             sockets.append(sock := _socket.socket(family, socket.SOCK_STREAM))
             sock.settimeout(0)
-            if os.name == "posix":  # on Windows the option would let two programs share the port
+            # On Windows the option would let two programs share the port.
+            if os.name == "posix":
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 sock.bind((addresses[family][0], taken, *addresses[family][2:]))
             except OSError as error:
                 if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
                     raise
-                sockets.pop().close()  # this machine lacks this address family
+                # This machine lacks this address family.
+                sockets.pop().close()
             else:
                 sock.listen(_BACKLOG)
                 taken = sock.getsockname()[1]
-    except (OSError, ValueError) as error:  # ValueError for a name such as 127..0.0.1
+    except (OSError, ValueError) as error:
+        # ValueError for a name such as 127..0.0.1.
         for sock in sockets:
             sock.close()
         is_name = isinstance(error, (socket.gaierror, ValueError))

@@ -34,7 +34,8 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
     """Return a server context with the user's certificate; if ``key`` is None, its PEM file has the key too."""
     context = server_context()
     try:
-        context.load_cert_chain(certificate, key, password=lambda: "")  # else OpenSSL asks for it at the terminal
+        # Otherwise OpenSSL asks for it at the terminal.
+        context.load_cert_chain(certificate, key, password=lambda: "")
     except (OSError, ssl.SSLError) as error:
         refuse(
             "expected PEM files with a certificate and its unencrypted private key; "
