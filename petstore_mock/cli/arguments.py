@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
 _PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
-_BETWEEN: Final = re.compile(r"[,\s]+")  # separates the values of a repeated option in a variable
+# Separates the values of a repeated option in a variable.
+_BETWEEN: Final = re.compile(r"[,\s]+")
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,22 +95,33 @@ def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[
     """Return the value of each option from the command line, the environment or its default, in this order."""
     values: dict[str, Any] = {}
     for name, option in options.items():
-        texts, source = getattr(given, name, None), flag(name)
-        if texts is None and (text := text_of(name).strip()):
-            texts = _BETWEEN.split(text) if option.is_repeated else text
-            source = f"the environment variable {variable_of(name)}"
-        values[name] = option.default
-        try:
-            if texts is not None:
-                value = tuple(texts) if option.is_repeated else option.parse(str(texts))
-                values[name] = option.check(name, value)
-        except PetStoreMockError as error:
-            refuse(f"{source}: {error}")
+        texts = getattr(given, name, None)
+        variable = text_of(name).strip()
+        if texts is not None:
+            values[name] = _value_of(option, texts, flag(name))
+        elif variable:
+            parts = _BETWEEN.split(variable) if option.is_repeated else variable
+            values[name] = _value_of(option, parts, f"the environment variable {variable_of(name)}")
+        else:
+            values[name] = option.default
     return values
+
+
+def _value_of(option: Option, texts: Any, source: str) -> Any:  # noqa: ANN401  # each option has its own type
+    """Return the checked value of an option. ``texts`` is a text, or a list of texts of a repeated option."""
+    try:
+        value = tuple(texts) if option.is_repeated else option.parse(texts)
+        return option.check(option.name, value)
+    except PetStoreMockError as error:
+        refuse(f"{source}: {error}")
 
 
 def misspelt_variables() -> list[str]:
     """Return a line for each environment variable whose name resembles that of an option."""
     known = [variable_of(name) for name in {**options_at("serve"), **options_at("setting")}]
-    found = {name: nearest(name, known) for name in os.environ if _PREFIXED.match(name) and name not in known}
-    return [f"unknown environment variable {name}; did you mean {meant}?" for name, meant in found.items() if meant]
+    lines: list[str] = []
+    for name in filter(_PREFIXED.match, os.environ):
+        meant = None if name in known else nearest(name, known)
+        if meant is not None:
+            lines.append(f"unknown environment variable {name}; did you mean {meant}?")
+    return lines

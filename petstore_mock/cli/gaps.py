@@ -27,6 +27,6 @@ def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
         print(f"{gap['name']:<{column}}  §{gap['section']:<4} {', '.join(gap['alternatives'])}", file=stdout)
         print(f"    {gap['sentence']}\n    Do not assume {gap['do_not_assume']}.\n", file=stdout)
     for name, changes in register["presets"].items():
-        choices = ", ".join(f"{gap}={value}" for gap, value in changes.items()) or "every default"
-        print(f"The preset {name}: {choices}", file=stdout)
+        choices = [f"{gap}={value}" for gap, value in changes.items()]
+        print(f"The preset {name}: {', '.join(choices) or 'every default'}", file=stdout)
     return 0

@@ -26,7 +26,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
-    verdict, output = ask(options, stdout, stderr), options.output
+    verdict = ask(options, stdout, stderr)
+    output = options.output
     if verdict is None:
         return HOLDS
     result = f"learned {len(verdict.choices)} of {len(verdict.gaps)} gaps from {verdict.url}"

@@ -21,6 +21,7 @@ from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError, js
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Sequence
 
     from petstore_mock.http.response import Response
 
@@ -53,19 +54,21 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     require(0 < options.timeout < _LONGEST, "a positive number of seconds", timeout=options.timeout)
-    addresses = [options.url] if options.url is not None else _addresses_of_serve()
+    is_own = options.url is None
+    addresses = _addresses_of_serve() if is_own else [options.url]
     first = shown_url(addresses[0])
     doors = [RemoteDoor(address) for address in addresses]
-    if options.tls_ca is not None and not any(door.is_tls for door in doors):
-        refuse(f"expected an address with https:// beside --tls-ca; got {first}")
-    ca_file = _ca_file(options.tls_ca, stderr)
+    ca_file = None
+    if options.tls_ca is not None:
+        _require_tls(doors, first)
+        ca_file = _ca_file(options.tls_ca, stderr)
     end_at = monotonic() + options.timeout
     words = "no time for a request"
     while monotonic() < end_at:
         problems: list[Problem] = []
         for door, address in zip(doors, addresses, strict=True):
             left = max(end_at - monotonic(), _PAUSE)
-            problem = _ask(door, left, ca_file, is_own=options.url is None)
+            problem = _ask(door, left, ca_file, is_own=is_own)
             if problem is None:
                 print(f"ready: {shown_url(address)}", file=stdout)
                 return 0
@@ -97,10 +100,13 @@ def _addresses_of_serve() -> list[str]:
     return [secure] if has_tls else [origin_of(host, port, secure=False), secure]
 
 
-def _ca_file(text: str | None, stderr: TextIO) -> Path | None:
-    """Return the file of the certificate authority. Report a missing file at once, and wait for it."""
-    if text is None:
-        return None
+def _require_tls(doors: Sequence[RemoteDoor], address: str) -> None:
+    if not any(door.is_tls for door in doors):
+        refuse(f"expected an address with https:// beside --tls-ca; got {address}")
+
+
+def _ca_file(text: str, stderr: TextIO) -> Path:
+    """Return the file of the certificate authority. Report a missing file at once, because we wait for it."""
     file = Path(text)
     if not file.parent.is_dir() or file.is_dir():
         refuse(f"--tls-ca: expected a file with certificates (PEM); got {text!r}, and its folder has no such file")

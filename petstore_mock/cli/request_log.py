@@ -7,6 +7,7 @@ import os
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
+from weakref import WeakSet
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.masking import printable
@@ -40,7 +41,8 @@ class RequestLog:
         self._has_columns = stream.isatty()
         self._has_colours = self._has_columns and not os.environ.get("NO_COLOR")
         self._queue: deque[Exchange | str] = deque(maxlen=_MOST_LINES)
-        self._hanging: set[Exchange] = set()
+        # The journal drops them at a reset, and then nothing else keeps them.
+        self._hanging: WeakSet[Exchange] = WeakSet()
         self._noted = self._written = 0  # lines
         self._ended = Event()
         self._thread = Thread(target=self._write, name="petstore-mock-log", daemon=True)
@@ -78,31 +80,57 @@ class RequestLog:
         # A blocked write to the stream itself would block the exit of Python.
         descriptor = self._stream.fileno()
         while not self._ended.wait(_REST) or self._queue:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
-            data = "".join(f"{self._line(one)}\n" for one in batch).encode(errors="backslashreplace")
+            count = min(len(self._queue), _BATCH)
+            batch = [self._queue.popleft() for _ in range(count)]
+            text = "".join(f"{self._line(entry)}\n" for entry in batch)
+            data = text.encode(errors="backslashreplace")
             with suppress(OSError):
                 while data:
                     data = data[_taken(descriptor, data) :]
                 self._written += len(batch)
 
-    def _line(self, one: Exchange | str) -> str:
-        if isinstance(one, str):
-            return one
-        world, result, browser = one.owner if one.request.mount else None, _result_of(one), _kept_by_browser(one)
-        if self._as_json:
-            more = {"world": world, "result": result, "section": one.section, "browser": browser}
-            reason = one.reason if one.condition else None  # ``fault`` names the fault
-            return json.dumps({"event": "request", **part_of(one, _MEMBERS), "reason": reason, **more})
-        request = f"[{world}] {one.request_line}" if world else one.request_line
-        took = f"{one.duration * 1000:.1f} ms"
+    def _line(self, entry: Exchange | str) -> str:
+        if isinstance(entry, str):
+            return entry
+        return _as_json(entry) if self._as_json else self._as_text(entry)
+
+    def _as_text(self, exchange: Exchange) -> str:
+        world = _world_of(exchange)
+        request = exchange.request_line if world is None else f"[{world}] {exchange.request_line}"
+        result = _result_of(exchange)
+        took = f"{exchange.duration * 1000:.1f} ms"
         if self._has_columns:
-            request, result, took = f"{request:<44}", f"{result:<5}", f"{took:<9}"
+            request = f"{request:<44}"
+            result = f"{result:<5}"
+            took = f"{took:<9}"
         if self._has_colours:
             result = f"\33[{_COLOURS.get(result[:1], '35')}m{result}\33[0m"
-        operation = f" {one.operation}" if one.operation else ""
-        why = f": {one.condition.name}, {one.reason}" if one.condition else ""
-        hint = f"; {browser}" if browser else ""
-        return f"{_clock(one.timestamp)} {request} {result} {took}{operation}{printable(why + hint)}"
+        line = f"{_clock(exchange.timestamp)} {request} {result} {took}"
+        if exchange.operation is not None:
+            line += f" {exchange.operation}"
+        if exchange.condition is not None:
+            line += printable(f": {exchange.condition.name}, {exchange.reason}")
+        hint = _kept_by_browser(exchange)
+        return line if hint is None else line + printable(f"; {hint}")
+
+
+def _as_json(exchange: Exchange) -> str:
+    record = {
+        "event": "request",
+        **part_of(exchange, _MEMBERS),
+        # ``fault`` names the fault.
+        "reason": None if exchange.condition is None else exchange.reason,
+        "world": _world_of(exchange),
+        "result": _result_of(exchange),
+        "section": exchange.section,
+        "browser": _kept_by_browser(exchange),
+    }
+    return json.dumps(record)
+
+
+def _world_of(exchange: Exchange) -> str | None:
+    """Return the name of the world at whose address the request came, or None for the root."""
+    return exchange.owner if exchange.request.mount else None
 
 
 def _taken(descriptor: int, data: bytes) -> int:
@@ -116,26 +144,35 @@ def _taken(descriptor: int, data: bytes) -> int:
 
 def _result_of(exchange: Exchange) -> str:
     """Return the result, such as ``503 (fault server_error)`` or ``reset after the commit: animal 7 created``."""
-    fault, operation = exchange.fault or exchange.delayed_by, OPERATIONS.get(exchange.operation or "")
-    if fault is not None and exchange.status is not None:
+    fault = exchange.fault or exchange.delayed_by
+    if fault is None:
+        return exchange.result
+    if exchange.status is not None:
         return f"{exchange.status} (fault {fault.kind})"
-    if fault is None or operation is None or not operation.commits:
+    operation = OPERATIONS.get(exchange.operation or "")
+    if operation is None or not operation.commits:
         return exchange.result
     if not exchange.executed:
         return f"{exchange.result} before the commit"
+    return f"{exchange.result} after the commit: animal {_pet_id_of(exchange)} {operation.does.done}"
+
+
+def _pet_id_of(exchange: Exchange) -> object:
+    """Return the id in a response that was lost, or a question mark if the fault changed the body."""
     try:
-        pet_id = json.loads(b"" if exchange.response is None else exchange.response.body)["id"]
-    except (ValueError, KeyError, TypeError):  # the fault changed the body
-        pet_id = "?"
-    return f"{exchange.result} after the commit: animal {pet_id} {operation.does.done}"
+        return json.loads(exchange.response.body)["id"] if exchange.response is not None else "?"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "?"
 
 
 def _kept_by_browser(exchange: Exchange) -> str | None:
     """Return a hint if a browser hides the response from the page that sent the request (CORS)."""
-    origin, response = exchange.request.header("Origin"), exchange.response
+    origin = exchange.request.header("Origin")
+    response = exchange.response
     if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
         return None
-    if exchange.request.header("Sec-Fetch-Site") == "same-origin":  # a proxy has forwarded the request of a page
+    if exchange.request.header("Sec-Fetch-Site") == "same-origin":
+        # A proxy has forwarded the request of a page.
         return None
     page = exchange.masked(origin)
     return f"browsers hide this response from pages of {page}: proxy this path in the page's development server"

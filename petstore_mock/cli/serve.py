@@ -31,7 +31,10 @@ from petstore_mock.transport.tls import ServerTls, own_context
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
+
+    from petstore_mock.core.registry import Leak
+    from petstore_mock.journal.exchange import Exchange
 
     Options = dict[str, Any]
 
@@ -74,15 +77,15 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
         service = _service(options, certificates)
         token, door = _open_door(options, service)
         if not options["quiet"]:
-            words = "arrived after the end of this world"
-            service.host.watchers.append(lambda _, __, exchange: None if exchange is None else log.note(exchange))
-            service.worlds.leaked = lambda leak: log.say("leak", f"{leak['request']} {words}", leak["world"])
-            service.worlds.noted = lambda reason: log.say("handshake", reason, DEFAULT_WORLD)
+            _log_events(service, log)
         gc.set_threshold(_COLLECTED)
-        for server in (service, door) if door else (service,):
-            server.start()
-            running.callback(server.stop)
-        if options["tls_ca_out"] is not None:  # before we have the port, the file may be another stub's
+        service.start()
+        running.callback(service.stop)
+        if door is not None:
+            door.start()
+            running.callback(door.stop)
+        if options["tls_ca_out"] is not None:
+            # Before we have the port, the file may be another stub's.
             write_text(options["tls_ca_out"], Path(trust["ca_path"]).read_text(encoding="ascii"))
             trust["ca_path"] = options["tls_ca_out"]
         log.start(_greeting(options, service, door, {"control_token": token, **trust}))
@@ -95,20 +98,34 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     return 0
 
 
+def _log_events(service: Service, log: RequestLog) -> None:
+    """Log the requests of all worlds, leaks and failed handshakes."""
+
+    def note(_: object, __: object, exchange: Exchange | None) -> None:
+        if exchange is not None:
+            log.note(exchange)
+
+    def note_leak(leak: Leak) -> None:
+        log.say("leak", f"{leak['request']} arrived after the end of this world", leak["world"])
+
+    def note_handshake(reason: str) -> None:
+        log.say("handshake", reason, DEFAULT_WORLD)
+
+    service.host.watchers.append(note)
+    service.worlds.leaked = note_leak
+    service.worlds.noted = note_handshake
+
+
 @contextmanager
 def _ended_by_signal() -> Generator[threading.Event]:
     """Give an event that the first signal of ``_ENDING`` sets. A second signal of the same kind kills the process."""
     ended = threading.Event()
-    numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
-    # nohup ignores SIGHUP for the processes that it starts. A shell ignores SIGINT for background jobs, which have
-    # always ended by it here.
-    numbers = [number for number in numbers if number in _ALWAYS or signal.getsignal(number) is not signal.SIG_IGN]
 
     def handle(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
-    before = {number: signal.signal(number, handle) for number in numbers}
+    before = {number: signal.signal(number, handle) for number in _ending_signals()}
     try:
         yield ended
     finally:
@@ -116,15 +133,29 @@ def _ended_by_signal() -> Generator[threading.Event]:
             signal.signal(number, handler)
 
 
+def _ending_signals() -> Iterator[int]:
+    """Yield the signals of ``_ENDING`` that this system has and this process does not ignore.
+
+    nohup ignores SIGHUP for the processes that it starts. A shell ignores SIGINT for background jobs, but they have
+    always ended by it here.
+    """
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        is_ignored = signal.getsignal(number) is signal.SIG_IGN
+        if number in _ALWAYS or not is_ignored:
+            yield number
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != ()
+
+
 def _refuse_contradictions(options: Options) -> None:
     """Refuse options that say the contrary of each other, or that have no effect without another one."""
-    given = {name for name, value in options.items() if not (value is None or value is False or value == ())}
-    for name, needed in _NEEDS.items():
-        if name in given and needed not in given:
-            refuse(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
-    for name, other, why in _APART:
-        if name in given and other in given:
-            refuse(f"expected {flag(name)} or {flag(other)}; got both, and {why}")
+    given = {name for name, value in options.items() if _is_given(value)}
+    _refuse_pairs(given)
     port = options["port"]
     if port == options["control_port"] != 0:
         refuse(f"expected two ports; got {port} for --port and for --control-port")
@@ -133,6 +164,15 @@ def _refuse_contradictions(options: Options) -> None:
         host = options["host"]
         needed = "--control-token, or --control, which makes a token,"
         refuse(f"expected {needed} beside {flag(unused[0])} on {host}, which other machines reach; got no token")
+
+
+def _refuse_pairs(given: set[str]) -> None:
+    for name, needed in _NEEDS.items():
+        if name in given and needed not in given:
+            refuse(f"expected {flag(needed)} beside {flag(name)}; got {flag(name)} alone")
+    for name, other, why in _APART:
+        if name in given and other in given:
+            refuse(f"expected {flag(name)} or {flag(other)}; got both, and {why}")
 
 
 def _is_door_open(options: Options) -> bool:
@@ -155,12 +195,18 @@ def _tls(options: Options) -> tuple[ServerTls | None, dict[str, str]]:
 
 def _service(options: Options, certificates: ServerTls | None) -> Service:
     behaviour = as_behaviour(options["behaviour"]).replace(dict(options["set"]))
-    listener = {"host": options["host"], "port": options["port"]}
-    loop = "uvloop" if find_spec("uvloop") else "asyncio"
+    listener = {
+        "host": options["host"],
+        "port": options["port"],
+        "control": False,
+        "tls": certificates is not None,
+        "loop": "uvloop" if find_spec("uvloop") else "asyncio",
+    }
+    start = {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]}
     try:
         return Service(
-            {**listener, "control": False, "tls": certificates is not None, "loop": loop},
-            {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
+            listener,
+            start,
             keys=options["api_key"],
             certificates=certificates,
             max_worlds=options["max_worlds"],
@@ -170,12 +216,15 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
             own_certificate=options["tls_cert"] is not None,
         )
     except PetStoreMockError as error:
-        refuse(f"--seed: {error}")  # the other options are checked already
+        # The other options are checked already.
+        refuse(f"--seed: {error}")
 
 
 def _open_door(options: Options, service: Service) -> tuple[str | None, Server | None]:
     """Open the control door. Return its generated token (or None), and the server of its own port (or None)."""
-    token, port, made_up = options["control_token"], options["control_port"], None
+    token = options["control_token"]
+    port = options["control_port"]
+    made_up = None
     if token is not None:
         check_token(token)
     elif options["control"]:
@@ -194,16 +243,22 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
 
 def _greeting(options: Options, service: Service, door: Server | None, further: dict[str, str | None]) -> str:
     """Return the addresses and keys of the stub, with a curl command to paste into a shell."""
-    server, keys = service.server, list(service.worlds.default.keys)
+    server = service.server
+    keys = list(service.worlds.default.keys)
     url = f"{server.origin}{BASE_PATH}"
-    control = door.origin if door else url.removesuffix(BASE_PATH)
-    details = {"control_url": f"{control}{DOOR_PATH}/" if service.host.has_door else None, **further}
-    details = {name: value for name, value in details.items() if value is not None}
-    trusting = f"--cacert {shlex.quote(str(details['ca_path']))} " if "ca_path" in details else ""
-    curl = f"curl -i {trusting}-H 'Authorization: Bearer {keys[0]}' {url}/pets"
+    details: dict[str, str] = {}
+    if service.host.has_door:
+        details["control_url"] = f"{(door or server).origin}{DOOR_PATH}/"
+    details |= {name: value for name, value in further.items() if value is not None}
+    curl = f"curl -i -H 'Authorization: Bearer {keys[0]}' {url}/pets"
+    if "ca_path" in details:
+        ca_path = shlex.quote(details["ca_path"])
+        curl = f"curl -i --cacert {ca_path} -H 'Authorization: Bearer {keys[0]}' {url}/pets"
     if options["log_format"] == "json":
         return json.dumps({"event": "serving", "url": url, "api_keys": keys, "curl": curl, **details})
     everywhere = " and on every other address of this machine" if server.bound in EVERYWHERE else ""
-    lines = [f"petstore-mock serves {url}{everywhere} (Ctrl-C stops it)", *(f"API key: {key}" for key in keys)]
+    lines = [f"petstore-mock serves {url}{everywhere} (Ctrl-C stops it)"]
+    lines += [f"API key: {key}" for key in keys]
     lines += [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in details.items()]
-    return "\n".join([*lines, f"Try: {curl}"])
+    lines.append(f"Try: {curl}")
+    return "\n".join(lines)

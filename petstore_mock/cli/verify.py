@@ -51,7 +51,9 @@ def add_shared_options(parser: ArgumentParser) -> None:
 
 def _field(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
-    return (name, value.strip()) if colon else refuse("expected --header 'NAME: VALUE'; got one without a colon")
+    if not colon:
+        refuse("expected --header 'NAME: VALUE'; got one without a colon")
+    return name, value.strip()
 
 
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -64,16 +66,15 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
     """Return the verdict on the service, and write the reports that options name. With --plan, only print the plan."""
-    files = {name: Path(file) for name in ("json", "output") if (file := getattr(options, name, None)) is not None}
+    files = _output_files(options)
     if options.plan:
-        if files:
-            got = " ".join(f"--{name}" for name in files)
-            refuse(f"expected no output file with --plan, which sends no request; got {got}")
-        stdout.writelines(f"{line}\n" for line in plan(options.allow_create, options.max_requests))
+        _print_plan(options, files, stdout)
         return None
-    for name, path in files.items():  # before the run
-        can_write = os.access(path if path.exists() else path.parent, os.W_OK)
-        require(can_write and not path.is_dir(), f"a writable file for --{name}", file=str(path))
+    for name, path in files.items():
+        # A run may take minutes, so we look at the files before it.
+        place = path if path.exists() else path.parent
+        can_write = os.access(place, os.W_OK) and not path.is_dir()
+        require(can_write, f"a writable file for --{name}", file=str(path))
 
     def progress(line: str) -> None:
         print(f"\r\x1b[K{line[:70]}", end="", file=stderr, flush=True)
@@ -90,9 +91,27 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
     return verdict
 
 
+def _output_files(options: Namespace) -> dict[str, Path]:
+    """Return the files that options name, by the name of the option."""
+    names = {name: getattr(options, name, None) for name in ("json", "output")}
+    return {name: Path(file) for name, file in names.items() if file is not None}
+
+
+def _print_plan(options: Namespace, files: Mapping[str, Path], stdout: TextIO) -> None:
+    names = [*files, *(["receipt"] if options.receipt is not None else [])]
+    if names:
+        got = " ".join(flag(name) for name in names)
+        refuse(f"expected no output file with --plan, which sends no request; got {got}")
+    for line in plan(options.allow_create, options.max_requests):
+        print(line, file=stdout)
+
+
 def _keys(options: Namespace) -> list[str]:
     keys: list[str] = [*options.api_key]
-    if options.api_key_env is not None:
-        found = os.environ.get(options.api_key_env)
-        keys.insert(0, found or refuse(f"expected a key in the variable {options.api_key_env}; it is empty or not set"))
+    variable = options.api_key_env
+    if variable is not None:
+        key = os.environ.get(variable)
+        if not key:
+            refuse(f"expected a key in the variable {variable}; it is empty or not set")
+        keys.insert(0, key)
     return keys or refuse("expected an API key; pass --api-key-env with the name of a variable that holds it")

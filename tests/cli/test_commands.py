@@ -72,6 +72,10 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("gaps", "--format", "xml"), "xml"),
     (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
     (("openapi", "--openapi", "2.0"), "3.1"),
+    (
+        ("verify", "http://127.0.0.1:9/v1", "--plan", "--receipt", "f"),
+        "with --plan, which sends no request; got --receipt",
+    ),
 )
 
 
