@@ -26,7 +26,9 @@ def test_har(day: PetStoreMock, tmp_path: Path) -> None:
 
 MISSES: dict[str, Callable[[PetStoreMock], object]] = {
     "another value": lambda petstore: petstore.journal.assert_called("createPet", name="Tim"),
-    "another type": lambda petstore: petstore.journal.assert_called("createPet", name="Rex", categoryId="1"),
+    "another type": lambda petstore: petstore.journal.assert_called(
+        "createPet", json={"name": "Rex", "categoryId": "1"}
+    ),
     "a status": lambda petstore: petstore.journal.assert_called("listPets", times=1, status=500),
     "a query": lambda petstore: petstore.journal.assert_called("listPets", query={"limit": "3"}),
     "too often": lambda petstore: petstore.journal.assert_called("getPet", times=1),
