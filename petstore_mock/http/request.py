@@ -159,7 +159,7 @@ class ApiRequest:
         return list(self.fields.credentials)
 
     @property
-    def headers(self) -> Headers:
+    def headers(self) -> dict[str, str]:
         """The header fields by name, in any case; a comma joins repeated ones."""
         return Headers.of((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.fields)
 

@@ -123,7 +123,7 @@ class Exchange:
         return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
 
     @property
-    def headers(self) -> Headers:
+    def headers(self) -> dict[str, str]:
         """The header fields of the request by name, in any case; a comma joins repeated ones."""
         return self.request.headers
 
@@ -200,7 +200,7 @@ class Exchange:
         return [] if response is None else [*response.head.fields, ("Date", response.date.decode("ascii"))]
 
     @property
-    def response_headers(self) -> Headers:
+    def response_headers(self) -> dict[str, str]:
         """The header fields of the response by name, in any case; a comma joins repeated ones."""
         return Headers.of(self.response_fields)
 
