@@ -73,7 +73,7 @@ function chooseKind() {
   const rules = plan.schema(`Fault.${$("fault-kind").value}`);
   plan.of = fieldsOf(rules, plan.whole, "fault-of", { without: ["kind"] });
   $("fault-arguments").replaceChildren(...plan.of.elements);
-  $("fault-says").textContent = `${rules.description}.`;
+  $("fault-says").textContent = `${rules.description[0].toUpperCase()}${rules.description.slice(1)}.`;
 }
 
 /** Fill the form with a common fault and further parts of the rule. */
@@ -120,10 +120,10 @@ export async function showFaults() {
     id: `fault-${one.id}`,
     cells: [make("span", { class: `pill pill-${one.spent ? 2 : 0}` }, one.spent ? "spent" : "active"),
       make("code", {}, visible(one.fault.kind ? written(one.fault) : one.fault)), one.on ?? "any operation", conditions(one),
-      make("td", {}, `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`, one.why_not && make("span", { class: "faint condition" }, visible(one.why_not))),
+      make("td", {}, `${one.hits}${one.times === null ? "" : ` of ${one.times}`}`, one.why_not && [" ", make("span", { class: "faint condition" }, visible(one.why_not))]),
       one.spent ? "" : quiet("Cancel", `Cancel fault ${one.id}`, () => cancel(one))],
   });
-  fillTable($("faults-table"), ["state", "fault", "on", "conditions", "hits", emptyHead("cancel")],
+  fillTable($("faults-table"), ["state", "fault", "operation", "conditions", "hits", emptyHead("cancel")],
     faults.reverse().sort((a, b) => a.spent - b.spent).slice(0, MOST).map(row));
 }
 
