@@ -80,7 +80,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
     def credentials(self) -> tuple[str, ...]:
         """The last word of each Authorization field, usually a key; texts such as ``None`` are left out."""
         values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]
-        last = [words[-1] for value in values if (words := value.split())]
+        last = [parts[-1] for parts in map(str.split, values) if parts]
         return tuple(word for word in last if word.lower() not in NO_KEYS)
 
 

@@ -1,4 +1,17 @@
-"""One client's connection: reads requests, sends the responses in order, and closes cleanly."""
+"""One client's connection: reads requests, sends the responses in order, and closes cleanly.
+
+How this works: everything here runs in the thread of the loop, in calls of asyncio. A connection is in one of three
+states:
+
+- It *reads*: bytes go to the ``Reader``, and each complete request to the handler. Most responses are sent at once, so
+  a request needs one call of asyncio, one read and one write.
+- It *holds* a response (``_held``) that is late, damaged or made in a thread; see ``delivery.py``. Later requests stay
+  in the reader's buffer. ``respond`` or ``proceed`` leads back to reading.
+- It *drains* (``_draining``): the last response is out, and further input is dropped until the client closes.
+
+A client that does not read pauses the first state (``writable``). A timer of the server calls ``sweep``, which ends
+connections that make no progress.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +28,7 @@ from petstore_mock.common.real import Event, perf_counter
 from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, Response, frame
-from petstore_mock.transport.reading import Head, Reader, RequestError
+from petstore_mock.transport.reading import Reader, RequestError, RequestHead
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
@@ -66,7 +79,7 @@ class Held(Protocol):
         return True
 
 
-def _new_cache() -> SizedCache[bytes, tuple[Head, bytes]]:
+def _new_cache() -> SizedCache[bytes, tuple[RequestHead, bytes]]:
     return SizedCache(_KNOWN, _KNOWN)
 
 
@@ -75,10 +88,10 @@ class Shared:
     """State that the connections of one server share. ``known`` caches complete requests by their bytes."""
 
     handler: Handler
-    hold: Callable[[Connection, Head, Deferred | Blocking], Held]
+    hold: Callable[[Connection, RequestHead, Deferred | Blocking], Held]
     over_tls: bool
     connections: set[Connection] = field(default_factory=set["Connection"])
-    known: SizedCache[bytes, tuple[Head, bytes]] = field(default_factory=_new_cache)
+    known: SizedCache[bytes, tuple[RequestHead, bytes]] = field(default_factory=_new_cache)
 
 
 class Connection(asyncio.Protocol):
@@ -220,20 +233,19 @@ class Connection(asyncio.Protocol):
             self._dispatch(head, request)
             self._started = perf_counter()
 
-    def _keep(self, whole: bytes, head: Head, request: ApiRequest) -> None:
+    def _keep(self, whole: bytes, head: RequestHead, request: ApiRequest) -> None:
         """Cache ``whole`` if it is this request and no more, and the connection goes on after it."""
         is_alone = not self._reader.buffer and not self._last
         if is_alone and head.plain:
             weight = 2 * len(whole) + head.fields.weight + _KNOWN_WEIGHT
             self._known.keep(whole, (head, request.body), weight)
 
-    def _take(self) -> tuple[Head, ApiRequest] | None:
+    def _take(self) -> tuple[RequestHead, ApiRequest] | None:
         """Return the next request if it is complete, or if its body must stay unread; else None."""
         reader = self._reader
         head = reader.head or reader.take_head()
         if head is None:
-            if reader.in_head and self._generation is None:
-                self._generation = self._shared.handler.generation()
+            self._note_generation()
             return None
         request, begins = self._incoming, False
         if request is None:
@@ -256,7 +268,12 @@ class Connection(asyncio.Protocol):
         self._incoming = None
         return head, request
 
-    def _must_stay_unread(self, head: Head, request: ApiRequest, *, waits: bool) -> bool:
+    def _note_generation(self) -> None:
+        """Ask the handler for its token when an incomplete head begins."""
+        if self._reader.in_head and self._generation is None:
+            self._generation = self._shared.handler.generation()
+
+    def _must_stay_unread(self, head: RequestHead, request: ApiRequest, *, waits: bool) -> bool:
         """Return whether the body is too long, or the head is refused, and record the former in the request."""
         size = max(head.length, self._reader.size)
         # A client that waits for 100 Continue may declare a short body.
@@ -271,14 +288,14 @@ class Connection(asyncio.Protocol):
             request.oversized = is_long
         return stays
 
-    def _request(self, head: Head, body: bytes) -> ApiRequest:
+    def _request(self, head: RequestHead, body: bytes) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
         version = "HTTP/1.1" if head.modern else "HTTP/1.0"
         return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, self._started, version)
 
     # Responding
 
-    def _dispatch(self, head: Head, request: ApiRequest) -> None:
+    def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         try:
             response = self._handle(request)
         except Exception as error:  # noqa: BLE001  # a bug in the fake fails the test
@@ -288,7 +305,7 @@ class Connection(asyncio.Protocol):
         else:
             self._held = self._shared.hold(self, head, response)
 
-    def _send(self, head: Head, response: Response) -> None:
+    def _send(self, head: RequestHead, response: Response) -> None:
         is_plain = head.plain and response.wire_format is PLAIN and not self._last
         if is_plain and response.wire:
             self.send(response.wire)
@@ -301,10 +318,10 @@ class Connection(asyncio.Protocol):
         if closing:
             self.finish()
 
-    def closes(self, head: Head, response: Response) -> bool:
+    def closes(self, head: RequestHead, response: Response) -> bool:
         return self._last or response.wire_format.close or not head.keep_alive
 
-    def respond(self, head: Head, response: Response) -> None:
+    def respond(self, head: RequestHead, response: Response) -> None:
         """Send a response that was held, and serve the next request."""
         if not self.transport.is_closing():
             self._send(head, response)
@@ -403,13 +420,14 @@ class Connection(asyncio.Protocol):
             self._unsent, self._waited = unsent, 0.0
         if self._held is not None:
             self._sweep_held(unsent)
-        elif self._incoming:
+        elif self._incoming is not None:
             self._time_out(_BODY_TIMEOUT, "no further byte of the body arrived")
         elif self._reader.in_head and self._is_ready():
             self._time_out(_HEAD_TIMEOUT, "no complete head arrived")
         else:
             is_lingering = self._draining and not unsent
-            if self._waited > (_LINGER_TIMEOUT if is_lingering else _IDLE_TIMEOUT):
+            limit = _LINGER_TIMEOUT if is_lingering else _IDLE_TIMEOUT
+            if self._waited > limit:
                 self.transport.abort()
 
     def _sweep_held(self, unsent: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Blocking
     from petstore_mock.http.response import Stream
     from petstore_mock.transport.connection import Connection, Held
-    from petstore_mock.transport.reading import Head
+    from petstore_mock.transport.reading import RequestHead
 
 # Seconds (about) between two pieces of a dribbled body; more below 100 bytes per second.
 _TICK: Final = 0.01
@@ -25,7 +25,7 @@ _TICK: Final = 0.01
 _OVERFLOW_CHECK: Final = 0.5
 
 
-def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> Held:
+def hold(connection: Connection, head: RequestHead, response: Deferred | Blocking) -> Held:
     """Begin to make or to deliver a response."""
     if isinstance(response, Deferred):
         return Waiting(connection, head, response)
@@ -35,8 +35,8 @@ def hold(connection: Connection, head: Head, response: Deferred | Blocking) -> H
 class Waiting:
     """A deferred response. It waits with timers of the loop, so it needs no thread. It ends exactly once."""
 
-    def __init__(self, line: Connection, head: Head, deferred: Deferred) -> None:
-        self._line = line
+    def __init__(self, connection: Connection, head: RequestHead, deferred: Deferred) -> None:
+        self._connection = connection
         self._head = head
         self._ended = self._hangs = self._sent = False
         deferred.pending.add(self._release)
@@ -44,18 +44,18 @@ class Waiting:
 
     def _wait(self, deferred: Deferred) -> None:
         self._deferred = deferred
-        self._timer = self._line.loop.call_later(deferred.delay, self._due)
+        self._timer = self._connection.loop.call_later(deferred.delay, self._due)
 
     # Any thread may call it, at any time.
     def _release(self) -> None:
-        call_in_loop(self._line.loop, self._reset)
+        call_in_loop(self._connection.loop, self._reset)
 
     def gone(self) -> None:
         """End the exchange, because the client closed the connection."""
         self._end("client gone")
 
     def outlives_input(self) -> bool:
-        if self._hangs or self._line.has_left():
+        if self._hangs or self._connection.has_left():
             self.gone()
         return not self._ended
 
@@ -63,7 +63,7 @@ class Waiting:
         """Stop waiting, and reset the connection."""
         if not self._ended:
             self._end("reset")
-            self._line.reset()
+            self._connection.reset()
 
     def _end(self, outcome: str) -> None:
         """Stop waiting, and complete the exchange before the client can see the end."""
@@ -74,11 +74,11 @@ class Waiting:
             self._deferred.complete("hang" if self._hangs else outcome, sent=self._sent)
 
     def _due(self) -> None:
-        deferred, line = self._deferred, self._line
-        if line.input_ended and line.has_left():
+        deferred, connection = self._deferred, self._connection
+        if connection.input_ended and connection.has_left():
             # Its RST came after the end of its side.
             self.gone()
-            line.transport.abort()
+            connection.transport.abort()
             return
         response = deferred.resume()
         # It belongs to the same exchange.
@@ -87,22 +87,22 @@ class Waiting:
         elif deferred.delivery is None:
             self._sent = True
             self._end("delayed")
-            line.respond(self._head, response)
+            connection.respond(self._head, response)
         else:
             self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
 
     def _deliver(self, response: Response, kind: str, value: float) -> None:
         """Send the response as the fault demands."""
-        line, head = self._line, self._head
+        connection, head = self._connection, self._head
         framed = partial(frame, response, modern=head.modern, bodiless=head.bodiless)
         match kind:
             case "hang":
                 self._hangs = True
                 self._deferred.complete("hang", sent=False)
-                line.drain()
-                if line.input_ended:
+                connection.drain()
+                if connection.input_ended:
                     self.gone()
-                    line.finish()
+                    connection.finish()
             case "reset":
                 self._reset()
             case "empty_reply":
@@ -114,28 +114,28 @@ class Waiting:
                 wire, body = framed(closing=False, chunked=True)
                 self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
             case _:
-                closes = line.closes(head, response)
+                closes = connection.closes(head, response)
                 wire, body = framed(closing=closes)
-                line.send(wire)
+                connection.send(wire)
                 self._sent = True
-                self._dribble(memoryview(body), value, line.finish if closes else line.proceed)
+                self._dribble(memoryview(body), value, connection.finish if closes else connection.proceed)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
         """Send part of a response, and end the connection."""
         self._sent = bool(sent)
         self._end(outcome)
-        self._line.send(sent)
-        self._line.finish()
+        self._connection.send(sent)
+        self._connection.finish()
 
     def _dribble(self, body: memoryview, rate: float, then: Callable[[], None]) -> None:
         """Send the next piece of a body, and schedule the one after it."""
         size = max(1, int(rate * _TICK))
         if len(body) > size:
-            self._timer = self._line.loop.call_later(size / rate, self._dribble, body[size:], rate, then)
-            self._line.send(body[:size])
+            self._timer = self._connection.loop.call_later(size / rate, self._dribble, body[size:], rate, then)
+            self._connection.send(body[:size])
             return
         self._end("dribbled")
-        self._line.send(body)
+        self._connection.send(body)
         then()
 
 
@@ -146,8 +146,8 @@ class BlockingCall:
     after the thread has ended: a test that compares the threads before and after it must not see this one.
     """
 
-    def __init__(self, line: Connection, head: Head, blocking: Blocking) -> None:
-        self._line = line
+    def __init__(self, connection: Connection, head: RequestHead, blocking: Blocking) -> None:
+        self._connection = connection
         self._head = head
         self._blocking = blocking
         self._is_over = False
@@ -160,11 +160,11 @@ class BlockingCall:
         """Stop sending, because the client closed the connection."""
         self._is_over = True
         self._is_sent.set()
-        self._line.writable.set()
+        self._connection.writable.set()
 
     def outlives_input(self) -> bool:
         # The client of an endless stream has nothing more to wait for.
-        if self._blocking.streams or self._line.has_left():
+        if self._blocking.streams or self._connection.has_left():
             self.gone()
         return not self._is_over
 
@@ -172,14 +172,14 @@ class BlockingCall:
         try:
             response = self._blocking.run()
             if isinstance(response, Response):
-                self._end(self._line.respond, self._head, response)
+                self._end(self._connection.respond, self._head, response)
             else:
                 self._stream(response)
         except StreamError:
-            self._end(self._line.transport.abort)
+            self._end(self._connection.transport.abort)
         except BaseException:
             # A bug in the fake: the client must not wait for ever.
-            self._end(self._line.transport.abort)
+            self._end(self._connection.transport.abort)
             raise
 
     def _stream(self, stream: Stream) -> None:
@@ -191,9 +191,9 @@ class BlockingCall:
             if not self._head.bodiless:
                 self._send_parts(stream, chunked=chunked)
         if chunked and not is_last:
-            self._end(self._line.proceed)
+            self._end(self._connection.proceed)
         else:
-            self._end(self._line.finish)
+            self._end(self._connection.finish)
 
     def _send_parts(self, stream: Stream, *, chunked: bool) -> None:
         for part in stream.chunks:
@@ -209,24 +209,24 @@ class BlockingCall:
     def _send(self, data: bytes) -> None:
         """Send data in the loop, and wait until it has done so."""
         self._is_sent.clear()
-        call_in_loop(self._line.loop, self._sent, data)
+        call_in_loop(self._connection.loop, self._sent, data)
         if not self._is_over:
             self._is_sent.wait()
 
     def _await_reader(self, stream: Stream) -> None:
         """Wait until the client has room for more. End the connection if parts of the body are lost meanwhile."""
-        while not (self._is_over or self._line.writable.wait(_OVERFLOW_CHECK)):
+        while not (self._is_over or self._connection.writable.wait(_OVERFLOW_CHECK)):
             if stream.overflowed is not None and stream.overflowed.is_set():
                 raise StreamError
 
     def _sent(self, data: bytes) -> None:
         if not self._is_over:
-            self._line.send(data)
+            self._connection.send(data)
         self._is_sent.set()
 
     def _end(self, call: Callable[..., object], *arguments: object) -> None:
         """Let the loop call ``call`` as soon as this thread has ended."""
-        call_in_loop(self._line.loop, self._ended, call, arguments)
+        call_in_loop(self._connection.loop, self._ended, call, arguments)
 
     def _ended(self, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
         self._thread.join()

@@ -108,12 +108,12 @@ def _fields_to_send(response: Response | Stream) -> list[tuple[str, str]]:
 
 def _of_environ(environ: WSGIEnvironment) -> ApiRequest:
     """Return a request without its body."""
-    found = [(name[5:], str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
-    found += [(name, environ[name]) for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)]
+    variables = [(name[5:], str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    variables += [(name, environ[name]) for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)]
     return ApiRequest(
         environ["REQUEST_METHOD"],
         _target_of(environ),
-        _fields_of(tuple(found)),
+        _fields_of(tuple(variables)),
         started=perf_counter(),
         version=environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
         root_path=_encoded(environ.get("SCRIPT_NAME", "").rstrip("/")),

@@ -80,16 +80,17 @@ class Listener(Stays, HTTPServer):
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose like the base class: the next ordered, then a one-shot, then a permanent expectation."""
         ordered = self.ordered_handlers
-        found = RequestHandlerList([*ordered[:1], *self.oneshot_handlers, *self.handlers]).match(asked)
-        if found is not None:
+        candidates = [*ordered[:1], *self.oneshot_handlers, *self.handlers]
+        expectation = RequestHandlerList(candidates).match(asked)
+        if expectation is not None:
             for used_up in (ordered, self.oneshot_handlers):
-                if found in used_up:
-                    used_up.remove(found)
+                if expectation in used_up:
+                    used_up.remove(expectation)
             self._update_waiting_result()
         elif RequestHandlerList(ordered[1:]).match(asked):
             expected = f"expected a request for {ordered[0].matcher!r} first"
             self.add_assertion(f"{expected}; got {asked.method} {asked.full_path}")
-        return found
+        return expectation
 
     def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> Stubbed:
         """Call the test's handler, in a thread. If it raises, the client gets a 500 and the test fails."""

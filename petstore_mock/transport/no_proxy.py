@@ -76,17 +76,25 @@ def _remove_dropped() -> None:
 
 def _write() -> None:
     former = {name: _without_ours(name) for name in _NAMES}
-    given = [item for text in former.values() for item in _items(text)]
-    # `*` alone exempts every host. IPv6 needs it, because libraries expect different notations of an address.
-    everything = set(given) == {"*"} or any(":" in host for host in _hosts.values())
+    own: list[str] = []
+    for text in former.values():
+        own += _items(text)
+    ours = "*" if _exempts_everything(own) else ",".join(dict.fromkeys([*own, *_hosts.values()]))
     for name, text in former.items():
         if _hosts:
-            environ[name] = "*" if everything else ",".join(dict.fromkeys([*given, *_hosts.values()]))
-            _written[name] = text, environ[name]
+            environ[name] = ours
+            _written[name] = text, ours
         elif text is None:
             environ.pop(name, None)
         else:
             environ[name] = text
+
+
+def _exempts_everything(own: list[str]) -> bool:
+    """Return whether the variables must exempt every host; ``own`` are the items of the program."""
+    # IPv6 needs it, because libraries expect different notations of an address.
+    has_ipv6 = any(":" in host for host in _hosts.values())
+    return has_ipv6 or set(own) == {"*"}
 
 
 def _without_ours(name: str) -> str | None:

@@ -55,7 +55,7 @@ class RequestError(Exception):
 
 
 @dataclass(slots=True)
-class Head:
+class RequestHead:
     """The head of a request. Requests with equal heads share it, so it must not change."""
 
     method: str = "-"
@@ -84,7 +84,7 @@ class Reader:
 
     def __init__(self, *, over_tls: bool, refusal: str = "") -> None:
         self.buffer = bytearray()
-        self.head: Head | None = None
+        self.head: RequestHead | None = None
         self._chunks: ChunkReader | None = None
         self._over_tls = over_tls
         self._refusal = refusal
@@ -103,7 +103,7 @@ class Reader:
         """The size of a chunked body so far, in bytes."""
         return 0 if self._chunks is None else len(self._chunks.body)
 
-    def take_head(self) -> Head | None:
+    def take_head(self) -> RequestHead | None:
         """Remove the next head from the buffer and return it; None while it is incomplete."""
         buffer = self.buffer
         if self._refusal:
@@ -166,19 +166,20 @@ class Reader:
         except TooLongError as error:
             raise RequestError("header_too_large", str(error)) from None
 
-    def beginning(self) -> Head:
+    def beginning(self) -> RequestHead:
         """Return the readable part of the head of a refused request."""
         if self.head is not None:
             return self.head
         line, _, rest = bytes(self.buffer).partition(b"\r\n")
-        found = _BEGINNING.match(line)
-        if found is None:
-            return Head()
+        beginning = _BEGINNING.match(line)
+        if beginning is None:
+            return RequestHead()
         fields = NO_FIELDS
         with suppress(RequestError):
             fields = _read_fields(rest[: rest.find(b"\r\n\r\n") + 4])
-        method, target = (part.decode("latin-1") if part else "-" for part in found.groups())
-        return Head(method, target, fields, modern=not line.endswith(b"HTTP/1.0"))
+        method, target = beginning[1] or b"-", beginning[2] or b"-"
+        is_modern = not line.endswith(b"HTTP/1.0")
+        return RequestHead(method.decode("latin-1"), target.decode("latin-1"), fields, is_modern)
 
 
 def check_line(size: int) -> None:
@@ -207,7 +208,7 @@ def check_head(line: int, fields: Fields) -> None:
             raise RequestError("expectation_failed", f"expected 100-continue; got {_shown(expected)!r}")
 
 
-def read_head(raw: bytes, *, over_tls: bool) -> Head:
+def read_head(raw: bytes, *, over_tls: bool) -> RequestHead:
     """Return the head of ``raw``, which ends with an empty line. Raises RequestError."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
@@ -215,7 +216,7 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     check_head(len(line), fields)
     if modern and b"host" not in fields.by_name:
         raise RequestError("bad_host", "got no Host field")
-    head = Head(method, target, fields, modern)
+    head = RequestHead(method, target, fields, modern)
     if method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(target)):
         _reduce_target(head, absolute, over_tls=over_tls)
     _read_framing(head)
@@ -225,8 +226,9 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
 def _read_line(line: bytes) -> tuple[str, str, bool]:
     """Return method, target and whether it is HTTP/1.1 (RFC 9112 §3). llhttp is too lenient for this line."""
     check_line(len(line))
-    if found := _LINE.fullmatch(line):
-        return found[1].decode("ascii"), found[2].decode("ascii"), found[3] == b"1"
+    valid = _LINE.fullmatch(line)
+    if valid is not None:
+        return valid[1].decode("ascii"), valid[2].decode("ascii"), valid[3] == b"1"
     method, _, rest = line.partition(b" ")
     target, _, version = rest.rpartition(b" ")
     if not _TOKEN.fullmatch(method):
@@ -238,7 +240,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     raise RequestError("malformed_request", "expected a request line like 'METHOD TARGET HTTP/1.1'")
 
 
-def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
+def _reduce_target(head: RequestHead, target: re.Match[str], *, over_tls: bool) -> None:
     """Change the absolute form to the origin form; its authority replaces Host (RFC 9112 §3.2.2)."""
     scheme, authority, path = target[1].lower(), target[2].encode(), target[3]
     has_host = authority[:1] not in {b"", b":"}
@@ -259,7 +261,7 @@ def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None
     head.fields = Fields(fields)
 
 
-def _read_framing(head: Head) -> None:
+def _read_framing(head: RequestHead) -> None:
     """Set the length of the body and whether the connection is kept (RFC 9112 §6 and §9.3)."""
     values = head.fields.by_name
     options = b",".join(values.get(b"connection", ()))

@@ -1,10 +1,15 @@
-"""The server: starts and stops the thread, the event loop and the listening sockets."""
+"""The server: starts and stops the thread, the event loop and the listening sockets.
+
+How this works: ``start`` binds in the caller's thread, so that an error reaches the caller, and then serves in a thread
+of its own with a new loop. ``stop`` sets an event of that loop and joins the thread. All else in the second half of the
+class runs in the thread of the loop. A fork copies the object: ``is_copy`` tells a child so, and a hook closes the
+child's copies of the sockets.
+"""
 
 from __future__ import annotations
 
 import _socket
 import asyncio
-import errno
 import logging
 import os
 import socket
@@ -13,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakSet
 
 from petstore_mock.common.real import Event, Lock, Thread, current_thread, monotonic
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, origin_of
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Shared, call_in_loop, reset_on_close
 from petstore_mock.transport.delivery import hold
+from petstore_mock.transport.listening import listen
 from petstore_mock.transport.loop import AsyncioLoop
 from petstore_mock.transport.reading import TLS
 from petstore_mock.transport.tls import words_of
@@ -34,19 +40,12 @@ STOP_PATIENCE: Final = 5.0
 _SWEEP: Final = 0.5
 # Seconds until the server tries again to accept, for example after descriptors ran out.
 _RETRY: Final = 1.0
-_BACKLOG: Final = 1024
 # Seconds for a client's first byte, and again for the rest of its TLS handshake.
 _SHAKE_PATIENCE: Final = 10.0
 # Seconds for a client's close_notify.
 _SHUTDOWN: Final = 2.0
 _WITHOUT_HANDSHAKE: Final = frozenset({"tls.handshake_hang", "tls.handshake_reset"})
 _NO_TLS: Final = "this port speaks TLS, and the client sent plain HTTP; use https://"
-# For each error of the system: the expected value, and what to do.
-_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {
-    errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
-    errno.EACCES: ("a port that this user may use", ". Use port 0 for any free port, or one from 1024 up"),
-    errno.EADDRNOTAVAIL: ("an address of this machine", ". Use 127.0.0.1, or 0.0.0.0 for all local addresses"),
-}
 _log = logging.getLogger("petstore_mock")
 # Bound here, because tests replace the public names.
 _LoopEvent, _getpid, _sleep, _wait_for = asyncio.Event, os.getpid, asyncio.sleep, asyncio.wait_for
@@ -137,7 +136,7 @@ class Server:
                 # The parent still listens on self.port.
                 self.port = self._asked_port
             self._process, self.started = _getpid(), monotonic()
-            sockets = self._listening = _listen(self.host, self.port)
+            sockets = self._listening = listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             _leave_copies_to_parents()
             _servers.add(self)
@@ -341,41 +340,3 @@ def _leave_copies_to_parents() -> None:
 def _leave_to_parent() -> None:
     for server in list(_servers):
         server.leave_to_parent()
-
-
-def _listen(host: str, port: int) -> list[_socket.socket]:
-    """Return listening sockets, one for each address family of ``host``."""
-    # For localhost, some clients try IPv4 first, and others IPv6.
-    require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
-    # glibc resolves * to loopback.
-    require(host != "*", "an address, such as 0.0.0.0 for all addresses", host=host)
-    sockets: list[_socket.socket] = []
-    taken = port
-    try:
-        found = _socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-        addresses = {family: address for family, _, _, _, address in reversed(found)}
-        for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
-            sockets.append(sock := _socket.socket(family, socket.SOCK_STREAM))
-            sock.settimeout(0)
-            # On Windows the option would let two programs share the port.
-            if os.name == "posix":
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                sock.bind((addresses[family][0], taken, *addresses[family][2:]))
-            except OSError as error:
-                if len(sockets) == 1 or error.errno != errno.EADDRNOTAVAIL:
-                    raise
-                # This machine lacks this address family.
-                sockets.pop().close()
-            else:
-                sock.listen(_BACKLOG)
-                taken = sock.getsockname()[1]
-    except (OSError, ValueError) as error:
-        # ValueError for a name such as 127..0.0.1.
-        for sock in sockets:
-            sock.close()
-        is_name = isinstance(error, (socket.gaierror, ValueError))
-        key = errno.EADDRNOTAVAIL if is_name else getattr(error, "errno", None)
-        expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
-        refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
-    return sockets
