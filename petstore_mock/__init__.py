@@ -1,6 +1,8 @@
 """An in-process fake of the pet store service, for testing its clients.
 
 Python loads each public name on first use (PEP 562), because pytest imports this package in every run.
+
+PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

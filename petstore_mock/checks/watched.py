@@ -18,6 +18,7 @@ from petstore_mock.checks.process import Watch, settled
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.errors import ReportedError
 from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _open: Final[WeakSet[WatchedClient]] = WeakSet()
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
 
 
-class Found(AssertionError):  # noqa: N818  # it reports a bug of the client, not an error of the package
+class Found(ReportedError):  # noqa: N818  # it reports a bug of the client, not an error of the package
     """A check failed."""
 
     def __init__(self, finding: Finding, outcome: Outcome | None) -> None:

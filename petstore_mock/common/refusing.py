@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from petstore_mock.errors import PetStoreMockError
@@ -54,8 +55,6 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     text = str(name)
     if len(text) > _LONGEST_SLIP:
         return None
-    import difflib  # noqa: PLC0415  # only a mistake needs it, and every pytest run imports this module
-
     folded = {_fold(other): other for other in known}
     close = difflib.get_close_matches(_fold(text), folded, n=1)
     return folded[close[0]] if close else None

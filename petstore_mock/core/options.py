@@ -468,6 +468,13 @@ _ROWS: Final = (
         default="error",
         alternatives=("error", "warn", "ignore"),
     ),
+    Option(
+        "deprecations",
+        "How to report calls of deprecated operations",
+        "setting",
+        default="warn",
+        alternatives=("warn", "ignore"),
+    ),
     # petstore-mock verify and learn. Their defaults are those of petstore_mock.verify.verify().
     Option(
         "allow_create",

@@ -276,6 +276,15 @@ class Exchange:
         return self.masked("; ".join(parts))
 
     @property
+    def loss(self) -> str:
+        """Say that the fake executed the operation and its response got lost, or return an empty text."""
+        is_lost = self.status is None and not self.in_flight
+        if not is_lost or not self.executed or self.operation is None:
+            return ""
+        done = "committed" if OPERATIONS[self.operation].commits else "executed"
+        return f"{done}, but the response was lost"
+
+    @property
     def decision(self) -> str:
         """The fake's decision in a few words: ``committed, fault reset()``, ``refused, invalid_body (§2)``."""
         parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []

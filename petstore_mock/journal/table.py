@@ -66,20 +66,22 @@ def preformatted(text: str) -> str:
     return f'<pre tabindex="0">{escape(lines)}</pre>'
 
 
-def exchange_table(exchanges: Sequence[Exchange]) -> str:
-    """Return the table of exchanges, the newest first; three or more quiet ones in a row are folded."""
+def exchange_table(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> str:
+    """Return the table of exchanges; three or more quiet ones in a row are folded."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first = exchanges[0]
     gone = first.number - 1
     left_out = f"; left out: {counted(gone, 'earlier request')}" if gone else ""
-    caption = f"The newest request is first{left_out}."
+    order = "newest" if newest_first else "oldest"
+    caption = f"The {order} request is first{left_out}."
     rows = ""
-    for kind, run in groupby(reversed(exchanges), _kind):
+    ordered = reversed(exchanges) if newest_first else exchanges
+    for kind, run in groupby(ordered, _kind):
         found = [masked(exchange) for exchange in run]
         inner = "".join(_row(exchange, kind, first) for exchange in found)
         if kind == "quiet" and len(found) >= _FOLDED:
-            last, since = found[0].number, found[-1].number
+            since, last = sorted([found[0].number, found[-1].number])
             inner = (
                 f'<tr class="fold"><td colspan="5"><details data-key="fold-{since}">'
                 f"<summary>{len(found)} requests without trouble: {since} to {last}</summary>"

@@ -68,7 +68,7 @@ def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
 
 def _remarks(exchange: Exchange) -> str:
     """Return why a request was refused or faulted, and what the reader of the journal should know about it."""
-    remarks = [cut(printable(exchange.why), _SHOWN)] if exchange.why else []
+    remarks = [remark for remark in (exchange.loss, cut(printable(exchange.why), _SHOWN)) if remark]
     if exchange.is_violation and exchange.expected:
         remarks.append("expected by the test")
     if exchange.cut_body:

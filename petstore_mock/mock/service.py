@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.common.real import Thread
 from petstore_mock.common.refusing import require
 from petstore_mock.common.values import EVERYWHERE
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response, Stream
-from petstore_mock.interface.schemas import preload_validator, validator_class
+from petstore_mock.mock.preload import preload
 from petstore_mock.mock.recording import RecordedParts
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.server import Server
@@ -77,10 +76,9 @@ class Service:
     def start(self) -> None:
         """Start to listen if the server does not listen yet. Exempt its host from proxies, again if necessary."""
         if not self.server.is_alive:
+            # Before the listener starts: its thread must not be the first to import a module.
+            preload()
             self.server.start()
-            if not validator_class.cache_info().currsize:
-                # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
-                Thread(target=preload_validator, name="petstore-mock-judge").start()
         host = self.server.host
         # Clients use the host that the url shows.
         no_proxy.exempt(self, EVERYWHERE.get(host, host))

@@ -1,40 +1,58 @@
 """The pytest plugin: the fixture ``petstore``, its options and markers.
 
-pytest imports this module in every run once the package is installed. The fake itself is imported only when a test
-requests the fixture. An option of the starting state comes from the first of these places that sets it: the marker
-``petstore`` (its ``seed`` adds animals), the command line, ``petstore_options``, the environment, the settings file.
+pytest imports this module in every run once the package is installed, so it imports nothing but pytest and its own
+``static``. The rest of the plugin and the fake are imported when a test requests the fixture, or when one of the
+plugin's options or settings is set. An option of the starting state comes from the first of these places that sets it:
+the marker ``petstore`` (its ``seed`` adds animals), the command line, ``petstore_options``, the environment, the
+settings file.
+
+PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from petstore_mock.common.values import variable_of
-from petstore_mock.core.options import OPTIONS
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.pytest_plugin import settings
-from petstore_mock.pytest_plugin.session import Session
-from petstore_mock.pytest_plugin.settings import pytest_report_header as pytest_report_header
+from petstore_mock.pytest_plugin.static import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.pytest_plugin.session import Session
+
+    Wrapper = Generator[None, Any, Any]
+    Phase = Literal["setup", "call", "teardown"]
 
 __all__ = ["petstore", "petstore_options"]
+
+NAME: Final = "petstore_mock.pytest_plugin"
+FIXTURE: Final = "petstore"
+
+
+def number_or_all(text: str) -> int:
+    """Parse a whole number of at least 0, or ``all``. argparse shows the name of this function in its error."""
+    if text == "all":
+        return sys.maxsize
+    if not text.isdecimal():
+        raise ValueError
+    return int(text)
+
 
 # Metavar, type and help of each option. A flag has no metavar.
 _COMMAND_LINE: Final = {
     "explore": (
         "N",
-        settings.number_or_all,
+        number_or_all,
         "Repeat each test that uses petstore, under N other behaviours (or all). Each changes one gap.",
     ),
     "mutants": (
         "N",
-        settings.number_or_all,
+        number_or_all,
         "Repeat each test that uses petstore, against N mutants of the service (or all).",
     ),
     "mutants-fail-under": ("PERCENT", float, "Fail the run if the tests notice a smaller share of the mutants."),
@@ -52,31 +70,154 @@ _MARKERS: Final = (
     "petstore(behaviour=None, seed=None, at=None, strict=None): overrides petstore_options; its seed adds animals.",
     "petstore_assumes(**gaps): known assumptions of the client. The fake follows them. Exploration does not vary them.",
 )
-_sessions: list[Session] = []  # the last one is active; tests of plugins run pytest inside pytest
+_active: list[Hooks] = []  # the last one belongs to the current run; tests of plugins run pytest inside pytest
+
+
+class EntryPoint:
+    """The installed entry point. It registers this module, unless somebody named the module with ``-p`` already."""
+
+    def pytest_addoption(self, pluginmanager: pytest.PytestPluginManager) -> None:
+        if not pluginmanager.has_plugin(NAME):
+            pluginmanager.register(sys.modules[NAME], NAME)
+
+
+ENTRY_POINT: Final = EntryPoint()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("petstore", "petstore: the fake pet store service")
     for name, (metavar, reads, words) in _COMMAND_LINE.items():
-        how: dict[str, Any] = {"type": reads, "metavar": metavar} if metavar else {"action": "store_true"}
-        group.addoption(f"--petstore-{name}", help=words, **how)
-    for name, words in settings.SETTINGS.items():
-        # The settings file returns numbers as text, because the environment has only text: so both share one parser.
-        kind: Any = "bool" if name in OPTIONS and OPTIONS[name].is_flag else "string"
-        parser.addini(f"petstore_{name}", f"{words} (or {variable_of(name)}).", kind)
+        if metavar:
+            group.addoption(f"--petstore-{name}", help=words, type=reads, metavar=metavar)
+        else:
+            group.addoption(f"--petstore-{name}", help=words, action="store_true")
+    for name, variable, kind, words in SETTINGS:
+        parser.addini(f"petstore_{name}", f"{words} (or {variable}).", kind)
     parser.addini("petstore_assumes", "Known assumptions of the client, one per line: gap = alternative.", "linelist")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
+    hooks = Hooks(config)
+    if _is_configured(config):
+        # A wrong option must end the run before its first test.
+        hooks.load()
+    config.pluginmanager.register(hooks, "petstore-hooks")
+    _active.append(hooks)
+    config.add_cleanup(lambda: _active.remove(hooks))
+
+
+def _is_configured(config: pytest.Config) -> bool:
+    """Return whether an option or a setting of this plugin is set."""
+    options = (config.getoption(f"petstore_{name.replace('-', '_')}") for name in _COMMAND_LINE)
+    # The number 0 is a value, although it is false: no number of mutants may go without its check.
+    if any(value is not None and value is not False for value in options):
+        return True
+    if any(os.environ.get(variable) for _, variable, _, _ in SETTINGS):
+        return True
+    return any(_is_in_settings_file(config, name) for name, _, _, _ in SETTINGS) or bool(
+        config.getini("petstore_assumes")
+    )
+
+
+def _is_in_settings_file(config: pytest.Config, name: str) -> bool:
     try:
-        session = Session(config)
-    except PetStoreMockError as error:
-        raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(session, "petstore-session")
-    _sessions.append(session)
-    config.add_cleanup(lambda: _sessions.remove(session))
+        return bool(config.getini(f"petstore_{name}"))
+    except (TypeError, ValueError, pytest.UsageError):
+        # The setting has a wrong value, which the fixture reports.
+        return True
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if not _is_configured(config):
+        return None
+    from petstore_mock.pytest_plugin.settings import header  # noqa: PLC0415  # most runs set nothing
+
+    return header(config)
+
+
+class Hooks:
+    """The hooks of a run. They pass each test on to the ``Session``, once a test has requested the fixture."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self._session: Session | None = None
+        self._item: pytest.Item | None = None  # the current test
+
+    def load(self) -> Session:
+        """Return the session. Import it first if no test has requested the fixture before."""
+        if self._session is not None:
+            return self._session
+        from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415  # most runs do not use the fixture
+        from petstore_mock.pytest_plugin.session import Session  # noqa: PLC0415  # as above
+
+        try:
+            self._session = session = Session(self.config, self._item)
+        except PetStoreMockError as error:
+            raise pytest.UsageError(str(error)) from None
+        self.config.pluginmanager.register(session, "petstore-session")
+        self.config.pluginmanager.register(session.summaries, "petstore-summaries")
+        return session
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # before any fixture of the test is set up
+    def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
+        __tracebackhide__ = True
+        self._item = item
+        if self._session is not None:
+            self._session.enter(item)
+        return (yield from self._phase("setup", item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Wrapper:
+        """Verify a test right after its body, so that a problem is a failure and not an error."""
+        __tracebackhide__ = True
+        test_of_hypothesis = getattr(getattr(item, "obj", None), "hypothesis", None)
+        if test_of_hypothesis is not None and "request" in getattr(item, "fixturenames", ()):
+            # An example may request the fixture by getfixturevalue(). The next example then needs its own world.
+            self.load()
+        if self._session is not None:
+            self._session.enter_body(item)
+        return (yield from self._phase("call", item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Wrapper:
+        __tracebackhide__ = True
+        return (yield from self._phase("teardown", item))
+
+    def _phase(self, phase: Phase, item: pytest.Item) -> Wrapper:
+        __tracebackhide__ = True
+        try:
+            result = yield
+        except BaseException as error:
+            if self._session is not None:
+                self._session.leave(phase, item, error)
+            raise
+        if self._session is not None:
+            self._session.leave(phase, item, None)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
+        has_failed = call.excinfo is not None or getattr(item, "_excinfo", None)
+        if not has_failed:
+            return (yield)
+        from petstore_mock.pytest_plugin import tracebacks  # noqa: PLC0415  # most runs have no failure
+
+        error = tracebacks.error_of(item, call)
+        if error is not None and not item.config.getoption("fulltrace"):
+            tracebacks.end_at_author(error)
+        report = yield
+        if error is not None:
+            tracebacks.show_sentence(report, error)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the record of a test. The controller of pytest-xdist gets the records of its workers here."""
+        record = getattr(report, "petstore", None)
+        if record is not None:
+            self.load().summaries.ledger.add(record)
 
 
 @pytest.fixture(scope="session")
@@ -93,10 +234,6 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     Inject faults: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
     Check: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
     """  # noqa: D205  # `pytest --fixtures` shows only the first paragraph
-    session = _sessions[-1]  # the fixture `pytestconfig` would cost 20 µs per test
-    session.end_former()
-    session.home = session.fake = home = settings.start_fake(session.config, petstore_options)
-    session.config.add_cleanup(home.stop)  # after the last test, whose teardown still verifies its world
-    session.begin()
-    yield home.petstore
+    session = _active[-1].load()  # the fixture `pytestconfig` would cost 20 µs per test
+    yield session.start(petstore_options)
     session.home = None

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.registry import Leak
     from petstore_mock.core.world import World
-    from petstore_mock.mock.face import PetStore
     from petstore_mock.mock.petstore import PetStoreMock
 
 
@@ -17,7 +16,8 @@ class Home:
     """Controls the fake of a session. ``petstore_mock.remote`` has a class with the same methods for a remote stub."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
-        petstore.adds_notes = False  # the report of the test shows the journal
+        # The report of the test shows the journal.
+        petstore.adds_notes = False
         self.petstore = petstore
         self.world = petstore.world  # of the current test
         self._service = petstore.service
@@ -45,29 +45,8 @@ class Home:
         """Return how many leaks (requests of finished tests) there were, and the leaks after the first ``count``."""
         worlds = self._service.worlds
         total = worlds.leak_count
-        return total, list(worlds.leaks)[count - total :] if total > count else []
+        new = total - count
+        return total, list(worlds.leaks)[-new:] if new > 0 else []
 
     def stop(self) -> None:
         self.petstore.stop()
-
-
-def state_of(petstore: PetStore) -> dict[str, object]:
-    """Return the state that a fixture can set up, for a comparison before and after that fixture."""
-    from petstore_mock.core.store import wall_clock  # noqa: PLC0415  # only users of the fixture need it
-    from petstore_mock.verbs.state import list_faults  # noqa: PLC0415  # as above
-
-    service = getattr(petstore, "service", None)  # None for a stub in another process
-    animals: object
-    if service is None:
-        animals = petstore.pets
-    else:
-        with petstore.world.lock:
-            animals = petstore.world.store.bodies()  # decoding many animals is slow
-    clock = petstore.clock
-    return {
-        "animals": animals,
-        "faults": [plan["id"] for plan in petstore._do(list_faults, {})["faults"]],  # noqa: SLF001  # internal
-        "a behaviour": petstore.behaviour,
-        "a date": (clock.now(), 0) if clock.frozen else (0, round(clock.now() - wall_clock())),
-        "expectations of httpserver": service is not None and service.expects,
-    }

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import warnings
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.core.options import options_at
-from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, PetStoreMockError
-from petstore_mock.pytest_plugin.variants import FIXTURE, mutant_of, name_without_variant, variant_of
+from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
+from petstore_mock.pytest_plugin import FIXTURE
+from petstore_mock.pytest_plugin.facts import Facts
+from petstore_mock.pytest_plugin.variants import declared_variant, name_without_variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.core.registry import Leak
+    from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
-
-# For each fixture of wider scope: the state that it set up in the fake, and the first test that used the fixture.
-WiderFixtures = dict[str, tuple[list[str], pytest.Item]]
 
 _DECORATOR_LINES: Final = 50
 _MOST_WARNINGS: Final = 20  # per test; a property test can break one rule in a hundred ways
@@ -33,14 +34,17 @@ _MOST_WORLDS: Final = 10  # worlds of fresh() per test; some tests begin thousan
 class Run:
     """One test, from its setup to its teardown."""
 
-    def __init__(self, item: pytest.Item, wider: WiderFixtures) -> None:
+    def __init__(self, item: pytest.Item, issued: set[tuple[str, str]]) -> None:
+        """``issued`` has the warnings that the session has issued, each by its test and text."""
         self.item = item
-        self._wider = wider
-        self.mutant = mutant_of(item)
+        self.variant = variant_of(item)
+        self.mutant = self.variant.name if self.variant.kind == "mutant" else None
+        self.test = name_without_variant(item)
         self.uses = FIXTURE in getattr(item, "fixturenames", ())  # note() sets it as well
         self.home: Home | None = None  # set once the test has a world
         self.start_error = ""  # why the starting state is wrong
         self.by_example = False  # whether each Hypothesis example is verified on its own
+        self.verdict: BaseException | None = None  # the error of the last verification that failed
         # The violations and unfired faults of a test that failed for another reason.
         self.problems: list[str] = []
         self.warnings: dict[str, Warning] = {}
@@ -48,8 +52,9 @@ class Run:
         self.leaks: list[Leak] = []  # requests of finished tests that arrived during this test
         self.reasons: list[str] = []  # the message of each failure
         self.tracebacks: list[str] = []
-        self.facts = {"passed"} if variant_of(item) is None else {"passed", "multiplied"}  # see Ledger
-        self._warned: set[str] = set()
+        self.facts = Facts(multiplied=declared_variant(item) is not None)
+        self._issued = issued
+        self._issued_here: set[str] = set()
 
     def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
         """Return the arguments of ``World.renew`` from the markers of the test. The nearest marker wins."""
@@ -64,124 +69,138 @@ class Run:
             elif mark.name == "petstore_assumes":
                 require(not mark.args, 'keyword arguments gap="alternative"', arguments=mark.args)
                 declared = {**mark.kwargs, **declared}
-        self.facts |= {f"assumes {name}={alternative}" for name, alternative in declared.items()}
+        for gap, alternative in declared.items():
+            self.facts.note("assumes", [gap, alternative])
         gaps = {**assumed, **declared}
-        if self.mutant is None and (variant := variant_of(self.item)):
-            name, _, gaps[name] = variant.partition("=")
+        if self.variant.kind == "gap":
+            gaps[self.variant.name] = self.variant.alternative
         return {**start, "gaps": gaps or None, "mutant": self.mutant}
 
     def require_start(self) -> None:
         if self.start_error:
             pytest.fail(self.start_error, pytrace=False)
 
-    @property
-    def lost(self) -> WiderFixtures:
-        """The fixtures of wider scope whose state this test lacks, because each test gets a new world."""
-        used = {name: self._wider[name] for name in getattr(self.item, "fixturenames", ()) if name in self._wider}
-        return {name: one for name, one in used.items() if one[0] and (self.by_example or one[1] is not self.item)}
-
-    # Requests and warnings
+    # Requests
 
     def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
         self.fresh.setdefault((journal, journal.clears), []).extend(exchanges)
         if len(self.fresh) > _MOST_WORLDS:
-            del self.fresh[next(iter(self.fresh))]
+            oldest = next(iter(self.fresh))
+            del self.fresh[oldest]
 
-    def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool) -> None:
+    def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool, with_deprecations: bool) -> None:
+        """Note the facts and the warnings of requests."""
         from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
 
         self.uses = True
-        for one in exchanges:
-            if one.is_violation and not one.expected and len(self.warnings) <= _MOST_WARNINGS:
-                text = f"{one.request_line} broke the contract{one.where}: {one.reason}"
-                self.warnings.setdefault(text, ContractWarning(text))
-            operation = OPERATIONS.get(one.operation or "")
+        for exchange in exchanges:
+            if exchange.is_violation and not exchange.expected:
+                self._note_violation(exchange)
+            operation = OPERATIONS.get(exchange.operation or "")
             if operation is None:
                 continue
-            self.facts |= {f"calls {operation.name}", *(["reached"] if one.mutant is not None else [])}
-            if operation.removed_at is not None:
-                self.facts |= {"removed"} if one.timestamp >= operation.removed_at.timestamp() else set()
-                words = f"which the interface removes on {operation.removal_day} (§{operation.section})"
-                text = f"the client called {operation.name}, {words}: use {operation.replacement}"
-                self.warnings.setdefault(text, DeprecatedOperationWarning(text))
+            self.facts.note("calls", operation.name)
+            self.facts.reached |= exchange.mutant is not None
+            if operation.removed_at is None:
+                continue
+            self.facts.removed |= exchange.timestamp >= operation.removed_at.timestamp()
+            if with_deprecations:
+                self._note_deprecated(operation)
         if with_outcomes:
-            from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do not need it
+            self._note_outcomes(exchanges)
 
-            self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
+    def _note_violation(self, exchange: Exchange) -> None:
+        if len(self.warnings) <= _MOST_WARNINGS:
+            text = f"{exchange.request_line} broke the contract{exchange.where}: {exchange.reason}"
+            self.warnings.setdefault(text, ContractWarning(text))
+
+    def _note_deprecated(self, operation: Operation) -> None:
+        removal = f"which the interface removes on {operation.removal_day} (§{operation.section})"
+        text = f"the client called {operation.name}, {removal}: use {operation.replacement}"
+        self.warnings.setdefault(text, DeprecatedOperationWarning(text))
+
+    def _note_outcomes(self, exchanges: Sequence[Exchange]) -> None:
+        from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do not need it
+
+        for exchange in exchanges:
+            for outcome in outcomes_of(exchange):
+                self.facts.note("outcomes", [str(exchange.operation), outcome])
+
+    # Warnings
 
     def warn(self, noted: Mapping[str, Warning]) -> None:
-        """Warn at the line of the test, at most once per text, and not under mutants.
+        """Warn at the line of the test: of a violation once in its test, and of a deprecated operation once in a run.
 
-        Under the filter ``error``, each call raises: Hypothesis must be able to repeat a failure, to shrink it.
+        Variants of the test repeat no warning, and mutants cause none. Under the filter ``error``, each call raises:
+        Hypothesis must be able to repeat a failure, to shrink it.
         """
-        path, line = _line_of(self.item)
+        path, line = line_of(self.item)
         # Python drops a warning whose module is None.
         module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)
         for text, warning in noted.items():
-            is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
-            self._warned.add(text)
-            with warnings.catch_warnings(record=True) if is_known else nullcontext():
+            with self._silence(text, warning):
                 warnings.warn_explicit(warning, type(warning), path, line, module, registry={})
+
+    def _silence(self, text: str, warning: Warning) -> AbstractContextManager[object]:
+        """Return a context that drops a warning which the run has issued already."""
+        scope = "" if isinstance(warning, DeprecatedOperationWarning) else self.test
+        has_many = len(self._issued_here) >= _MOST_WARNINGS
+        is_repeated = (scope, text) in self._issued
+        if self.mutant is not None or has_many or is_repeated:
+            return warnings.catch_warnings(record=True)
+        self._issued.add((scope, text))
+        self._issued_here.add(text)
+        return nullcontext()
+
+    # The record for the ledger
 
     def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> dict[str, Any]:
         """Return the record of a report for the ledger: the facts so far, and the leaks since the last report."""
         # The mark xfail changes the outcome, but the ledger needs the result of the test itself.
         is_marked = hasattr(report, "wasxfail")
-        has_failed = report.failed and not str(report.longrepr).startswith("[XPASS(strict)]")
-        if (has_failed or (report.skipped and is_marked)) and not self._is_excused(error):
-            self.facts.add("failed")
+        # A strict xfail that passes is a failure without an exception.
+        has_failed = report.failed and error is not None
+        is_expected_failure = report.skipped and is_marked
+        if (has_failed or is_expected_failure) and not self._is_excused(error):
+            self.facts.failed = True
         if not report.passed or is_marked:
-            self.facts.discard("passed")
+            self.facts.passed = False
+        self.facts.finished = report.when == "teardown"
         return {
-            "test": name_without_variant(self.item),
-            "variant": variant_of(self.item) or "",
-            "facts": sorted(self.facts | ({"finished"} if report.when == "teardown" else set())),
+            "test": self.test,
+            "variant": [*self.variant],
+            "facts": self.facts.as_data(),
             "leaks": [[leak["world"], leak["request"]] for leak in leaks],
         }
 
     def _is_excused(self, error: BaseException | None) -> bool:
         """Return whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
-            return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-        # The variant is not the cause if a client of wider scope sends an old key, if a fixture of wider scope set up
-        # state for the unchanged test alone, or if the computer is slow.
-        has_old_key = bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
-        is_gone = any(name_without_variant(first) == name_without_variant(self.item) for _, first in self.lost.values())
-        # Hypothesis raises DeadlineExceeded.
-        has_other_cause = has_old_key or is_gone or type(error).__name__ == "DeadlineExceeded"
-        return isinstance(error, pytest.xfail.Exception) or bool(variant_of(self.item) and has_other_cause)
+            group = cast("BaseExceptionGroup[BaseException]", error)
+            return any(map(self._is_excused, group.exceptions))
+        if isinstance(error, pytest.xfail.Exception):
+            return True
+        if self.variant.kind == "as_is":
+            return False
+        # The variant is not the cause if a client of wider scope sends an old key, or if the computer is slow.
+        return self._has_old_key() or _is_slow(error)
+
+    def _has_old_key(self) -> bool:
+        return bool(self.leaks) and self.home is not None and not len(self.home.world.journal)
 
 
-def _line_of(item: pytest.Item) -> tuple[str, int]:
+def _is_slow(error: BaseException | None) -> bool:
+    """Return whether a Hypothesis example took longer than its deadline."""
+    library = sys.modules.get("hypothesis.errors")
+    return library is not None and isinstance(error, library.DeadlineExceeded)
+
+
+def line_of(item: pytest.Item) -> tuple[str, int]:
     """Return the file of a test and the line of its ``def``. pytest itself returns the line of the first decorator."""
     path, start, _ = item.reportinfo()
     first = (start or 0) + 1
     begins = f"def {getattr(item, 'originalname', None) or item.name}("
-    lines = range(first, first + _DECORATOR_LINES)
-    return str(path), next((line for line in lines if begins in linecache.getline(str(path), line)), first)
-
-
-def end_at_author(error: BaseException) -> None:
-    """End the traceback of a misuse before the package's frames. pytest hides these only for test functions."""
-    for failure in getattr(error, "failures", [error]):
-        _, misuse, trace = getattr(failure, "exc_info", (None, failure, failure.__traceback__))
-        last = None
-        while isinstance(misuse, PetStoreMockError) and trace is not None:
-            if not trace.tb_frame.f_globals.get("__name__", "").startswith("petstore_mock."):
-                last = trace
-            trace = trace.tb_next
-        if last is not None:
-            last.tb_next = None
-
-
-def raise_at(item: pytest.Item, error: BaseException) -> None:
-    """Raise ``error`` from the first line of the test, so that the report shows this line and no internal one.
-
-    A traceback needs a frame, so this compiles a statement with the file and line of the test.
-    """
-    __tracebackhide__ = True
-    path, line = _line_of(item)
-    if not isinstance(item, pytest.Function):  # pytest hides internal frames only for test functions
-        raise pytest.fail.Exception(f"{path}:{line}: {type(error).__name__}: {error}", pytrace=False) from None
-    code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
-    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # the code is constant
+    for line in range(first, first + _DECORATOR_LINES):
+        if begins in linecache.getline(str(path), line):
+            return str(path), line
+    return str(path), first

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, cast
 
 import pytest
 
@@ -15,13 +14,13 @@ from petstore_mock.common.values import shown_url, text_of, variable_of, write_t
 from petstore_mock.core.options import FLAG_WORDS, OPTIONS, options_at
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin.home import Home
+from petstore_mock.pytest_plugin.products import remote_home
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _OF_THE_COMMAND_LINE: Final = [name for name in options_at("fixture") if name not in options_at("setting")]
 _KEYWORDS: Final = [name for name in options_at("fixture") if name in options_at("setting")]
-LEAK_MODES: Final = OPTIONS["leaks"].alternatives
 SETTINGS: Final[Mapping[str, str]] = {
     name: ": ".join(filter(None, (option.words, ", ".join(option.alternatives))))
     for name, option in options_at("setting").items()
@@ -41,7 +40,14 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     return str(value or ""), source, config.rootpath if config.inipath is None else config.inipath.parent
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
+def choice(config: pytest.Config, name: str) -> str:
+    """Return the value of a setting that has some fixed values."""
+    text, source, _ = setting(config, name)
+    option = OPTIONS[name]
+    return one_of(text or option.default, option.alternatives, f"value of {source}")
+
+
+def header(config: pytest.Config) -> str | None:
     """Return a line with each setting and its source. A forgotten environment variable is easy to see in it."""
     parts: list[str] = []
     for name in SETTINGS:
@@ -71,21 +77,21 @@ def assumed_gaps(config: pytest.Config) -> dict[str, str]:
     return choices_of("petstore_assumes", lines)
 
 
-def written(path: Path, what: str, text: str) -> str:
-    """Write a file and return a line with its path, or with the error. An error must not end the report."""
+class Written(NamedTuple):
+    """The line that reports a file, with its path or with the error."""
+
+    line: str
+    failed: bool
+
+
+def written(path: Path, what: str, text: str) -> Written:
+    """Write a file. An error must not end the report."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     except (OSError, PetStoreMockError) as error:
-        return f"no {what}: {error}"
-    return f"{what}: {path}"
-
-
-def number_or_all(text: str) -> int:
-    """Parse a whole number of at least 0, or ``all``. argparse shows the name of this function in its error."""
-    if text != "all" and not text.isdecimal():
-        raise ValueError
-    return sys.maxsize if text == "all" else int(text)
+        return Written(f"no {what}: {error}", failed=True)
+    return Written(f"{what}: {path}", failed=False)
 
 
 # The session's fake
@@ -98,22 +104,22 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
-            from petstore_mock.remote.fixture import Elsewhere  # noqa: PLC0415  # most runs do not need it
+            return remote_home(address, options, setting(config, "remote_token")[0] or None)
+        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # most runs have no such test
 
-            token = setting(config, "remote_token")[0] or None
-            return cast("Home", Elsewhere(address, options, token))  # it has the same methods
-        from petstore_mock.interface.schemas import preload_validator  # noqa: PLC0415  # a slow import
-        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # as above
-
-        # Not in the fake's thread: the import makes syntax trees, as pytest does in this thread, and CPython 3.11 fails
-        # if two threads do so at the same time (python/cpython#106905).
-        preload_validator()
         return Home(PetStoreMock(**options).start())
     except PetStoreMockError as error:
-        text = f"petstore: {error}"
-        if hasattr(config, "workerinput"):
-            text += " (each worker of pytest-xdist has its own fake, which needs its own port)"
-        pytest.fail("\n".join(filter(None, [text, pytest_report_header(config)])), pytrace=False)
+        _fail(config, error)
+
+
+def _fail(config: pytest.Config, error: PetStoreMockError) -> NoReturn:
+    lines = [f"petstore: {error}"]
+    if hasattr(config, "workerinput"):
+        lines[0] += " (each worker of pytest-xdist has its own fake, which needs its own port)"
+    settings_line = header(config)
+    if settings_line is not None:
+        lines.append(settings_line)
+    pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # each keyword has its own type

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.checks import classify_exception, read_pet
 from petstore_mock.common.masking import mask_text
+from petstore_mock.errors import ReportedError
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.journal.text import journal_text
 from petstore_mock.stateful.environments import ENVIRONMENTS, IPV6_HOST
@@ -39,7 +40,7 @@ FIXED_CHANCE: Final = "The test fixes the state of random, with which the bug sh
 NOT_EACH_TIME: Final = "The bug depends on how the system schedules threads: run the test a few times."
 
 
-class ClientBugError(AssertionError):
+class ClientBugError(ReportedError):
     """Raised for a client that breaks the interface, or assumes something that the interface leaves open.
 
     If the client has several bugs, the other attributes are those of the first one.

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from petstore_mock import PetStoreMock
 from tests.plugin.conftest import Inner
-from tests.programs import run
 
 _EVERY_KIND_OF_TEST = """
     import unittest
@@ -133,20 +130,6 @@ def test_every_kind_of_test_has_a_world_of_its_own(inner: Inner) -> None:
     result.assert_outcomes(passed=20)
 
 
-def test_a_run_without_the_fixture_imports_no_slow_modules(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("import sys\n\ndef test_it():\n    print(*sys.modules)")
-    arguments = [sys.executable, "-m", "pytest", "-s", "-p", "petstore_mock"]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, env=environment)
-    loaded = set(done.stdout.split())
-    assert f"petstore_mock.{'pytest_plugin'}" in loaded
-    assert not loaded & {"werkzeug", "jsonschema", "hypothesis", "httptools", "pytest_httpserver"}
-    rooms = tuple(f"petstore_mock.{room}" for room in ("transport", "interface"))
-    assert not {name for name in loaded if name.startswith(rooms)}
-    if sys.version_info < (3, 14):  # from 3.14 on, pytest imports pdb, which imports asyncio
-        assert "asyncio" not in loaded
-
-
 _LATE = """
     def ask(request):
         petstore = request.getfixturevalue("petstore")
@@ -200,18 +183,6 @@ def test_the_fake_listens_again_after_a_test_has_stopped_it(inner: Inner, stops:
             assert urls == {{petstore.url}}
     """
     inner(source).assert_outcomes(passed=3)
-
-
-def test_no_thread_of_the_fake_imports_modules_during_a_test(pytester: pytest.Pytester) -> None:
-    """Imports and pytest make syntax trees. CPython 3.11 fails if two threads do so at once (python/cpython#106905)."""
-    pytester.makepyfile("""
-        import sys, threading
-
-        def test_it(petstore):
-            assert hasattr(sys.modules["jsonschema"], "Draft202012Validator")
-            assert {thread.name for thread in threading.enumerate()} == {"MainThread", "petstore-mock"}
-    """)
-    run(sys.executable, "-m", "pytest", "-q", cwd=pytester.path)
 
 
 def test_fixtures_option_shows_five_lines_with_names_that_exist(inner: Inner) -> None:

@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from petstore_mock import PetStoreMock
 from tests.plugin.conftest import Inner
 
 _FAILING = """
@@ -156,7 +155,8 @@ def test_reports_and_summaries_are_complete_with_xdist(inner: Inner, pytester: p
     )
     text = str(result.stdout)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in text
+    assert "\nGET /v1/pets?lim=1 broke the contract (§4.1)" in text
+    assert re.search(r"\ntest_inner\.py:\d+: ContractViolationError\n", text)
     assert list((pytester.path / "har").iterdir())
     assert "GET /v1/pets and " in text
     assert "leaked by test_inner.py::test_fails" in text
@@ -258,100 +258,7 @@ def test_a_doctest_has_warnings_failures_and_a_journal(inner: Inner) -> None:
     assert inner("", "--doctest-modules", "-k", "misuse", **names).stdout.str().count("petstore_mock/") == 0
     strict = inner("", "--doctest-modules", "-Werror::petstore_mock.ContractWarning", "-k", "docs", **names)
     strict.assert_outcomes(failed=1, deselected=2)
-    assert re.search(r"\n\S*test_docs.py:\d+: ContractWarning: GET", str(strict.stdout))
-
-
-_WIDER = """
-    @pytest.fixture(scope="session")
-    def reads(petstore):
-        return petstore.pets
-
-    @pytest.fixture(scope="module")
-    def animals(petstore):
-        petstore.seed_many(3)
-
-    @pytest.fixture(scope="module", autouse=True)
-    def slow_service(petstore):
-        petstore.configure(list_order="by_name")
-        petstore.inject(503, on="getPet")
-        petstore.clock.travel_to("2030-01-01")
-
-    def test_first(reads, animals):
-        pass
-
-    def test_second(petstore, reads, animals):
-        assert len(petstore.pets) == 3
-
-    def test_third(petstore, reads):
-        assert not "reached"
-"""
-
-
-@pytest.mark.parametrize("is_remote", [False, True])
-def test_a_failure_names_lost_state_of_fixtures_with_wider_scope(inner: Inner, is_remote: bool) -> None:
-    with PetStoreMock(control=True) as stub:
-        result = inner(_WIDER, *([f"--petstore-remote={stub.url}"] if is_remote else []))
-    result.assert_outcomes(passed=1, failed=2)
-    second, third = str(result.stdout).partition(" test_third ")[::2]
-    assert "the fixture 'animals' of wider scope set up animals for test_inner.py::test_first" in second
-    assert "petstore_options" in second
-    assert "'animals'" not in third, "the third test does not use this fixture"
-    assert "'slow_service' of wider scope set up faults and a behaviour and a date for" in third
-    assert "'reads'" not in second + third
-
-
-@pytest.mark.parametrize("is_remote", [False, True])
-def test_a_failure_names_fixtures_that_moved_the_clock_but_not_a_slow_fixture(inner: Inner, is_remote: bool) -> None:
-    source = """
-        @pytest.fixture(scope="session")
-        def frozen(petstore):
-            petstore.clock.freeze()
-
-        @pytest.fixture(scope="session")
-        def slow(frozen):
-            import time
-
-            time.sleep(1.1)
-
-        @pytest.fixture(scope="session")
-        def later_frozen(slow, petstore):
-            petstore.clock.advance(seconds=20)
-
-        @pytest.fixture(scope="session")
-        def running(later_frozen, petstore):
-            petstore.clock.unfreeze()
-
-        @pytest.fixture(scope="session")
-        def later(running, petstore):
-            petstore.clock.advance(seconds=20)
-
-        def test_first(later):
-            pass
-
-        def test_second(later):
-            assert not "reached"
-    """
-    with PetStoreMock(control=True) as stub:
-        shown = str(inner(source, *([f"--petstore-remote={stub.url}"] if is_remote else [])).stdout)
-    line = "the fixture '{}' of wider scope set up a date for"
-    assert all(line.format(name) in shown for name in ("frozen", "later_frozen", "running", "later"))
-    assert "'slow'" not in shown
-
-
-def test_a_failure_names_lost_expectations_of_httpserver(inner: Inner) -> None:
-    source = """
-        @pytest.fixture(scope="module")
-        def expects(petstore):
-            petstore.httpserver.expect_request("/v1/store").respond_with_json([])
-
-        def test_first(expects):
-            pass
-
-        def test_second(expects):
-            assert not "reached"
-    """
-    line = "the fixture 'expects' of wider scope set up expectations of httpserver for"
-    assert line in str(inner(source).stdout)
+    assert re.search(r"\nGET /v1/pets\?lim=1 broke .*\n\n\S*test_docs.py:\d+: ContractWarning\n", str(strict.stdout))
 
 
 _ITEMS = """
@@ -417,8 +324,8 @@ def test_a_page_shows_both_failures_and_all_requests_but_no_key(inner: Inner, py
     index, path = sorted((pytester.path / "pages" / "here").iterdir())
     result.stdout.fnmatch_lines([f"page: {path}", f"index: {index}"])
     text = path.read_text(encoding="utf-8")
-    first = "<h1>POST /v1/pets: body.categoryId must be an integer, got &quot;one&quot; (string)</h1>"
-    places = [text.index(words) for words in (first, "called out", "<table", "<h2>Journal", "<h2>Traceback")]
+    rule = "<p>POST /v1/pets: body.categoryId must be an integer, got &quot;one&quot; (string)</p>"
+    places = [text.index(words) for words in ("<h1>", "called out", rule, "<table", "<h2>Journal", "<h2>Traceback")]
     assert places == sorted(places), "the page starts with the reason"
     assert f'<a href="{path.name}">' in index.read_text(encoding="utf-8")
     for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):

@@ -1,0 +1,29 @@
+"""Imports early what later requests need, in a thread that may import."""
+
+from __future__ import annotations
+
+import sys
+
+from petstore_mock.common.real import Thread
+from petstore_mock.interface.schemas import preload_validator, validator_class
+
+
+def preload() -> None:
+    """Import jsonschema, so that the first refusal is fast.
+
+    A thread of its own imports it, and the listener is ready meanwhile. Under pytest the thread of the caller imports
+    it, with all else that the threads of the fake would import later. CPython 3.11 raises SystemError if two threads
+    make syntax trees at the same time (python/cpython#106905): imports make them, and so does pytest in its own thread.
+    """
+    if "pytest" in sys.modules:
+        _import_in_this_thread()
+    elif not validator_class.cache_info().currsize:
+        # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
+        Thread(target=preload_validator, name="petstore-mock-judge").start()
+
+
+def _import_in_this_thread() -> None:
+
+    import petstore_mock.interface.mutants  # noqa: F401, PLC0415  # for worlds that the control door makes
+
+    preload_validator()

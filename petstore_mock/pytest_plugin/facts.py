@@ -1,0 +1,43 @@
+"""The facts of one run of a test. They travel from the workers of pytest-xdist as plain data in the test's report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass
+class Facts:
+    """What one run of a test showed, under one variant."""
+
+    multiplied: bool = False  # the test has variants
+    passed: bool = True
+    failed: bool = False  # for a reason that says something about the client
+    finished: bool = False
+    reached: bool = False  # the mutant changed a response
+    removed: bool = False  # the client called a removed operation
+    calls: list[str] = field(default_factory=list)  # operations
+    outcomes: list[list[str]] = field(default_factory=list)  # an operation and what the client met
+    assumes: list[list[str]] = field(default_factory=list)  # a gap and its known alternative
+    deaths: list[str] = field(default_factory=list)  # why the listener died before the test
+
+    def note(self, name: str, value: object) -> None:
+        """Add a value to one of the lists, unless the list has it."""
+        values = getattr(self, name)
+        if value not in values:
+            values.append(value)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return a copy as JSON values."""
+        copy: dict[str, Any] = {}
+        for one_field in fields(self):
+            value = getattr(self, one_field.name)
+            copy[one_field.name] = [*value] if isinstance(value, list) else value
+        return copy
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Facts:
+        return cls(**data)

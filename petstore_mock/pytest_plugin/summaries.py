@@ -1,0 +1,217 @@
+"""The summaries of a run, from its ledger: what they print, what they write as JSON, and whether they fail the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from petstore_mock.common.values import counted
+from petstore_mock.core.options import OPTIONS
+from petstore_mock.pytest_plugin.ledger import has_failed, has_passed
+from petstore_mock.pytest_plugin.products import clause_of, mutants
+from petstore_mock.pytest_plugin.variants import Variant, choose_mutants
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from petstore_mock.pytest_plugin.ledger import Ledger
+
+_SHOWN: Final = 10  # owners of leaks, or tests in one line
+
+
+class Summary(NamedTuple):
+    """One section of the terminal. Each failure is a sentence, and fails the run."""
+
+    title: str
+    lines: Sequence[str]
+    failures: Sequence[str] = ()
+
+
+class Measure(NamedTuple):
+    """The lines of a summary that has a goal, and its JSON document, whose ``percent`` the goal concerns."""
+
+    lines: list[str]
+    document: dict[str, Any]
+
+
+def _block(title: str, lines: Collection[str]) -> list[str]:
+    return ["", title, *(f"  {line}" for line in lines)] if lines else []
+
+
+def _listed(tests: Sequence[str]) -> str:
+    shown = ", ".join(tests[:_SHOWN])
+    others = len(tests) - _SHOWN
+    return f"{shown} and {others} more" if others > 0 else shown
+
+
+def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
+    """Return the counts and the percentage for a JSON document. A share below 100 % is never rounded up to 100."""
+    percent = 100.0
+    if len(part) < len(whole):
+        percent = min(round(100 * len(part) / len(whole), 2), 99.99)
+    return {"count": len(whole), what: len(part), "percent": percent}
+
+
+def _alone(ledger: Ledger) -> list[str]:
+    title = 'No variants: unittest methods, and tests not naming petstore (add @pytest.mark.usefixtures("petstore")):'
+    return _block(title, sorted(ledger.facts.keys() - ledger.multiplied()))
+
+
+def leaks(ledger: Ledger, *, fails: bool) -> Summary:
+    """List the requests that arrived after the end of their test."""
+    lines: list[str] = []
+    for owner, requests in [*ledger.leaks.items()][:_SHOWN]:
+        advice = "If its client has a wider scope, set petstore_api_key."
+        lines.append(f"{_listed(requests)}: leaked by {owner}. {advice}")
+    if len(ledger.leaks) > _SHOWN:
+        lines.append(f"and {len(ledger.leaks) - _SHOWN} more tests")
+    lines.append("Such a request gets 401, or 404 from a remote stub. No journal shows it.")
+    others = " or ".join(OPTIONS["leaks"].alternatives[1:])
+    failures = [f"leaks fail the session unless petstore_leaks is {others}."] if fails else []
+    return Summary("petstore: requests of finished tests", lines, failures)
+
+
+def deaths(ledger: Ledger) -> Summary | None:
+    """List the tests before which the listener died."""
+    by_reason = ledger.by_fact(lambda facts: facts.deaths)
+    lines = [f"The listener died before {tests[0]} and restarted: {reason}" for reason, tests in by_reason.items()]
+    return Summary("petstore: the listener", lines) if lines else None
+
+
+def removed(ledger: Ledger) -> Summary:
+    """List the tests that call a removed operation."""
+    tests = {test for test, runs in ledger.facts.items() if any(facts.removed for facts in _without_mutants(runs))}
+    return Summary("petstore: tests that call a removed operation", sorted(tests) or ["none"])
+
+
+def _without_mutants(runs: Mapping[Variant, Any]) -> list[Any]:
+    return [facts for variant, facts in runs.items() if variant.kind != "mutant"]
+
+
+# Exploration
+
+
+def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> Summary:
+    """List the gaps of the interface on which the client relies."""
+    from petstore_mock.interface.gaps import GAPS, VARIED  # noqa: PLC0415  # most runs do not need it
+
+    explored = ledger.multiplied()
+    broken = sorted({*explored} & {*ledger.tests(has_failed)})
+    sound = {*explored}.difference(broken)
+    most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
+    lines = [
+        f"{counted(len(explored), 'test')} ran as is and under up to {most} behaviours each (random seed: {seed})",
+        *_reliances(ledger, sound),
+        *_block("These tests fail as they are, so their variants show nothing:", broken),
+        *_block("The fake keeps these known assumptions:", _assumptions(ledger, assumed)),
+        *_alone(ledger),
+    ]
+    return Summary("petstore exploration", lines)
+
+
+def _reliances(ledger: Ledger, sound: Collection[str]) -> list[str]:
+    """Return the lines for each gap on which a test relies that passes as it is."""
+    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # as above
+
+    lines: list[str] = []
+    for gap in GAPS.values():
+        of_gap: list[str] = []
+        for alternative in gap.alternatives:
+            variant = Variant("gap", gap.name, alternative)
+            failed = [test for test in ledger.tests(has_failed, variant) if test in sound]
+            if failed:
+                of_gap.append(f"  {variant.text}: {_listed(failed)}")
+        if of_gap:
+            lines.append(f"The client, or one of its tests, relies on {gap.name} (§{gap.section}): {gap.sentence}")
+            lines.append(f"  Do not assume {gap.lesson}.")
+            lines += of_gap
+    if lines:
+        return lines
+    if sound:
+        return ["No test shows that the client relies on a gap of the interface."]
+    return ["No test with variants passes as it is, so exploration shows nothing about the client."]
+
+
+def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
+    declared: dict[tuple[str, ...], list[str]] = {}
+    for gap_and_choice in assumed.items():
+        declared[gap_and_choice] = ["the setting petstore_assumes"]
+    declared.update(ledger.by_fact(lambda facts: map(tuple, facts.assumes)))
+    return [f"{gap}={alternative}: {_listed(sources)}" for (gap, alternative), sources in declared.items()]
+
+
+# Mutants
+
+
+def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
+    """List the mutants that no test noticed."""
+    chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
+    noticed = [row for row in chosen if row["noticed"]]
+    missed = [row for row in chosen if not row["noticed"]]
+    missed.sort(key=lambda row: -len(row["reached_by"]))
+    multiplied = {*ledger.tests(lambda facts: facts.multiplied)}
+    finished = {*ledger.tests(lambda facts: facts.finished)} & multiplied
+    broken = sorted(finished.difference(ledger.tests(has_passed)))
+    document = {
+        **_measured(chosen, noticed, "noticed"),
+        "random_seed": seed,
+        "mutants": chosen,
+        "failed_as_they_are": broken,
+        "not_run": sorted(ledger.facts.keys() - multiplied),
+    }
+    line = "{name}: {does} (breaks {clause}, §{section}: {words}); reached by {tests}"
+    survivors = [line.format(**row, tests=_listed(row["reached_by"]) or "no test") for row in missed]
+    lines = [
+        f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
+        *_block("No test noticed these mutants. Those that the largest number of tests reached come first:", survivors),
+        *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
+        *_alone(ledger),
+    ]
+    return Measure(lines, document)
+
+
+def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
+    mutant = mutants()[name]
+    clause = clause_of(mutant)
+    noticed = ledger.under_mutant(has_failed, name)
+    return {
+        "name": name,
+        "does": mutant.words,
+        "clause": clause.id,
+        "section": clause.section,
+        "words": clause.words,
+        "noticed": bool(noticed),
+        "noticed_by": noticed,
+        "reached_by": ledger.under_mutant(lambda facts: facts.reached, name),
+    }
+
+
+# Coverage
+
+
+def coverage(ledger: Ledger) -> Measure:
+    """List the documented outcomes and faults that the client met."""
+    from petstore_mock.faults.kinds import REQUEST_KINDS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do not need it
+
+    met = ledger.by_fact(lambda facts: map(tuple, facts.outcomes))
+    outcomes: list[dict[str, Any]] = []
+    for operation, names in OUTCOMES.items():
+        for name in names:
+            tests = met.get((operation, name), [])
+            outcomes.append({"operation": operation, "outcome": name, "shown": bool(tests), "tests": tests})
+    faults: list[dict[str, Any]] = []
+    for kind in REQUEST_KINDS:
+        for operation in OUTCOMES:
+            tests = met.get((operation, f"fault {kind}"), [])
+            faults.append({"operation": operation, "fault": kind, "shown": bool(tests), "tests": tests})
+    shown = [row for row in outcomes if row["shown"]]
+    met_kinds = {row["fault"] for row in faults if row["shown"]}
+    never = [kind for kind in REQUEST_KINDS if kind not in met_kinds]
+    document = {**_measured(outcomes, shown, "shown"), "outcomes": outcomes, "faults": faults}
+    lines = [
+        *(f"{operation} {outcome}: {counted(len(tests), 'test')}" for (operation, outcome), tests in met.items()),
+        f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {document['percent']} %.",
+        *(f"Never shown: {row['operation']} {row['outcome']}" for row in outcomes if not row["shown"]),
+        f"Faults never shown: {', '.join(never) or 'none'}.",
+    ]
+    return Measure(lines, document)
