@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import secrets
-import shlex
 import signal
 import threading
 from contextlib import ExitStack, contextmanager
@@ -25,6 +24,7 @@ from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.interface.table import BASE_PATH
+from petstore_mock.journal.curl import curl_command, quoted
 from petstore_mock.mock.service import Service
 from petstore_mock.transport.server import Server
 from petstore_mock.transport.tls import ServerTls, own_context
@@ -250,10 +250,8 @@ def _greeting(options: Options, service: Service, door: Server | None, further: 
     if service.host.has_door:
         details["control_url"] = f"{(door or server).origin}{DOOR_PATH}/"
     details |= {name: value for name, value in further.items() if value is not None}
-    curl = f"curl -i -H 'Authorization: Bearer {keys[0]}' {url}/pets"
-    if "ca_path" in details:
-        ca_path = shlex.quote(details["ca_path"])
-        curl = f"curl -i --cacert {ca_path} -H 'Authorization: Bearer {keys[0]}' {url}/pets"
+    authority = quoted(details["ca_path"]) if "ca_path" in details else ""
+    curl = curl_command(f"{url}/pets", ["-H", quoted(f"Authorization: Bearer {keys[0]}")], authority=authority)
     if options["log_format"] == "json":
         return json.dumps({"event": "serving", "url": url, "api_keys": keys, "curl": curl, **details})
     everywhere = " and on every other address of this machine" if server.bound in EVERYWHERE else ""

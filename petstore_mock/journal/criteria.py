@@ -21,7 +21,15 @@ from petstore_mock.interface.schemas import parameters, properties
 from petstore_mock.interface.strict_json import copy_json, read_integer
 from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
-from petstore_mock.journal.matching import NOT_SENT, has_matcher, in_words, is_matcher, meets, require_comparable
+from petstore_mock.journal.matching import (
+    NOT_SENT,
+    has_matcher,
+    in_words,
+    is_matcher,
+    is_predicate,
+    meets,
+    require_comparable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,20 +223,31 @@ def _is_of(value: object, kind: str) -> bool:
 
 def _argument(exchange: Exchange, name: str, wanted: object) -> object:
     operation = OPERATIONS.get(exchange.operation or "")
-    place = None if operation is None else _places(operation).get(name)
-    if operation is None or place is None:
-        raise ValueError(f"{'the request' if operation is None else operation.name} has no such argument")
+    if operation is None:
+        raise ValueError("the request has no such argument")
+    place = _places(operation).get(name)
+    if place is None:
+        raise ValueError(f"{operation.name} has no such argument")
     if place == "body":
-        value = _json(exchange)
-        if not is_object(value):
-            raise ValueError(f"the body was {describe(value)}")
-        return value.get(name, NOT_SENT)
+        return _member(_json(exchange), name)
     text = _text(exchange, operation, place, name)
+    if is_predicate(wanted):
+        return _number(text) if _rules(operation, name).get("type") == "integer" else text
     if is_matcher(wanted):
-        is_number = isinstance(text, str) and _rules(operation, name).get("type") == "integer"
-        return read_integer(text) if is_number and isinstance(text, str) and callable(wanted) else text
-    is_same = text == (wanted if isinstance(wanted, str) else dumps(wanted, default=str))
-    return wanted if is_same else text
+        return text
+    wanted_text = wanted if isinstance(wanted, str) else dumps(wanted, default=str)
+    return wanted if text == wanted_text else text
+
+
+def _member(body: object, name: str) -> object:
+    if not is_object(body):
+        raise ValueError(f"the body was {describe(body)}")
+    return body.get(name, NOT_SENT)
+
+
+def _number(text: object) -> object:
+    """Return the text of a parameter as an integer, if it is one."""
+    return read_integer(text) if isinstance(text, str) else text
 
 
 def _text(exchange: Exchange, operation: Operation, place: str, name: str) -> Any:  # noqa: ANN401

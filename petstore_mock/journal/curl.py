@@ -9,6 +9,8 @@ from petstore_mock.common.masking import printable
 from petstore_mock.journal.exchange import masked, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from petstore_mock.journal.exchange import Exchange
 
 _LONGEST_BODY: Final = 2000  # bytes; a longer body makes the command hard to read
@@ -19,29 +21,65 @@ _NOT_REPEATED: Final = frozenset(
         *("te", "trailer", "transfer-encoding", "upgrade", "user-agent"),
     }
 )
+_GLOB: Final = frozenset("[]{}")
 
 
 def curl_line(exchange: Exchange) -> str:
     """Return a shell command that repeats a request; empty if it has no path or its body is too long."""
     if not exchange.target.startswith("/") or exchange.request.oversized:
         return ""
-    exchange = masked(exchange)
-    has_own_authority = exchange.secure and exchange.connection > 0  # connection 0: `verify` tested a real service
-    parts = ["curl", "-i", *(['--cacert "$PETSTORE_CA"'] if has_own_authority else [])]
+    shown = masked(exchange)
+    # `verify` tests a service of its own authority. Its exchanges have connection 0.
+    has_own_authority = shown.secure and shown.connection > 0
+    authority = '"$PETSTORE_CA"' if has_own_authority else ""
+    options = [*_method(shown), *_headers(shown), *_content(shown), *_target(shown)]
+    return curl_command(shown.url, options, authority=authority)
+
+
+def curl_command(url: str, options: Iterable[str], *, authority: str = "") -> str:
+    """Return a shell command that sends a request to ``url``.
+
+    Args:
+        url: the address.
+        options: options of curl, quoted for a shell.
+        authority: the file of the certificate authority to trust, quoted for a shell.
+    """
+    trusting = ["--cacert", authority] if authority else []
+    return " ".join(["curl", "-i", *trusting, *options, quoted(url)])
+
+
+def _method(exchange: Exchange) -> list[str]:
     if exchange.method == "HEAD":
-        parts.append("--head")  # with -X HEAD, curl waits for a body
-    elif exchange.method != "GET" or exchange.body:
-        parts += ["-X", _quote(exchange.method)]
+        # With -X HEAD, curl waits for a body.
+        return ["--head"]
+    is_default = exchange.method == "GET" and not exchange.body
+    return [] if is_default else ["-X", quoted(exchange.method)]
+
+
+def _headers(exchange: Exchange) -> list[str]:
+    options: list[str] = []
     for name, value in exchange.fields:
         if name.lower() not in _NOT_REPEATED:
-            parts += ["-H", _header(name, value)]
-    if exchange.body:
-        if "content-type" not in exchange.headers:
-            parts += ["-H", "Content-Type:"]  # else curl adds its own
-        parts += ["--data-binary", _body(exchange)]
-    parts += ["--path-as-is"] if "/." in exchange.target else []  # else curl resolves the dots
-    parts += ["--globoff"] if any(character in exchange.target for character in "[]{}") else []
-    return " ".join([*parts, _quote(exchange.url)])
+            options += ["-H", _header(name, value)]
+    return options
+
+
+def _content(exchange: Exchange) -> list[str]:
+    if not exchange.body:
+        return []
+    # Without an empty header, curl adds a Content-Type of its own.
+    media_type = [] if "content-type" in exchange.headers else ["-H", "Content-Type:"]
+    return [*media_type, "--data-binary", _body(exchange)]
+
+
+def _target(exchange: Exchange) -> list[str]:
+    options: list[str] = []
+    if "/." in exchange.target:
+        # Otherwise curl resolves the dots.
+        options.append("--path-as-is")
+    if _GLOB.intersection(exchange.target):
+        options.append("--globoff")
+    return options
 
 
 def _header(name: str, value: str) -> str:
@@ -49,7 +87,7 @@ def _header(name: str, value: str) -> str:
     if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
         return f'"{name}: {scheme} $PETSTORE_KEY"'
     # A semicolon makes curl send an empty field.
-    return _quote(f"{name}: {value}" if value else f"{name};")
+    return quoted(f"{name}: {value}" if value else f"{name};")
 
 
 def _body(exchange: Exchange) -> str:
@@ -61,6 +99,6 @@ def _body(exchange: Exchange) -> str:
     return f"@body-of-{exchange.body_size}-bytes"
 
 
-def _quote(text: str) -> str:
+def quoted(text: str) -> str:
     """Quote for a POSIX shell; unprintable characters become escapes, which the shell does not decode."""
     return shlex.quote(printable(text))

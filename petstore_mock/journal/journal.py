@@ -250,13 +250,23 @@ class Journal(Stays):
         if found:
             lines.append("the journal keeps these:" if self.evicted else "these match:")
             lines += [f"  {text}" for text in request_lines(found[-2 * _SHOWN :])]
-        misses = [(one, differences) for one in self.kept if nearest and (differences := asked.differences(one))]
-        of_operation = [miss for miss in misses if asked.operation in {None, miss[0].operation}]
-        misses = sorted(of_operation or ([] if count else misses), key=lambda miss: (len(miss[1]), -miss[0].number))
-        lines += ["near misses:"] if misses else []
-        for text, (_, differences) in zip(request_lines([one for one, _ in misses[:_SHOWN]]), misses, strict=False):
-            lines.append(f"  {text}: {'; '.join(differences)}")
+        if nearest:
+            lines += self._near_misses(asked, has_matches=count > 0)
         return mask_text("\n".join(lines), self._keys())
+
+    def _near_misses(self, asked: Criteria, *, has_matches: bool) -> list[str]:
+        """Return lines about the requests that differ least from the criteria, and how they differ."""
+        differences = {exchange: asked.differences(exchange) for exchange in self.kept}
+        misses = [exchange for exchange, words in differences.items() if words]
+        of_operation = [exchange for exchange in misses if asked.operation in {None, exchange.operation}]
+        if of_operation or has_matches:
+            misses = of_operation
+        misses.sort(key=lambda exchange: (len(differences[exchange]), -exchange.number))
+        del misses[_SHOWN:]
+        lines = ["near misses:"] if misses else []
+        for text, exchange in zip(request_lines(misses), misses, strict=True):
+            lines.append(f"  {text}: {'; '.join(differences[exchange])}")
+        return lines
 
     # Waiting
 

@@ -64,20 +64,26 @@ def require_comparable(name: str, value: object, advice: str = "", depth: int = 
     """Refuse a value that no received JSON value can equal, such as a set or a datetime."""
     if depth > _DEEPEST:
         refuse(f"expected {name} to be a JSON value; got one that is nested too deep{advice}")
-    if is_predicate(value) and iscoroutinefunction(value):
-        refuse(f"expected {name} as a non-async function; got a coroutine function")
     if is_matcher(value):
-        return
-    if is_object(value):
-        for member, inner in value.items():
-            if not isinstance(member, str):
-                refuse(f"expected {name} to be a JSON value; got an object with a name that is no text{advice}")
+        _require_synchronous(name, value)
+    elif is_object(value):
+        if not all(isinstance(member, str) for member in value):
+            refuse(f"expected {name} to be a JSON value; got an object with a name that is no text{advice}")
+        for inner in value.values():
             require_comparable(name, inner, advice, depth + 1)
-        return
-    if is_array(value):
+    elif is_array(value):
         for inner in value:
             require_comparable(name, inner, advice, depth + 1)
-        return
+    else:
+        _require_json(name, value, advice)
+
+
+def _require_synchronous(name: str, matcher: object) -> None:
+    if is_predicate(matcher) and iscoroutinefunction(matcher):
+        refuse(f"expected {name} as a non-async function; got a coroutine function")
+
+
+def _require_json(name: str, value: object, advice: str) -> None:
     try:
         dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:

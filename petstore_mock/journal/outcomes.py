@@ -31,16 +31,27 @@ OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def outcomes_of(exchange: Exchange) -> list[str]:
     """Return the outcomes that the client saw in an exchange, and its faults, such as ``fault reset``."""
-    shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
+    faults = [fault for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
+    return [*(f"fault {fault.kind}" for fault in faults), *_documented_outcomes(exchange)]
+
+
+def _documented_outcomes(exchange: Exchange) -> list[str]:
     operation = OPERATIONS.get(exchange.operation or "")
-    breaks_contract = exchange.fault is not None and exchange.fault.breaks_contract
-    if operation is None or breaks_contract or exchange.status not in operation.statuses:
-        return shown
-    shown.append(str(exchange.status))
-    if exchange.status == operation.success and exchange.response_body and not exchange.cut_response:
-        body = loads(exchange.response_body)
-        animals = body if is_array(body) else [body]
-        for name in _OPTIONAL:
-            states = {"present" if name in animal else "absent" for animal in animals}
-            shown += (f"{exchange.status} {name} {state}" for state in sorted(states))
-    return shown
+    if operation is None or exchange.status not in operation.statuses:
+        return []
+    if exchange.fault is not None and exchange.fault.breaks_contract:
+        return []
+    has_body = bool(exchange.response_body) and not exchange.cut_response
+    states = _states(exchange) if has_body and exchange.status == operation.success else []
+    return [str(exchange.status), *(f"{exchange.status} {state}" for state in states)]
+
+
+def _states(exchange: Exchange) -> list[str]:
+    """Return which optional fields the animals of a success have, such as ``status absent``."""
+    body = loads(exchange.response_body)
+    animals = body if is_array(body) else [body]
+    states: list[str] = []
+    for name in _OPTIONAL:
+        having = {"present" if name in animal else "absent" for animal in animals}
+        states += [f"{name} {state}" for state in sorted(having)]
+    return states

@@ -28,25 +28,31 @@ _SHOWN: Final = 500  # characters of a reason
 def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> str:
     """Return the report of a journal: a line for each of the newest requests, then the unexpected violations."""
     known = list(exchanges)
-    shown = known[-_LINES:]
-    gone = shown[0].number - 1 if shown else 0
+    newest = known[-_LINES:]
+    gone = newest[0].number - 1 if newest else 0
     lines = [f"left out: {counted(gone, 'earlier request')}"] if gone else []
-    lines += [*(request_lines(shown) or ["no requests"]), *map(printable, notes)]
-    broken: dict[object, list[Exchange]] = {}  # by the broken rules
-    for one in known:
-        if one.is_violation and not one.expected:
-            rules = tuple((found.path, found.rule, found.expected) for found in one.violations) or one.reason
-            broken.setdefault((one.method, one.operation, rules), []).append(one)
-    for first, *others in list(broken.values())[:_DETAILS]:
-        numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
-        lines += [
-            "",
-            violation_text(first),
-            *([f"  again in {counted(len(others), 'request')}: {numbers}"] if others else []),
-        ]
+    lines += request_lines(newest) or ["no requests"]
+    lines += map(printable, notes)
+    broken = _by_rules(exchange for exchange in known if exchange.is_violation and not exchange.expected)
+    for first, *others in broken[:_DETAILS]:
+        lines += ["", violation_text(first)]
+        if others:
+            numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
+            lines.append(f"  again in {counted(len(others), 'request')}: {numbers}")
     more = len(broken) - _DETAILS
-    lines += ["", f"and {counted(more, 'more kind')} of violation"] if more > 0 else []
+    if more > 0:
+        lines += ["", f"and {counted(more, 'more kind')} of violation"]
     return "\n".join(lines)
+
+
+def _by_rules(violations: Iterable[Exchange]) -> list[list[Exchange]]:
+    """Return groups of requests with the same method and operation that broke the same rules."""
+    groups: dict[object, list[Exchange]] = {}
+    for exchange in violations:
+        rules = tuple((violation.path, violation.rule, violation.expected) for violation in exchange.violations)
+        kind = (exchange.method, exchange.operation, rules or exchange.reason)
+        groups.setdefault(kind, []).append(exchange)
+    return list(groups.values())
 
 
 def request_lines(exchanges: Sequence[Exchange]) -> list[str]:
