@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
     from petstore_mock.checks.adapting import Methods
+    from petstore_mock.checks.check import Ended
     from petstore_mock.checks.reading import Kind, ReadPet
     from petstore_mock.faults import Fault
     from petstore_mock.mock.face import PetStore
@@ -56,7 +57,14 @@ class Found(ReportedError):  # noqa: N818  # it reports a bug of the client, not
 
 
 class LeftError(Exception):
-    """Raised for a call that pauses longer than the test can wait. This is no mistake of the client."""
+    """Raised for a call that goes on when the test can wait no longer. No check that counts has failed."""
+
+    def __init__(self, ended: Ended, pause: float) -> None:
+        super().__init__(
+            f"expected calls that end, or pause for at most {pause:g} s after a failure; got a call that goes on: let "
+            "the client of this test pause for a shorter time"
+        )
+        self.ended = ended
 
 
 class WatchedClient:
@@ -217,13 +225,10 @@ class WatchedClient:
         return [kept._replace(copy=copied(kept.value, self._read_pet)) for kept in self._results[-_KEPT:]]
 
     def _leave(self, outcome: Outcome) -> None:
-        """Raise LeftError for a call that still pauses."""
+        """Raise LeftError for a call that goes on, although no check that counts has failed."""
         __tracebackhide__ = True
-        if outcome.ended == "left":
-            raise LeftError(
-                f"expected calls that end within {self.limits.pause:g} s after a failure; got a longer pause: let the "
-                "client of this test pause for a shorter time"
-            )
+        if outcome.ended is not None:
+            raise LeftError(outcome.ended, self.limits.pause)
 
     def _skip(self) -> None:
         """Skip the requests that the client sent between two calls. They can't be attributed to a call."""

@@ -67,12 +67,10 @@ def _slow_faults(options: Options) -> Iterable[Fault]:
 
 
 def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with environments, quick faults, redirections, gaps, and two calls at once."""
+    """Yield the scenarios with environments, redirections, gaps, and two calls at once."""
     yield from _in_environments(blocks, options)
     is_own = options.chosen_faults is None
-    lost = _flat(blocks.meetings([kinds.reset()])) if is_own else []
-    # The lost responses are last, so close() meets a lost connection.
-    yield Scenario(steps=(_MANY, *_flat(blocks.meetings(_quick_faults(options))), *lost))
+    lost = _lost(blocks, options)
     yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections() if is_own else ())))
     # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
     steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
@@ -82,6 +80,16 @@ def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
                 yield Scenario(Behaviour().replace({name: alternative}), steps)
     if options.concurrent:
         yield from _at_once(blocks)
+
+
+def quick_faults(blocks: Blocks, options: Options) -> Scenario:
+    """Return the scenario with each quick fault. The lost responses are last, so close() meets a lost connection."""
+    meetings = blocks.meetings(_quick_faults(options))
+    return Scenario(steps=(_MANY, *_flat(meetings), *_lost(blocks, options)))
+
+
+def _lost(blocks: Blocks, options: Options) -> list[Step]:
+    return _flat(blocks.meetings([kinds.reset()])) if options.chosen_faults is None else []
 
 
 def _in_environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:

@@ -96,19 +96,17 @@ class Example:
         report = self.run.report
         report.begin_example(self.scenario.behaviour)
         self.run.progress.show(self.run.phase, report.examples)
-        former = random.getstate()
         with self._stack:
-            if self.chance is not None:
-                random.seed(self.chance)
-                self._stack.callback(random.setstate, former)
+            self._stack.callback(random.setstate, random.getstate())
             if self.scenario.environment is not None:
                 self._stack.enter_context(environment(self.scenario.environment))
             self._objects[ELSEWHERE] = self._stack.enter_context(self.run.mock(ELSEWHERE).fresh())
             try:
                 self._play()
-            except LeftError:
+            except LeftError as left:
                 self.is_left = True
-                self.run.note_pause()
+                if left.ended == "left":
+                    self.run.note_pause()
             except Found as found:
                 self._keep(found)
             finally:
@@ -117,6 +115,8 @@ class Example:
 
     def _play(self) -> None:
         self._begin("client", "petstore")
+        if self.chance is not None:
+            random.seed(self.chance)
         for step in self.scenario.steps:
             self.taken += 1
             self._take(step)

@@ -42,8 +42,7 @@ class Pristine:
             clear = getattr(value, "cache_clear", None)
             if callable(clear):
                 self._caches.append(clear)
-            if _is_plain(value):
-                values[name] = deepcopy(value)
+            values[name] = deepcopy(value) if _is_plain(value) else value
         self._saved.append((owner, values))
 
     def restore(self) -> None:
@@ -53,6 +52,8 @@ class Pristine:
         for owner, values in self._saved:
             for name, value in values.items():
                 _put_back(owner, name, value)
+            for name in _members(owner).keys() - values.keys():
+                _take_away(owner, name)
 
 
 def _members(owner: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -61,7 +62,10 @@ def _members(owner: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def _put_back(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
     now: Any = _members(owner).get(name, _ABSENT)
-    if type(now) is type(value) and now == value:
+    if now is value or (_is_plain(value) and type(now) is type(value) and now == value):
+        return
+    if not _is_plain(value):
+        _set(owner, name, value)
         return
     copy = deepcopy(value)
     if type(now) is type(value) and type(now) in {dict, set}:
@@ -70,8 +74,21 @@ def _put_back(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
     elif type(now) is type(value) and type(now) is list:
         now[:] = copy
     else:
-        with suppress(AttributeError, TypeError):  # a class may refuse to be changed
-            setattr(owner, name, copy)
+        _set(owner, name, copy)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
+    with suppress(AttributeError, TypeError):  # a class may refuse to be changed
+        setattr(owner, name, value)
+
+
+def _take_away(owner: Any, name: str) -> None:  # noqa: ANN401
+    """Delete what was added since, but for what imports and definitions add to a module."""
+    value = _members(owner)[name]
+    is_defined = isinstance(owner, ModuleType) and isinstance(value, (ModuleType, type, FunctionType))
+    if not name.startswith("__") and not is_defined:
+        with suppress(AttributeError, TypeError):
+            delattr(owner, name)
 
 
 def _is_plain(value: object, depth: int = 4) -> bool:

@@ -54,11 +54,11 @@ _ENDLESS: Final = 10**9
 _LONGEST_SHRINKING: Final = 6.0  # seconds of Hypothesis
 _LEAST_PLAYS: Final = 60  # of Hypothesis, after the first failure
 _MOST_BUGS: Final = 10
-_LONGEST_AFTERWARDS: Final = 60.0  # seconds after the first bug
+_LONGEST_AFTERWARDS: Final = 30.0  # seconds after the first bug
 _TIMES: Final = 3  # plays of a simpler scenario with two calls at once; it counts only if every play fails
 _AGAIN: Final = 8  # plays of the final scenario, if not every play fails
 _FEW_AGAIN: Final = 3
-_QUICK: Final = 0.5  # seconds: limits of a call while a bug is shrunk that waits
+_QUICK: Final = 0.3  # seconds: limits of a call while a bug is shrunk that waits
 
 
 class _TimeIsOver(SkipTest):
@@ -102,6 +102,8 @@ class Search:
             self._draw()
             return self._bugs
         finally:
+            if self._bugs:
+                self._pristine.restore()
             self._run.progress.end()
             self._run.report = report
             report.seconds = round(monotonic() - self._began, 3)
@@ -127,6 +129,7 @@ class Search:
                 yield "certificates", Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
         for scenario in directed.known(blocks, options):
             yield "arguments and other actors", scenario
+        yield "faults", directed.quick_faults(blocks, options)
         for scenario in self._failed_waits(directed.waits(blocks, options)):
             yield "waits", scenario
         for scenario in directed.shown_once(blocks, options):
@@ -158,12 +161,11 @@ class Search:
             future.result()
         self._run.report.waited = round(monotonic() - began, 3)
         for example in examples:
-            found = example.found
-            if found is None or found.finding.group in self._run.known:
-                continue
-            yield replace(example.scenario, odd_key=False)
-            if found.finding.group not in self._run.known:
-                yield example.scenario
+            plain = replace(example.scenario, odd_key=False)
+            # A bug that depends on chance may need several plays.
+            for scenario in (plain, plain, example.scenario, plain):
+                if example.found is not None and example.found.finding.group not in self._run.known:
+                    yield scenario
 
     def _with_arguments(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the simplest of the arguments that the caller passed."""
@@ -296,30 +298,30 @@ class _Confirmation:
 
     def __init__(self, run: Run, pristine: Pristine, history: list[Scenario], bug: Bug) -> None:
         self._run, self._pristine, self._history, self._bug = run, pristine, history, bug
-        self._group = bug.finding.group
+        self._group: tuple[str, ...] | None = bug.finding.group
 
     def confirmed(self) -> Bug:
         """Return the simplest bug that shows in a new run, with a sentence if it does not always show."""
         first = self._bug
-        shrunk = self._shrunk(first)
-        steady = self._steady(shrunk)
+        shows_alone = self._play(first.scenario) is not None
+        steady = self._steady(self._shrunk(first)) if shows_alone else None
         if steady is not None:
             return steady
-        for scenario in self._longer(shrunk.scenario, first.scenario):
+        for scenario in self._longer(first.scenario):
+            self._group = None
             longer = self._play(scenario)
             if longer is None:
                 continue
+            self._group = longer.finding.group
             steady = self._steady(self._shrunk(longer))
             if steady is not None:
                 return steady
-        return shrunk.with_words(NOT_ALWAYS)
+        return first.with_words(NOT_ALWAYS)
 
-    def _longer(self, shrunk: Scenario, first: Scenario) -> Iterator[Scenario]:
+    def _longer(self, first: Scenario) -> Iterator[Scenario]:
         """Yield scenarios in which another client, or the same calls, come before: they bring about a state."""
-        for scenario in (shrunk, first):
-            yield replace(scenario, steps=(Act("seed"), *scenario.steps, Act("switch"), *scenario.steps))
+        yield replace(first, steps=(Act("seed"), *first.steps, Act("switch"), *first.steps))
         for former in (*self._history[:2], *self._history[-3:]):
-            yield replace(shrunk, steps=(*former.steps, Act("switch"), *shrunk.steps))
             yield replace(first, steps=(*former.steps, Act("switch"), *first.steps))
 
     def _shrunk(self, bug: Bug) -> Bug:
@@ -346,7 +348,8 @@ class _Confirmation:
         return bug
 
     def _same(self, bug: Bug | None) -> Bug | None:
-        return bug if bug is not None and bug.finding.group == self._group else None
+        is_other = bug is not None and self._group is not None and bug.finding.group != self._group
+        return None if is_other else bug
 
     def _anew(self, scenario: Scenario, chance: int | None, *, fixes_chance: bool = False) -> Bug | None:
         """Play a scenario in a new run, without the connections and the state of earlier plays."""

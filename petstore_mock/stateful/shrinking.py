@@ -7,6 +7,7 @@ enough. So the machine first tries the last steps alone, then leaves out groups 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.check import Call
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.report import Bug
 
 _SEED: Final = Act("seed")
+_FEW: Final = 2
 _LAST: Final = (1, 2, 3, 4, 6, 8, 12)  # steps
+_REPEATED: Final = (2, 4, 8, 12, 24)  # calls
+_REPEATED_FAULTS: Final = 3
 _LEAST_PLAYS: Final = 60  # of a quick scenario, however busy the computer is
 _MOST_PLAYS: Final = 500
 _SLOW: Final = 0.3  # seconds of one play, on average
 _LEAST_SLOW_PLAYS: Final = 30
 _LONGEST: Final = 5.0  # seconds
-_LONGEST_SLOW: Final = 20.0
+_LONGEST_SLOW: Final = 12.0
 
 
 class Shrinker:
@@ -86,6 +90,7 @@ def _simpler(scenario: Scenario, kept: Collection[str]) -> Iterator[Scenario]:
         yield replace(scenario, environment=None)
     yield from _with_defaults(scenario)
     yield from _with_last_steps(scenario)
+    yield from _with_one_fault(scenario)
     yield from _with_fewer_steps(scenario)
     for place, step in enumerate(scenario.steps):
         if isinstance(step, Call) and step.operation in kept:
@@ -107,6 +112,18 @@ def _with_last_steps(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, steps=steps[-count:])
         if count + 1 < len(steps):
             yield replace(scenario, steps=(_SEED, *steps[-count:]))
+
+
+def _with_one_fault(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield scenarios in which one call fails again and again: each failure may cost the client a connection."""
+    steps = scenario.steps
+    meetings = [(fault, ask) for fault, ask in pairwise(steps) if isinstance(fault, PlannedFault)]
+    if len(meetings) < _FEW:
+        return
+    for fault, ask in reversed(meetings[-_REPEATED_FAULTS:]):
+        for count in _REPEATED:
+            if count + _FEW <= len(steps):
+                yield replace(scenario, steps=(replace(fault, times=None), *[ask] * count))
 
 
 def _with_fewer_steps(scenario: Scenario) -> Iterator[Scenario]:
@@ -133,9 +150,6 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
         yield _SEED
         if step.arguments["count"] > _FEW:
             yield Act("seed_many", {"count": _FEW})
-
-
-_FEW: Final = 2  # animals
 
 
 def _simpler_calls(call: Call) -> Iterator[Call]:

@@ -1,0 +1,135 @@
+"""Clients whose bugs depend on pauses, on chance, or on a state, and correct ones near them.
+
+Sources: botocore pauses up to 20 s between retries (boto/botocore, ``botocore/retries/standard.py``), tenacity doubles
+its pauses without a limit by default (jd/tenacity).
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from typing import Any, ClassVar
+
+from tests.clients.correct import Answer, HttpClientPets, Json
+
+
+class Patient(HttpClientPets):
+    """Correct: it retries reads after 503, and its pauses grow."""
+
+    pauses: ClassVar[tuple[float, ...]] = (4, 8, 16)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        for pause in self.pauses:
+            if method != "GET" or answer.status != 503:
+                break
+            time.sleep(pause)
+            answer = self.send(method, path, body)
+        return answer
+
+
+class Jitter(HttpClientPets):
+    """Spreads the wait in Retry-After both ways, so half of its retries come too early."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        hint = answer.headers.get("Retry-After", "")
+        if answer.status in {429, 503} and hint.isdecimal() and method == "GET":
+            time.sleep(int(hint) * random.uniform(0.5, 1.5))
+            answer = self.send(method, path, body)
+        return answer
+
+
+class FloatHint(HttpClientPets):
+    """Reads every Retry-After as a number."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status in {429, 503}:
+            float(answer.headers.get("Retry-After", "0"))
+        return super().checked(answer, success)
+
+
+class SlotLost(HttpClientPets):
+    """Has ten slots for requests, and does not give one back after a failure."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.slots = threading.Semaphore(10)
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        self.slots.acquire()
+        answer = super().send(method, path, body)
+        self.slots.release()
+        return answer
+
+
+class FilterSticks(HttpClientPets):
+    """Keeps the latest status filter in its class."""
+
+    status: ClassVar[str | None] = None
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        if status is not None:
+            type(self).status = status
+        return super().query(limit, type(self).status)
+
+
+class InheritsFilter(FilterSticks):
+    """The same, in a subclass that has no such attribute at first."""
+
+
+class KeyOfTheFirst(HttpClientPets):
+    """Sends the key of its first instance for ever."""
+
+    first: ClassVar[list[str]] = []
+
+    def headers(self) -> dict[str, str]:
+        if not self.first:
+            self.first.append(self.key)
+        return {"Authorization": f"Bearer {self.first[0]}"}
+
+
+class LogsItsHeaders(HttpClientPets):
+    """Logs the headers of each request, after a long text."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        logging.getLogger("pets.wire").info("%s %s %s %s", method, path, "with these headers: " * 9, self.headers())
+        return super().send(method, path, body)
+
+
+class LogsItsKeyAsExtra(HttpClientPets):
+    """Hands its key to the log in an attribute of the record."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        logging.getLogger("pets.wire").info("asked", extra={"api_key": self.key})
+        return super().send(method, path, body)
+
+
+class FollowsAsRead(HttpClientPets):
+    """Follows the redirection of a create with a GET, and does not understand the response."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        answer = self.ask("POST", "/pets", self.encode(self.body(name, category_id, status)))
+        place = answer.headers.get("Location", "")
+        if answer.status in {301, 302, 303} and place.startswith("/v1"):
+            animals = self.read(self.ask("GET", place.removeprefix("/v1")))
+            raise ValueError(f"not a pet: {animals}")
+        return self.read(self.checked(answer, 201))
+
+
+class AcceptedTaken(HttpClientPets):
+    """Takes 202 for a success of a create."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        return answer if answer.status == 202 else super().checked(answer, success)
+
+
+class ManyBugs(FloatHint, InheritsFilter, LogsItsHeaders):
+    """Has three bugs."""
+
+
+def kinds_of(bugs: Any) -> list[str]:
+    """Return the names of the rules of some bugs."""
+    return sorted(bug.rule for bug in bugs)
