@@ -203,6 +203,7 @@ class World:
             for key in tuple(self.keys):
                 self._retire(key)
             self.release()
+            self.journal.wake()
         self.host.announce(self, "ended")
 
     # Copies

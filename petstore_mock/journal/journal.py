@@ -6,9 +6,8 @@ they work on a copy of the list.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -21,9 +20,10 @@ from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.text import request_lines
+from petstore_mock.journal.waiting import Watch, alarms, refuse_in_a_task, signal_of_this_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from petstore_mock.interface.static import OperationName
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
 _LONGEST_WAIT: Final = 86_400.0  # seconds: one day
-_POLL: Final = 0.2  # seconds; a reset or the end of the world wakes no waiting thread
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
 
@@ -59,6 +58,7 @@ class Journal(Stays):
         self._exchanges: list[Exchange] = []
         self._first: Exchange | None = None  # the first evicted violation that the test did not expect
         self._listeners: dict[Callable[[Exchange], object], None] = {}
+        self._watches: dict[Watch, None] = {}  # of the waits
 
     def __repr__(self) -> str:
         return f"<Journal of {counted(len(self), 'request')}>"
@@ -85,6 +85,8 @@ class Journal(Stays):
     def _notify(self, exchange: Exchange) -> None:
         for listener in tuple(self._listeners):
             listener(exchange)
+        for watch in tuple(self._watches):
+            watch.notify(exchange)
 
     def clear(self) -> None:
         """Drop every exchange; numbers begin at 1 again. The caller holds the world's lock."""
@@ -96,6 +98,12 @@ class Journal(Stays):
         self.violation_count = self.total = 0
         self._first = None
         self.clears += 1
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake the waits: the journal was cleared, or its world ended."""
+        for watch in tuple(self._watches):
+            watch.notify(None)
 
     def listen(self, listener: Callable[[Exchange], object]) -> None:
         """Call ``listener``, in any thread, for each new exchange and late response. The listener must not raise."""
@@ -294,16 +302,10 @@ class Journal(Stays):
             EvictedError: the result depends on requests that the journal dropped.
         """
         __tracebackhide__ = True
-        asyncio: Any = sys.modules.get("asyncio")  # None if nothing imported it; then no loop runs
-        task = None
-        with suppress(RuntimeError):  # no loop runs
-            task = asyncio and asyncio.current_task()  # Playwright's synchronous tests have a loop without a task
-        if task is not None:
-            refuse(
-                "expected wait_for() outside an event loop, which it would block; asyncio runs in this thread: "
-                "await journal.wait_for_async(...) instead"
-            )
-        return self._waited(operation, times, timeout, criteria)
+        refuse_in_a_task()
+        asked = _checked(operation, times, timeout, criteria)
+        self._wait(asked, times, timeout)
+        return self._waited(asked, times, timeout)
 
     async def wait_for_async(
         self,
@@ -312,20 +314,27 @@ class Journal(Stays):
         timeout: float = 1.0,  # noqa: ASYNC109  # as wait_for() has it
         **criteria: Any,  # noqa: ANN401
     ) -> list[Exchange]:
-        """Wait as :meth:`wait_for` does, under asyncio."""
+        """Wait as :meth:`wait_for` does, in a task of asyncio, trio or anyio. Other tasks run meanwhile."""
         __tracebackhide__ = True
-        import asyncio  # noqa: PLC0415  # its loop runs, so it is imported already
+        asked = _checked(operation, times, timeout, criteria)
+        return await self._waited_async(asked, times, timeout)
 
-        # A thread waits, because the timers of the loop stand still while a test freezes the time.
-        return await asyncio.to_thread(self._waited, operation, times, timeout, criteria)
-
-    def _waited(self, operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> list[Exchange]:
+    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:  # noqa: ASYNC109
+        """Wait in this task; the remote journal overrides this and lets a thread ask the door."""
         __tracebackhide__ = True
-        _check_count(times, 1)
-        in_range = is_number(timeout) and 0 <= timeout <= _LONGEST_WAIT
-        require(in_range, f"timeout in seconds, 0 to {_LONGEST_WAIT:g}", timeout=timeout)
-        asked = Criteria(criteria, operation)
-        self._wait(asked, times, timeout)
+        signal, deadline = signal_of_this_task(), monotonic() + timeout
+        with self._watching(asked, signal.set) as watch:
+            alarms.add(watch, deadline, signal.set)
+            try:
+                while not self._is_decided(watch, asked, times) and monotonic() < deadline:
+                    await signal.wait()
+            finally:
+                alarms.remove(watch)
+        return self._waited(asked, times, timeout)
+
+    def _waited(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
+        """Return the result of a wait that has ended."""
+        __tracebackhide__ = True
         found = self._matching(asked)
         if len(found) >= times:
             return found
@@ -336,23 +345,44 @@ class Journal(Stays):
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
         """Wait in this thread; the remote journal overrides this and waits at the door."""
-        # With dropped requests, only those that are kept can decide, so waiting longer would help nobody.
-        self.wait_until(lambda: self.evicted > 0 or len(self._matching(asked)) >= times, timeout)
+        self.wait_until(asked, times, timeout)
 
-    def wait_until(self, done: Callable[[], bool], timeout: float) -> None:
-        """Block until ``done()`` is true, at most ``timeout`` seconds."""
+    def wait_until(
+        self, asked: Criteria, times: int, timeout: float, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Block until the number of requests is known, at most ``timeout`` seconds, or until ``is_over()`` is true."""
         happened, deadline = Event(), monotonic() + timeout
-
-        def listener(_: Exchange) -> None:
-            happened.set()
-
-        self.listen(listener)  # before the first check, so that no event is lost
-        try:
-            while not done() and (left := deadline - monotonic()) > 0:
-                happened.wait(min(left, _POLL))
+        with self._watching(asked, happened.set) as watch:
+            while not is_over() and not self._is_decided(watch, asked, times):
+                left = deadline - monotonic()
+                if left <= 0:
+                    return
+                happened.wait(left)
                 happened.clear()
+
+    def _is_decided(self, watch: Watch, asked: Criteria, times: int) -> bool:
+        """Whether enough requests match, or the result depends on dropped requests."""
+        count = watch.count()
+        if not asked.asked:
+            return self.count_of(asked) >= times
+        return count >= times or self.evicted > 0
+
+    @contextmanager
+    def _watching(self, asked: Criteria, wake: Callable[[], object]) -> Generator[Watch]:
+        """Count the requests that arrived and that arrive during a block."""
+        watch = Watch(asked, wake)
+        self._watches[watch] = None
+        try:
+            clears = None
+            # The first look may find requests that another thread clears in the meantime.
+            while clears != self.clears:
+                clears = self.clears
+                watch.notify(None)
+                for exchange in self.kept:
+                    watch.notify(exchange)
+            yield watch
         finally:
-            del self._listeners[listener]
+            del self._watches[watch]
 
     def _matching(self, asked: Criteria) -> list[Exchange]:
         return [exchange for exchange in self.kept if asked.matches(exchange)]
@@ -376,6 +406,14 @@ class Journal(Stays):
         """
         text = dumps(har_document(self._all()), ensure_ascii=False, indent=2)
         write_text(path, f"{text}\n")
+
+
+def _checked(operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> Criteria:
+    """Return the criteria of a wait, after a check of its other arguments."""
+    _check_count(times, 1)
+    in_range = is_number(timeout) and 0 <= timeout <= _LONGEST_WAIT
+    require(in_range, f"timeout in seconds, 0 to {_LONGEST_WAIT:g}", timeout=timeout)
+    return Criteria(criteria, operation)
 
 
 def _check_count(times: object, least: int) -> None:

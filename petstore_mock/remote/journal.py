@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.real import Lock, monotonic
+from petstore_mock.common.real import Lock, Thread, monotonic, sleep
 from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.record import from_data
+from petstore_mock.journal.waiting import signal_of_this_task
 from petstore_mock.remote.door import printable_lines
 from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 1000  # requests in one response of the door
 _LONGEST_WAIT: Final = 20.0  # seconds that one request waits; the door allows 25
+_SLICE: Final = 0.5  # seconds that one request waits for a task, which may be cancelled meanwhile
+_PAUSE: Final = 0.02  # seconds between two looks for several tasks
 
 
 class RemoteJournal(Journal):
@@ -38,6 +42,9 @@ class RemoteJournal(Journal):
         self._pulling = Lock()
         self._their_clears = 0  # how often the door's journal was cleared
         self.is_over = False
+        self._waiting = Lock()
+        self._waits: list[_Wait] = []  # of tasks
+        self._is_asking = False  # whether a thread asks the door about them
 
     @property
     def kept(self) -> list[Exchange]:
@@ -89,6 +96,69 @@ class RemoteJournal(Journal):
             left = deadline - monotonic()
             question = {**_question(asked), "times": times, "timeout": max(0.0, min(left, _LONGEST_WAIT))}
             is_met = self._do(wait_for_requests, question)["met"] or left <= 0
+
+    async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:  # noqa: ASYNC109
+        """Let a thread ask the door, because a request blocks, and its response may come late."""
+        __tracebackhide__ = True
+        signal = signal_of_this_task()
+        wait = _Wait(asked, times, timeout, monotonic() + timeout, signal.set)
+        with self._waiting:
+            self._waits.append(wait)
+            if not self._is_asking:
+                self._is_asking = True
+                Thread(target=self._ask, name="petstore-mock-waits", daemon=True).start()
+        try:
+            while not wait.is_over:
+                await signal.wait()
+        finally:
+            wait.is_over = True
+        if wait.error is not None:
+            raise wait.error
+        return wait.found
+
+    def _ask(self) -> None:
+        """Ask the door about each wait in turn, until none is left."""
+        while True:
+            with self._waiting:
+                self._waits = [wait for wait in self._waits if not wait.is_over]
+                waits = [*self._waits]
+                self._is_asking = bool(waits)
+            if not waits:
+                return
+            # The door waits for a single one. Several must not wait for each other.
+            patience = _SLICE if len(waits) == 1 else 0.0
+            for wait in waits:
+                if not wait.is_over:
+                    self._look(wait, patience)
+            if len(waits) > 1:
+                sleep(_PAUSE)
+
+    def _look(self, wait: _Wait, patience: float) -> None:
+        left = wait.deadline - monotonic()
+        question = {**_question(wait.asked), "times": wait.times, "timeout": max(0.0, min(left, patience))}
+        try:
+            is_met = self.is_over or self._do(wait_for_requests, question)["met"]
+            if not is_met and left > 0:
+                return
+            wait.found = self._waited(wait.asked, wait.times, wait.timeout)
+        except Exception as error:  # noqa: BLE001  # the task that waits raises it
+            wait.error = error
+        wait.is_over = True
+        wait.wake()
+
+
+@dataclass(eq=False)
+class _Wait:
+    """A wait of a task. It is over when it has a result, or when the task was cancelled."""
+
+    asked: Criteria
+    times: int
+    timeout: float
+    deadline: float
+    wake: Callable[[], object]
+    is_over: bool = False
+    found: list[Exchange] = field(default_factory=list[Any])
+    error: Exception | None = None
 
 
 def _question(asked: Criteria) -> dict[str, Any]:

@@ -90,15 +90,10 @@ def wait_for_requests(
     def has_ended() -> bool:
         return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
-    def is_undecided() -> bool:
-        return bool(asked.asked) and journal.evicted > 0
-
-    def is_done() -> bool:
-        return journal.count_of(asked) >= wanted or has_ended() or is_undecided()
-
-    journal.wait_until(is_done, timeout)
+    journal.wait_until(asked, wanted, timeout, has_ended)
     met = journal.count_of(asked) >= wanted and not has_ended()
-    if is_undecided() and not met and not has_ended():
+    is_undecided = bool(asked.asked) and journal.evicted > 0
+    if is_undecided and not met and not has_ended():
         raise journal.lost()
     return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
 
