@@ -81,8 +81,8 @@ class Parameter:
 
     name: str
     sentence: Sentence
+    relation: RelationName
     where: Literal["query", "path", "header"] = "query"
-    relation: RelationName = "equals"
     field: str = ""
     gap: str | None = None
 
@@ -310,6 +310,7 @@ _OPERATIONS: Final = (
             ),
             Parameter(
                 name="status",
+                relation="equals",
                 gap="invalid_status_filter",
                 sentence=Sentence("4.1", "status: one of available, pending, sold"),
             ),

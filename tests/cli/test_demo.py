@@ -43,10 +43,10 @@ class YourClient(YourClient):
 @pytest.fixture(scope="module")
 def shown() -> str:
     """Return the output of the command."""
-    return run(sys.executable, "-c", WITHOUT_HYPOTHESIS, timeout=5)
+    return run(sys.executable, "-c", WITHOUT_HYPOTHESIS)
 
 
-def test_demo_shows_the_bug_within_five_seconds_without_hypothesis(shown: str) -> None:
+def test_demo_shows_the_bug_without_hypothesis(shown: str) -> None:
     assert "sent POST /v1/pets again" in " ".join(shown.split())
     assert shown.count("POST /v1/pets  ") == 2
     assert shown.count('"name": "Rex", "categoryId": 1}') == 2

@@ -82,6 +82,7 @@ PARAMETER_ROWS: Final = """\
             ),
             Parameter(
                 name="X-Chipped",
+                relation="equals",
                 where="header",
                 field="isChipped",
                 sentence=Sentence("4.1", "X-Chipped: boolean; returns only animals with or without a chip"),
@@ -129,6 +130,7 @@ def _operation(
 _OF_CATEGORY: Final = """\
             Parameter(
                 name="categoryId",
+                relation="equals",
                 where="path",
                 gap="malformed_pet_id",
                 sentence=Sentence("{section}", "categoryId: required, integer, int64"),
