@@ -18,6 +18,7 @@ NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", 
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
 _QUOTES: Final = ("'", '"', "`", "b'", 'b"')
+_WHITE_SPACE: Final = "the white space is wrong: expected a space after 'Bearer', and none in or around the key"
 _UNSET: Final = "the key is a placeholder, such as 'None' for a setting without a value"
 
 
@@ -29,7 +30,9 @@ def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
     if len(values) > 1:
         return None, "malformed_credentials"
     match = _BEARER.fullmatch(values[0])
-    return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
+    if match is None:
+        return None, "malformed_credentials"
+    return match[1].decode("ascii"), ""
 
 
 def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str:
@@ -44,7 +47,9 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
         # Safe to show; any other word may be a key.
         if scheme.lower() in SCHEMES:
             return f"the scheme is {scheme!r}, not 'Bearer'"
-        return f"the scheme 'Bearer' is missing{f', and {_UNSET}' if value.lower() in NO_KEYS else ''}"
+        is_unset = value.lower() in NO_KEYS
+        unset = f", and {_UNSET}" if is_unset else ""
+        return f"the scheme 'Bearer' is missing{unset}"
     valid = "".join(f"; a valid key has {len(known)}" for known in tuple(keys)[:1])
     unknown = f"the fake does not know this key ({counted(len(''.join(words)), 'character')}{valid})"
     return _mistake(value, words) or unknown
@@ -58,6 +63,10 @@ def _mistake(value: str, words: Sequence[str]) -> str:
         return "the word 'Bearer' appears twice" if key else "no key follows 'Bearer'"
     if key.lower() in NO_KEYS:
         return _UNSET
-    if len(words) > 1 or (KEY_TEXT.fullmatch(key) and not _BEARER.fullmatch(value.encode("latin-1", "replace"))):
-        return "the white space is wrong: expected a space after 'Bearer', and none in or around the key"
+    is_key = KEY_TEXT.fullmatch(key) is not None
+    is_bearer = _BEARER.fullmatch(value.encode("latin-1", "replace")) is not None
+    if len(words) > 1:
+        return _WHITE_SPACE
+    if is_key and not is_bearer:
+        return _WHITE_SPACE
     return ""

@@ -68,7 +68,10 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
     def is_json(self) -> bool:
         """Whether Content-Type declares JSON; parameters and case do not count (RFC 9110 §8.3.1)."""
         types = self.by_name.get(b"content-type", ())
-        return len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+        if len(types) != 1:
+            return False
+        media_type, _, _ = types[0].decode("latin-1").partition(";")
+        return media_type.strip().lower() == "application/json"
 
     @cached_property
     def coding(self) -> str:

@@ -48,18 +48,21 @@ def authority() -> tuple[trustme.CA, str]:
 @cache
 def certified(fault: str, *hosts: str) -> tuple[ssl.SSLContext, str]:
     """Return a server context for ``hosts`` and loopback, and the SHA-256 of its public key (RFC 7469 §2.4)."""
-    ca = trustme.CA(organization_name="an unknown root") if fault == "tls.untrusted_root" else authority()[0]
+    is_untrusted = fault == "tls.untrusted_root"
+    ca = trustme.CA(organization_name="an unknown root") if is_untrusted else authority()[0]
     before, after = _LONG_AGO if fault == "tls.expired" else (None, None)
     # Without the zone of an IPv6 address.
     own = (host.partition("%")[0] for host in hosts)
-    names = ("wrong.host.invalid",) if fault == "tls.wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
+    names = tuple(dict.fromkeys((*_IDENTITIES, *own)))
+    if fault == "tls.wrong_host":
+        names = ("wrong.host.invalid",)
     try:
         leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
     except ValueError as error:
         refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
     context = server_context()
     # With the root in the chain, clients report that they do not trust it.
-    own_root = ca.cert_pem.bytes() if fault == "tls.untrusted_root" else b""
+    own_root = ca.cert_pem.bytes() if is_untrusted else b""
     with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
         context.load_cert_chain(path)
     key = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes()).public_key()

@@ -43,7 +43,8 @@ def respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None]
             limit = handler.body_limit(request)
             # The caller without ``read_body`` passed the whole body, also after a refused head.
             has_refused_head = limit == 0 and read_body is None
-            request.oversized = limit is not None and len(request.body) > limit and not has_refused_head
+            is_long = limit is not None and len(request.body) > limit
+            request.oversized = is_long and not has_refused_head
     except RequestError as error:
         condition, detail = error.args
         return handler.refuse(condition, detail, request)
@@ -135,7 +136,8 @@ def _target_of(environ: WSGIEnvironment) -> str:
         raw = _encoded(environ.get("PATH_INFO", ""))
     # The raw URI of werkzeug's test client may lack it.
     query = environ.get("QUERY_STRING", "")
-    return f"{raw}?{query}" if query and "?" not in raw else raw
+    lacks_query = query and "?" not in raw
+    return f"{raw}?{query}" if lacks_query else raw
 
 
 def _encoded(path: str) -> str:

@@ -75,7 +75,9 @@ class Listener(Stays, HTTPServer):
         except BaseException as error:  # noqa: BLE001  # the test's matcher raised; as in _respond()
             failure = self._failed(error, clears, "a matcher")
             return lambda: failure
-        return None if expectation is None else lambda: self._respond(expectation, asked, clears)
+        if expectation is None:
+            return None
+        return lambda: self._respond(expectation, asked, clears)
 
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose like the base class: the next ordered, then a one-shot, then a permanent expectation."""

@@ -31,10 +31,11 @@ def requests_session(handler: Handler) -> requests.Session:
     """Return a ``requests.Session`` that calls the fake in process, for every host and without a socket."""
     try:
         import requests  # noqa: PLC0415  # an optional package
+        from requests.adapters import HTTPAdapter  # noqa: PLC0415
     except ImportError:
         refuse("expected requests to be installed: pip install requests; or use petstore.app")
 
-    class InProcess(requests.adapters.HTTPAdapter):
+    class InProcess(HTTPAdapter):
         def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
             response = respond(handler, _of_prepared(request))
             return self.build_response(request, _received(response, request))

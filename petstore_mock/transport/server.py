@@ -104,14 +104,18 @@ class Server:
     @property
     def is_alive(self) -> bool:
         """Whether it listens. False after its thread died, and in the child of a fork."""
-        return self._thread is not None and self._thread.is_alive() and not self.is_copy
+        if self._thread is None or self.is_copy:
+            return False
+        return self._thread.is_alive()
 
     @property
     def died(self) -> str:
         """Why its thread died, or an empty text."""
         if self._thread is None or self._thread.is_alive() or self.is_copy:
             return ""
-        return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
+        if self._error is None:
+            return "its loop was stopped"
+        return f"{type(self._error).__name__}: {self._error}"
 
     @property
     def origin(self) -> str:
