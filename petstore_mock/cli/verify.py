@@ -37,12 +37,12 @@ def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     defaults: Mapping[str, Any] = verify.__kwdefaults__ or {}
     for name, option in options_at("verify").items():
-        default = defaults[name]
+        default: Any = defaults[name]
         if default is None:
             parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
         else:
             words = f"{option.words} (default: %(default)s)"
-            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=type(default), default=default)
+            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=default.__class__, default=default)
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")

@@ -110,7 +110,7 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
 def _seed(_: str, value: Any) -> Any:  # noqa: ANN401
     """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
     if value is None or isinstance(value, (int, str, PathLike)):
-        return value
+        return cast("Any", value)
     return read_animals(value)
 
 

@@ -57,7 +57,7 @@ class Seen:
         self.is_silent = failure is not None and failure.kind == "silence"
         self.has_failed = self.status >= 500 or failure is not None
         # The body as a JSON value, or NO_JSON.
-        self.document = _json(exchange.response_body if failure is None else b"")
+        self.document: Any = _json(exchange.response_body if failure is None else b"")
         self.pet_id = exchange.path.rpartition("/")[2]
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
