@@ -119,7 +119,7 @@ def mask_text(text: str, keys: Iterable[str] = (), *, shortest: int = RECOGNISAB
         shortest: characters; shorter forms of a key stay.
         tail: whether the end of a long key stays visible, to distinguish two keys.
     """
-    parts = []
+    parts: list[str] = []
     done = 0
     for found in find_keys(text, keys, shortest=shortest):
         has_tail = tail and not found.is_cut

@@ -78,23 +78,29 @@ def _request(exchange: Exchange) -> dict[str, Any]:
 
 
 def _response(exchange: Exchange) -> dict[str, Any]:
-    headers, version = exchange.response_headers, exchange.request.version
+    status = exchange.status or 0
+    version = exchange.request.version
     return {
-        "status": exchange.status or 0,
-        "statusText": reason_phrase(exchange.status or 0),
+        "status": status,
+        "statusText": reason_phrase(status),
         # A server sends its own version (RFC 9110 §6.2).
         "httpVersion": "HTTP/1.1" if version == "HTTP/1.0" else version,
         "cookies": [],
         "headers": _pairs(exchange.response_fields),
-        "content": {
-            "size": exchange.response_size,
-            "mimeType": headers.get("content-type", "x-unknown"),  # as browsers write it
-            **_content(exchange.response_body, "encoding"),
-            **_comment(exchange.cut_response_body),
-        },
-        "redirectURL": headers.get("location", ""),
+        "content": _response_content(exchange),
+        "redirectURL": exchange.response_headers.get("location", ""),
         "headersSize": _UNKNOWN,
         "bodySize": exchange.response_size if exchange.status else _UNKNOWN,
+    }
+
+
+def _response_content(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "size": exchange.response_size,
+        # As browsers write it.
+        "mimeType": exchange.response_headers.get("content-type", "x-unknown"),
+        **_content(exchange.response_body, "encoding"),
+        **_comment(exchange.cut_response_body),
     }
 
 
@@ -104,4 +110,6 @@ def _comment(words: str) -> dict[str, str]:
 
 def _content(body: bytes, encoding: str) -> dict[str, str]:
     text = text_of(body)
-    return {"text": base64.b64encode(body).decode("ascii"), encoding: "base64"} if text is None else {"text": text}
+    if text is not None:
+        return {"text": text}
+    return {"text": base64.b64encode(body).decode("ascii"), encoding: "base64"}

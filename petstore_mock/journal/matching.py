@@ -9,13 +9,13 @@ import re
 import sys
 from inspect import iscoroutinefunction
 from json import dumps
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeGuard
 
 _DEEPEST: Final = 100  # levels of a wanted value
@@ -36,7 +36,7 @@ def is_any(value: object) -> bool:
     return mock is not None and value is mock.ANY
 
 
-def is_pattern(value: object) -> TypeGuard[re.Pattern[str] | re.Pattern[bytes]]:
+def is_pattern(value: object) -> TypeGuard[re.Pattern[Any]]:
     """Whether a value is a compiled regular expression."""
     return isinstance(value, re.Pattern)
 
@@ -101,10 +101,8 @@ def meets(received: object, wanted: object) -> bool:
     if is_object(wanted):
         return is_object(received) and _members_meet(received, wanted)
     if is_array(wanted):
-        return is_array(received) and len(received) == len(wanted) and all(map(meets, received, wanted))
-    if is_pattern(wanted):
-        return _finds(wanted, received)
-    return is_any(wanted) or (is_predicate(wanted) and bool(wanted(received)))
+        return is_array(received) and _items_meet(received, wanted)
+    return _matcher_meets(received, wanted)
 
 
 def in_words(value: object) -> object:
@@ -122,17 +120,29 @@ def in_words(value: object) -> object:
     return value
 
 
+def _matcher_meets(received: object, matcher: object) -> bool:
+    if is_pattern(matcher):
+        return _finds(matcher, received)
+    if is_predicate(matcher):
+        return bool(matcher(received))
+    return is_any(matcher)
+
+
 def _members_meet(received: Mapping[object, object], wanted: Mapping[object, object]) -> bool:
     return received.keys() == wanted.keys() and all(meets(received[name], wanted[name]) for name in wanted)
 
 
-def _finds(pattern: re.Pattern[str] | re.Pattern[bytes], received: object) -> bool:
+def _items_meet(received: Sequence[object], wanted: Sequence[object]) -> bool:
+    return len(received) == len(wanted) and all(map(meets, received, wanted))
+
+
+def _finds(pattern: re.Pattern[Any], received: object) -> bool:
     """Whether a pattern occurs in a text or in bytes; a pattern of the other kind reads UTF-8."""
     if isinstance(pattern.pattern, bytes):
         content = received.encode("utf-8", "surrogatepass") if isinstance(received, str) else received
-        return isinstance(content, bytes) and re.search(pattern, content) is not None
+        return isinstance(content, bytes) and pattern.search(content) is not None
     text = received.decode("utf-8", "replace") if isinstance(received, bytes) else received
-    return isinstance(text, str) and re.search(pattern, text) is not None
+    return isinstance(text, str) and pattern.search(text) is not None
 
 
 def _canonical(value: object) -> str:

@@ -34,15 +34,21 @@ def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> st
     lines += request_lines(newest) or ["no requests"]
     lines += map(printable, notes)
     broken = _by_rules(exchange for exchange in known if exchange.is_violation and not exchange.expected)
-    for first, *others in broken[:_DETAILS]:
-        lines += ["", violation_text(first)]
-        if others:
-            numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
-            lines.append(f"  again in {counted(len(others), 'request')}: {numbers}")
+    for group in broken[:_DETAILS]:
+        lines += ["", *_group_lines(group)]
     more = len(broken) - _DETAILS
     if more > 0:
         lines += ["", f"and {counted(more, 'more kind')} of violation"]
     return "\n".join(lines)
+
+
+def _group_lines(group: Sequence[Exchange]) -> list[str]:
+    """Return the first violation of a group in full, and the numbers of the others."""
+    first, *others = group
+    if not others:
+        return [violation_text(first)]
+    numbers = ", ".join(str(other.number) for other in others[:_DETAILS])
+    return [violation_text(first), f"  again in {counted(len(others), 'request')}: {numbers}"]
 
 
 def _by_rules(violations: Iterable[Exchange]) -> list[list[Exchange]]:
