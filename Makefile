@@ -38,7 +38,8 @@ help:  ## list these commands
 serve: $(RUN)  ## start the stub (make serve ARGS="--port 0")
 	@exec $(BIN)/petstore-mock serve $(ARGS)
 
-test: $(TEST)  ## run the suite (make test TRACED=yes also reports branch coverage)
+test: $(TEST)  ## run the suite, 2 to 4 minutes on two cores (make test TRACED=yes also reports branch coverage)
+	@echo 'The suite takes 2 to 4 minutes on two cores.'
 	$(if $(TRACED),@$(COVERAGE) erase)
 	$(if $(TRACED),$(COVERAGE) run,$(BIN)/python) -m pytest -n $(WORKERS) --dist worksteal
 	$(if $(TRACED),@$(COVERAGE) combine --quiet)

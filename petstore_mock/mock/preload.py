@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from petstore_mock.common.real import Thread
+from petstore_mock.core.options import OPTIONS
 from petstore_mock.interface.schemas import preload_validator, validator_class
 
 
@@ -23,7 +24,6 @@ def preload() -> None:
 
 
 def _import_in_this_thread() -> None:
-
-    import petstore_mock.interface.mutants  # noqa: F401, PLC0415  # for worlds that the control door makes
-
+    # The control door makes worlds, and the check of their mutant imports the mutants.
+    OPTIONS["mutant"].check("mutant", None)
     preload_validator()

@@ -19,10 +19,10 @@ class Facts:
     finished: bool = False
     reached: bool = False  # the mutant changed a response
     removed: bool = False  # the client called a removed operation
-    calls: list[str] = field(default_factory=list)  # operations
-    outcomes: list[list[str]] = field(default_factory=list)  # an operation and what the client met
-    assumes: list[list[str]] = field(default_factory=list)  # a gap and its known alternative
-    deaths: list[str] = field(default_factory=list)  # why the listener died before the test
+    calls: list[str] = field(default_factory=list[str])  # operations
+    outcomes: list[list[str]] = field(default_factory=list[list[str]])  # an operation and what the client met
+    assumes: list[list[str]] = field(default_factory=list[list[str]])  # a gap and its known alternative
+    deaths: list[str] = field(default_factory=list[str])  # why the listener died before the test
 
     def note(self, name: str, value: object) -> None:
         """Add a value to one of the lists, unless the list has it."""

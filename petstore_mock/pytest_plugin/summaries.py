@@ -194,24 +194,24 @@ def coverage(ledger: Ledger) -> Measure:
     from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do not need it
 
     met = ledger.by_fact(lambda facts: map(tuple, facts.outcomes))
-    outcomes: list[dict[str, Any]] = []
-    for operation, names in OUTCOMES.items():
-        for name in names:
-            tests = met.get((operation, name), [])
-            outcomes.append({"operation": operation, "outcome": name, "shown": bool(tests), "tests": tests})
+    documented = [(operation, name) for operation, names in OUTCOMES.items() for name in names]
+    outcomes = [_row("outcome", operation, name, met.get((operation, name), [])) for operation, name in documented]
     faults: list[dict[str, Any]] = []
+    never = dict.fromkeys(REQUEST_KINDS)
     for kind in REQUEST_KINDS:
         for operation in OUTCOMES:
             tests = met.get((operation, f"fault {kind}"), [])
-            faults.append({"operation": operation, "fault": kind, "shown": bool(tests), "tests": tests})
+            faults.append(_row("fault", operation, kind, tests))
+            if tests:
+                never.pop(kind, None)
     shown = [row for row in outcomes if row["shown"]]
-    met_kinds = {row["fault"] for row in faults if row["shown"]}
-    never = [kind for kind in REQUEST_KINDS if kind not in met_kinds]
-    document = {**_measured(outcomes, shown, "shown"), "outcomes": outcomes, "faults": faults}
-    lines = [
-        *(f"{operation} {outcome}: {counted(len(tests), 'test')}" for (operation, outcome), tests in met.items()),
-        f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {document['percent']} %.",
-        *(f"Never shown: {row['operation']} {row['outcome']}" for row in outcomes if not row["shown"]),
-        f"Faults never shown: {', '.join(never) or 'none'}.",
-    ]
-    return Measure(lines, document)
+    measured = _measured(outcomes, shown, "shown")
+    lines = [f"{operation} {outcome}: {counted(len(tests), 'test')}" for (operation, outcome), tests in met.items()]
+    lines.append(f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {measured['percent']} %.")
+    lines += [f"Never shown: {row['operation']} {row['outcome']}" for row in outcomes if not row["shown"]]
+    lines.append(f"Faults never shown: {', '.join(never) or 'none'}.")
+    return Measure(lines, {**measured, "outcomes": outcomes, "faults": faults})
+
+
+def _row(kind: str, operation: str, name: str, tests: list[str]) -> dict[str, Any]:
+    return {"operation": operation, kind: name, "shown": bool(tests), "tests": tests}
