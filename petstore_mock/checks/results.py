@@ -50,6 +50,7 @@ _ERROR: Final = Source("7", "an error response makes the call fail with its HTTP
 _LIST: Final = operations("lists")[0]
 _MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIST.limit.name!r}"
 _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
+_UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""
@@ -372,6 +373,8 @@ def _by_status(fault: Fault) -> AbstractSet[Kind | None]:
             kinds |= _LOST
     # A library may reject a Retry-After that is no number of seconds.
     is_odd = status in TELL_TO_WAIT and not fields.get("Retry-After", "0").isdecimal()
+    # A library may fail to decode a body.
+    is_odd = is_odd or "Content-Encoding" in fields or _UNKNOWN_CHARSET in fields.get("Content-Type", "")
     return kinds | _LOST if status in SUCCESSES or is_odd else kinds
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks  # needs Hypothesis
 
 # isort: split
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from petstore_mock.checks.scenario import Act, Scenario, Together
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
-from petstore_mock.strategies.plans import QUICK_FAULTS, SLOW_FAULTS, is_quick
+from petstore_mock.strategies.plans import ERRORS, QUICK_FAULTS, SLOW_FAULTS, is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +33,7 @@ _LONG: Final = (
     kinds.rate_limited(10**12),
 )
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
+_REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found(), kinds.server_error(503))
 FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 SEVERAL: Final = Act("seed_many", {"count": 3})
@@ -85,7 +87,16 @@ def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 def quick_faults(blocks: Blocks, options: Options) -> Scenario:
     """Return the scenario with each quick fault. The lost responses are last, so close() meets a lost connection."""
     meetings = blocks.meetings(_quick_faults(options))
-    return Scenario(steps=(_MANY, *_flat(meetings), *_lost(blocks, options)))
+    return Scenario(steps=(_MANY, *_flat(meetings), *_refused(blocks, options), *_lost(blocks, options)))
+
+
+def _refused(blocks: Blocks, options: Options) -> list[Step]:
+    """Return the steps in which each request of a call is refused, however often the client sends it."""
+    steps: list[Step] = []
+    if options.chosen_faults is None:
+        for fault, ask in blocks.meetings(_REFUSALS):
+            steps += [replace(fault, times=None), ask, Act("cancel_faults")]
+    return steps
 
 
 def _lost(blocks: Blocks, options: Options) -> list[Step]:
@@ -109,7 +120,7 @@ def _in_environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
 
 def _quick_faults(options: Options) -> Iterable[Fault]:
     if options.chosen_faults is None:
-        return QUICK_FAULTS
+        return (*QUICK_FAULTS, *ERRORS)
     return [fault for fault in options.chosen_faults if is_quick(fault)]
 
 

@@ -37,9 +37,31 @@ def _broken_successes() -> Iterator[Any]:
     yield {**animal, LABEL: None, **optional}
     # The list lacks the last required field.
     yield [dict([*animal.items()][:-1])]
+    # A client that looks at the first animal only does not notice the second one.
+    yield [animal, {"id": 2}]
+    yield []
+    yield {}
     yield {"pets": [animal]}
 
 
+# Errors that the interface allows for an operation, and those of gateways, proxies and frameworks. RFC 9110 §15
+# requires that a client treats a status that it does not know like the first of its class.
+_STATUSES: Final = (408, 409, 410, 418, 422, 425, 451, 499, 501, 504, 507, 511, 520, 530, 598)
+_ERROR_BODIES: Final[tuple[Any, ...]] = (None, True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
+_HINTS: Final = ("", "0.5", "nan", "1e0", "-0", "0, 0", "Thu, 32 Foo 2026 25:61:61 GMT")
+_CHALLENGES: Final = {"WWW-Authenticate": ['Basic realm="a, b"', 'Bearer realm="pets", error="invalid_token"']}
+ERRORS: Final = (
+    *(kinds.bad_request(), kinds.not_found()),
+    *(kinds.respond(status) for status in _STATUSES),
+    *(kinds.respond(500, json=document) for document in _ERROR_BODIES),
+    *(kinds.respond(status, json=["refused"]) for status in (400, 404)),
+    kinds.respond(401, headers=_CHALLENGES),
+    kinds.respond(401, json=None),
+    kinds.respond(500, body=b"\xef\xbb\xbf{}", headers=_AS_JSON),
+    kinds.respond(500, body="Fehler", headers={"Content-Type": "text/html; charset=x-unknown"}),
+    kinds.respond(500, body="", headers={"Content-Encoding": "gzip"}),
+    *(kinds.respond(503, headers={"Retry-After": hint}) for hint in _HINTS),
+)
 QUICK_FAULTS: Final = (
     *(kinds.server_error(500), kinds.reset(), kinds.respond(502, body="<html><body>Bad gateway</body></html>")),
     *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
@@ -58,10 +80,12 @@ QUICK_FAULTS: Final = (
     kinds.respond(200, json={"message": "Down for maintenance"}),
     *(kinds.respond(200, json=document) for document in _broken_successes()),
     kinds.respond(201, json={"id": 1}),
+    *(kinds.respond(201, body=""), kinds.respond(201, json=[]), kinds.respond(203), kinds.respond(206, json=[])),
 )
 SLOW_FAULTS: Final = (
     *(kinds.hang(), kinds.delay(0.05), kinds.dribble(10_000), kinds.rate_limited(1)),
     kinds.respond(503, headers={"Retry-After": "1"}),
+    kinds.sequence(503, kinds.hang()),
 )
 _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 

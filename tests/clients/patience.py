@@ -6,10 +6,12 @@ its pauses without a limit by default (jd/tenacity).
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import threading
 import time
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 from tests.clients.correct import Answer, HttpClientPets, Json
@@ -133,3 +135,69 @@ class ManyBugs(FloatHint, InheritsFilter, LogsItsHeaders):
 def kinds_of(bugs: Any) -> list[str]:
     """Return the names of the rules of some bugs."""
     return sorted(bug.rule for bug in bugs)
+
+
+class EchoOfTheRefused(HttpClientPets):
+    """Returns what it sent if the service refuses a create with 400."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = self.body(name, category_id, status)
+        answer = self.ask("POST", "/pets", self.encode(body))
+        return {"id": 0, **body} if answer.status == 400 else self.read(self.checked(answer, 201))
+
+
+class CreatesAgainAfterRefusal(HttpClientPets):
+    """Sends a refused create three times."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = self.encode(self.body(name, category_id, status))
+        for _ in range(3):
+            answer = self.ask("POST", "/pets", body)
+            if answer.status != 400:
+                break
+        return self.read(self.checked(answer, 201))
+
+
+class KnowsItsStatuses(HttpClientPets):
+    """Fails for a status that the module ``http`` does not name."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        return answer if HTTPStatus(answer.status) == success else super().checked(answer, success)
+
+
+class ErrorsAreObjects(HttpClientPets):
+    """Assumes that each error body is an object with a message."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == 500 and answer.body:
+            json.loads(answer.body)["message"].lower()
+        return super().checked(answer, success)
+
+
+class NumbersGuessed(HttpClientPets):
+    """Guesses the types of texts, as a CSV or YAML reader does."""
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body, object_hook=self.guessed)
+
+    def guessed(self, pet: dict[str, Any]) -> dict[str, Any]:
+        name = pet.get("name")
+        return {**pet, "name": int(name, 0)} if isinstance(name, str) and name.startswith("0x") else pet
+
+
+class NamesTrimmed(HttpClientPets):
+    """Trims names before it sends them."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return super().body(name.rstrip("\n"), category_id, status)
+
+
+DIRECTED = [
+    EchoOfTheRefused,
+    CreatesAgainAfterRefusal,
+    KnowsItsStatuses,
+    ErrorsAreObjects,
+    NumbersGuessed,
+    NamesTrimmed,
+]
+DIRECTED += [LogsItsKeyAsExtra, FollowsAsRead]

@@ -266,3 +266,14 @@ def test_the_state_of_random_is_the_same_after_a_run() -> None:
     state = random.getstate()
     check_client(make_correct("http.client"), **{**QUICKLY, "faults": ()})
     assert random.getstate() == state
+
+
+# Directed scenarios: nothing of this depends on what is drawn.
+
+
+@pytest.mark.parametrize("client", patience.DIRECTED)
+def test_a_directed_scenario_finds_a_bug(client: type[HttpClientPets]) -> None:
+    bug = found(client)
+    assert raised_by(bug, by_key(client)) is not None
+    assert raised_by(bug, make_correct("http.client")) is None
+    assert len(calls(bug)) <= 3
