@@ -10,7 +10,7 @@ from petstore_mock.cli.arguments import flag
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.options import options_at
 from petstore_mock.verify import verify
-from petstore_mock.verify.probes import plan
+from petstore_mock.verify.clauses import plan
 from petstore_mock.verify.verdict import HOLDS, as_text, json_text
 
 if TYPE_CHECKING:
@@ -32,17 +32,16 @@ def add_options(parser: ArgumentParser) -> None:
 
 def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the base address of the service, which ends in /v1")
-    words = "a valid API key; repeat the option if keys rotate"
-    parser.add_argument("--api-key", action="append", default=[], metavar="KEY", help=words)
+    parser.add_argument("--api-key", metavar="KEY", help="a valid API key")
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     defaults: Mapping[str, Any] = verify.__kwdefaults__ or {}
     for name, option in options_at("verify").items():
-        default: Any = defaults[name]
+        default = defaults[name]
         if default is None:
             parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
         else:
             words = f"{option.words} (default: %(default)s)"
-            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=default.__class__, default=default)
+            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=type(default), default=default)
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")
@@ -81,7 +80,7 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
 
     verdict = verify(
         options.url,
-        api_key=_keys(options),
+        api_key=_key(options),
         headers=dict(options.header),
         progress=progress if stderr.isatty() else None,
         **{name: getattr(options, name) for name in options_at("verify")},
@@ -106,12 +105,9 @@ def _print_plan(options: Namespace, files: Mapping[str, Path], stdout: TextIO) -
         print(line, file=stdout)
 
 
-def _keys(options: Namespace) -> list[str]:
-    keys: list[str] = [*options.api_key]
+def _key(options: Namespace) -> str:
     variable = options.api_key_env
-    if variable is not None:
-        key = os.environ.get(variable)
-        if not key:
-            refuse(f"expected a key in the variable {variable}; it is empty or not set")
-        keys.insert(0, key)
-    return keys or refuse("expected an API key; pass --api-key-env with the name of a variable that holds it")
+    if variable is None:
+        key: str | None = options.api_key
+        return key or refuse("expected an API key; pass --api-key-env with the name of a variable that holds it")
+    return os.environ.get(variable) or refuse(f"expected a key in the variable {variable}; it is empty or not set")

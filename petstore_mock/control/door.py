@@ -324,11 +324,9 @@ def _check_media_type(request: ApiRequest) -> None:
     A page of another site can send a body of some other types without a preflight. An empty body needs no type: some
     clients send a Content-Type, or an empty chunked body, although they send nothing.
     """
-    if request.fields.is_json:
-        return
-    length = request.header("Content-Length", "0")
-    is_announced = length != "0"
-    if request.body or request.oversized or is_announced:
+    announced = (request.header("Content-Length") or "").strip("0")
+    has_body = request.body or request.oversized or announced
+    if has_body and not request.fields.is_json:
         came = cut(request.header("Content-Type") or "none", 100)
         raise ProblemError(f"expected Content-Type: application/json; got {came}", 415, Accept="application/json")
 

@@ -41,7 +41,6 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     str: {"type": "string"},
     Any: {},
 }
-_MAPPINGS: Final[frozenset[object]] = frozenset({dict, Mapping})
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")  # an argument in the path of a verb
 
 
@@ -71,35 +70,29 @@ def shape_of(verb: Verb) -> Shape:
     sent: dict[str, Schema] = {}
     required: list[str] = []
     for parameter in parameters:
-        hint = hints[parameter.name]
+        name, hint = parameter.name, hints[parameter.name]
         role = _role_of(hint)
         if role is not None:
-            added[parameter.name] = role
+            added[name] = role
         elif parameter.kind is Parameter.VAR_KEYWORD:
             sent |= _members(get_args(hint)[0])
         else:
-            sent[parameter.name] = schema(hint)
-            if parameter.default is Parameter.empty:
-                required.append(parameter.name)
-    path: dict[str, Schema] = {}
-    for name in _PLACEHOLDER.findall(verb.path):
-        path[name] = sent.pop(name)
-        required.remove(name)
-    body = _closed({})
-    takes_body = bool(verb.body)
-    if takes_body:
+            sent[name] = schema(hint)
+            required += [name] if parameter.default is Parameter.empty else []
+    path = {name: sent.pop(name) for name in _PLACEHOLDER.findall(verb.path)}
+    query, body = sent, _closed({})
+    has_members = bool(sent) and verb.method not in {"GET", "DELETE"}
+    if verb.body:
         body = sent.pop(verb.body)
-    elif sent and verb.method not in {"GET", "DELETE"}:
-        takes_body = True
-        body = _closed(sent, required)
-        sent = {}
+    elif has_members:
+        query, body = {}, _closed(sent, [name for name in required if name in sent])
     return Shape(
         concerns_all=hints[target.name] is Worlds,
         added=added,
         path=path,
-        query=_query_of(sent),
+        query=_closed({name: _without_null(rules) for name, rules in query.items()}),
         body=body,
-        takes_body=takes_body,
+        takes_body=bool(verb.body) or has_members,
         result=_result_of(verb, hints["return"]),
     )
 
@@ -113,13 +106,10 @@ def _role_of(hint: object) -> Added | None:
     return None
 
 
-def _query_of(parameters: Mapping[str, Schema]) -> Schema:
-    """Return the schema of a query. A parameter can be absent, but not null."""
-    query: dict[str, Schema] = {}
-    for name, rules in parameters.items():
-        choices: list[Schema] = rules.get("anyOf", [rules])
-        query[name] = choices[0]
-    return _closed(query)
+def _without_null(rules: Schema) -> Schema:
+    """Return the schema of a query parameter, which can be absent, but not null."""
+    choices: list[Schema] = rules.get("anyOf", [rules])
+    return choices[0]
 
 
 def _result_of(verb: Verb, hint: object) -> Schema:
@@ -148,7 +138,7 @@ def _generic(origin: object, parts: Sequence[Any]) -> Schema:
         return {"type": "string", "enum": list(parts)}
     if origin is list:
         return {"type": "array", "items": schema(parts[0])}
-    if origin in _MAPPINGS:
+    if origin in {dict, Mapping}:
         return {"type": "object", "additionalProperties": schema(parts[1])}
     return {"anyOf": [schema(part) for part in parts]}
 

@@ -1,4 +1,4 @@
-"""Lets a mutant (:mod:`petstore_mock.interface.mutants`) change an incoming request or an outgoing response."""
+"""Lets a mutant (:mod:`petstore_mock.http.mutant`) change an incoming request or an outgoing response."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from json import loads
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from petstore_mock.http.mutant import Turn
+from petstore_mock.http.request import Fields
 from petstore_mock.http.response import Head
-from petstore_mock.interface.mutants import Turn
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.core.world import World
+    from petstore_mock.http.mutant import Mutant
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
-    from petstore_mock.interface.mutants import Mutant
     from petstore_mock.journal.exchange import Exchange
 
 
@@ -23,26 +26,43 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
     """Return the request and the condition that refuses its key, as the mutant changes them."""
     request = exchange.request
     turn = _turn(world, mutant, request, refused_key)
-    if turn is None or mutant.statuses:
+    if turn is None:
         return request, refused_key
-    query = dict(turn.query)
+    if turn.operation.commits and turn.pet_id:
+        exchange.former = world.store.document(turn.pet_id)
+    if mutant.statuses:
+        return request, refused_key
+    given = dict(turn.given)
     mutant.change(turn)
-    changes = turn.query != query or turn.sent != request.body
-    if turn.refused_key == refused_key and (refused_key or not changes):
+    is_same_request = turn.given == given and turn.sent == request.body
+    # A request with a refused key stays as it is, unless the mutant accepts the key.
+    if turn.refused_key == refused_key and (refused_key or is_same_request):
         return request, refused_key
     exchange.mutant = mutant.name
     changed = copy(request)
     changed.body = turn.sent
-    if turn.query != query:
-        changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
+    _set_parameters(changed, turn, given)
     return changed, turn.refused_key
+
+
+def _set_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str]) -> None:
+    if turn.given == former:
+        return
+    in_header = {parameter.name for parameter in turn.operation.parameters_in("header")}
+    query = {name: value for name, value in turn.given.items() if name not in in_header}
+    request.target = f"{request.target.partition('?')[0]}?{urlencode(query)}"
+    dropped = {name.lower().encode() for name in in_header - turn.given.keys()}
+    if dropped:
+        request.fields = Fields(field for field in request.fields if field[0].lower() not in dropped)
 
 
 def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
     """Change a response, unless a fault of the test has broken it already."""
     fault, turn = exchange.fault, _turn(world, mutant, exchange.request)
-    if turn is None or not mutant.statuses or (fault is not None and fault.breaks_contract):
+    is_broken = fault is not None and fault.breaks_contract
+    if turn is None or not mutant.statuses or is_broken:
         return
+    turn.former = exchange.former
     turn.status, turn.media_type = response.status, response.head.get("Content-Type")
     turn.document = loads(response.body) if response.body else None
     former, animals = (turn.status, turn.media_type, encode_json(turn.document)), world.store.bodies()
@@ -62,6 +82,14 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
 def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = "") -> Turn | None:
     """Return a request in the form that a mutant changes; None if the mutant does not change its operation."""
     route = world.store.rules.route(request.method, request.target, request.fields)
-    if route.operation is None or route.operation.name not in mutant.operations:
+    operation = route.operation
+    if operation is None or operation.name not in mutant.operations:
         return None
-    return Turn(route.operation, request.query, route.pet_id, request.body, refused_key, world.store)
+    given = dict(request.query)
+    for parameter in operation.parameters_in("header"):
+        value = request.header(parameter.name)
+        if value is not None:
+            given[parameter.name] = value
+    turn = Turn(operation, given, route.pet_id, request.body, refused_key, world.store)
+    turn.path = operation.path_values(request.target)
+    return turn

@@ -100,17 +100,19 @@ def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
 
 
 def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # as above
+    if value is None:
+        return value
+    from petstore_mock.core.mutants import mutants  # noqa: PLC0415  # as above
 
-    if value is not None and value not in [*MUTANTS]:
-        refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, MUTANTS)}")
+    if value not in [*mutants()]:
+        refuse(f"expected the name of a mutant; got mutant={shown(value)}{did_you_mean(value, mutants())}")
     return value
 
 
 def _seed(_: str, value: Any) -> Any:  # noqa: ANN401
     """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
     if value is None or isinstance(value, (int, str, PathLike)):
-        return cast("Any", value)
+        return value
     return read_animals(value)
 
 

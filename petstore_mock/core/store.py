@@ -137,6 +137,9 @@ class Store:
     def bodies(self) -> list[bytes]:
         return [self._animals[pet_id] for pet_id in self._ids]
 
+    def documents(self) -> list[Pet]:
+        return [loads(body) for body in self.bodies()]
+
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
         """Return the ids that all ``filters`` select, ascending. The caller must not change the list."""
         if not filters:

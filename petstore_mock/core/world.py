@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.core.mutants import mutants
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, checked_keys, own_start, start_of
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store
 from petstore_mock.core.verification import Verification
 from petstore_mock.http.handler import Pending
-from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT, Journal
 
@@ -188,7 +188,7 @@ class World:
         self.plan.clear()
         self.errors.clear()
         self.verification.strict = start.strict
-        self.mutant = None if start.mutant is None else MUTANTS[start.mutant]
+        self.mutant = None if start.mutant is None else mutants()[start.mutant]
         self.store.fill(start.added)
 
     def release(self) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.kinds import kind_of, quick
 from petstore_mock.interface.schemas import properties, schema, violations
-from petstore_mock.interface.table import FIELDS
+from petstore_mock.interface.table import FIELDS, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,8 +26,8 @@ class WrongBody(NamedTuple):
 
 
 def short(name: str) -> str:
-    """Return the name of a field in the ids of clauses and mutants."""
-    return name.removesuffix("Id")
+    """Return the name of a field or a parameter in the ids of clauses and mutants: ``born-after``."""
+    return snake_case(name.removesuffix("Id")).replace("_", "-")
 
 
 def plain_text(name: str) -> str:
@@ -69,7 +69,8 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
 def odd_texts(rules: Mapping[str, Any]) -> Iterator[str]:
     """Yield the odd values of a schema's kind that the schema allows, as JSON texts."""
     for text in kind_of(rules).odd:
-        if not violations(rules, loads(text), ""):
+        value = loads(text)
+        if quick(rules)(value) or not violations(rules, value, ""):
             yield text
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from json import dumps
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import is_integer
@@ -49,6 +49,29 @@ class Beyond:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slip:
+    """A mistake that services make with valid values of a kind: the value stays valid, but it is another one.
+
+    Words hold ``{name}`` for the field. A mutant makes the mistake in a response, or in the store, or both.
+    """
+
+    change: Callable[[Any], Any]  # returns the wrong value; it may be the same for values that show no mistake
+    responds: str = ""  # the end of the mutant's name, if responses have the wrong value
+    responds_words: str = ""  # what the operation does, after its name
+    keeps: str = ""  # the end of the mutant's name, if the store has the wrong value
+    keeps_words: str = ""  # what the store does, after "the store"
+    is_beyond: bool = False  # whether only values beyond the plain ones show the mistake in a response
+
+
+class Misshape(NamedTuple):
+    """A mistake that services make with values of a kind, and that makes them invalid."""
+
+    end: str  # the end of the mutant's name
+    words: str  # what the operation does, after its name; ``{name}`` stands for the field
+    change: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A kind of values.
 
@@ -67,6 +90,8 @@ class Kind:
         odd: valid JSON texts that services often refuse or change.
         beyond: valid values that services often change; None if there are none.
         another: returns another valid value.
+        slips: mistakes of services that turn a value into another valid one.
+        misshapen: mistakes of services that make a value invalid.
         numbered: returns a sample for a later turn of the samples, from the sample and the number of the turn.
         read: returns the value of a parameter's text, or the text itself if it is no such value.
         order: returns a key that orders values; None for a kind without an order.
@@ -87,6 +112,8 @@ class Kind:
     odd: tuple[str, ...] = ()
     beyond: Beyond | None = None
     another: Callable[[Any, Schema], Any]
+    slips: tuple[Slip, ...] = ()
+    misshapen: tuple[Misshape, ...] = ()
     numbered: Callable[[Any, int], Any] = lambda value, _: value
     read: Callable[[str], Any] = str
     order: Callable[[Any], Any] | None = None
@@ -298,6 +325,86 @@ def _other_array(value: list[Any], rules: Schema) -> list[Any]:
     return [texts.another("x", rules["items"])] if texts.is_free_text else value
 
 
+# Mistakes of services
+
+_MOST_EXACT: Final = 2**63 - 1
+
+
+def _basic(text: str) -> str:
+    """Replace the characters that take four bytes in UTF-8, such as emoji."""
+    return "".join(letter if letter <= "\uffff" else "?" for letter in text)
+
+
+def _cut(text: str) -> str:
+    return text[:50]
+
+
+def _rounded(number: int) -> int:
+    """Return the integer as a parser reads it that knows only doubles."""
+    return min(int(float(number)), _MOST_EXACT)
+
+
+def _to_one_digit(number: float) -> float:
+    return round(number, 1)
+
+
+def _day_before(text: str) -> str:
+    return _other_date(text, {})
+
+
+def _to_minutes(text: str) -> str:
+    """Return a date-time without its seconds and their fraction."""
+    parts = _MOMENT.fullmatch(text)
+    return text if parts is None else f"{parts[1]}T{parts[2]}:00{parts[5]}"
+
+
+def _nothing(_: object) -> None: ...
+
+
+_AS_TEXT: Final = (Misshape("text", "returns {name} as text", str),)
+_AS_NULL: Final = (Misshape("null", "returns null as {name}", _nothing),)
+_IN_CAPITALS: Final = (Misshape("upper", "returns {name} in capitals", str.upper),)
+_TEXT_SLIPS: Final = (
+    Slip(
+        change=_basic,
+        responds="emoji",
+        responds_words="returns ? for emoji in {name}",
+        keeps="basic",
+        keeps_words="replaces emoji in {name}",
+        is_beyond=True,
+    ),
+    Slip(
+        change=str.strip,
+        responds="trimmed",
+        responds_words="trims {name}",
+        keeps="trimmed",
+        keeps_words="trims {name}",
+    ),
+    Slip(change=_cut, keeps="cut", keeps_words="cuts a long {name}"),
+)
+_INT64_SLIPS: Final = (
+    Slip(
+        change=_rounded,
+        responds="rounded",
+        responds_words="rounds a large {name}",
+        keeps="rounded",
+        keeps_words="rounds {name}",
+        is_beyond=True,
+    ),
+)
+_NUMBER_SLIPS: Final = (
+    Slip(
+        change=_to_one_digit,
+        responds="rounded",
+        responds_words="rounds {name} to one digit",
+        keeps="rounded",
+        keeps_words="rounds {name} to one digit",
+    ),
+)
+_DATE_SLIPS: Final = (Slip(change=_day_before, keeps="shifted", keeps_words="moves {name} by a day"),)
+_MOMENT_SLIPS: Final = (Slip(change=_to_minutes, keeps="minutes", keeps_words="cuts {name} to minutes"),)
+
+
 # Texts of parameters (RFC 8259 §6 for numbers)
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -330,6 +437,8 @@ _ROWS: Final = (
         odd=('"{label}Žofka✓"', '"{label}😀"', '" {label}  x "'),
         beyond=Beyond(id="text", words="string, also beyond ASCII", holds=lambda text: not text.isascii()),
         another=_other_text,
+        slips=_TEXT_SLIPS,
+        misshapen=_AS_NULL,
         numbered=lambda text, turn: f"{text} {turn + 1}",
         order=_in_order,
         is_free_text=True,
@@ -343,6 +452,7 @@ _ROWS: Final = (
         phrase=lambda rules: f"one of {', '.join(rules['enum'])}",
         wrong=_wrong_enum,
         another=_other_enum,
+        misshapen=_IN_CAPITALS,
     ),
     Kind(
         name="int64",
@@ -359,6 +469,8 @@ _ROWS: Final = (
         odd=("9007199254740993",),
         beyond=Beyond(id="int64", words="int64, also beyond 2^53", holds=lambda number: number > 2**53),
         another=_other_integer,
+        slips=_INT64_SLIPS,
+        misshapen=_AS_TEXT,
         read=read_integer,
         order=_in_order,
     ),
@@ -371,6 +483,7 @@ _ROWS: Final = (
         phrase=_constant("an integer"),
         wrong=_always({"type": '"1"', "fraction": "1.5", "null": "null", "boolean": "true"}),
         another=_other_integer,
+        misshapen=_AS_TEXT,
         read=read_integer,
         order=_in_order,
     ),
@@ -384,6 +497,8 @@ _ROWS: Final = (
         wrong=_always({"type": '"1.5"', "null": "null", "boolean": "true"}),
         odd=("0.1", "-2.5e-7", "123456789.125"),
         another=lambda number, _: number + 1,
+        slips=_NUMBER_SLIPS,
+        misshapen=_AS_TEXT,
         read=_read_number,
         order=_in_order,
     ),
@@ -395,6 +510,7 @@ _ROWS: Final = (
         phrase=_constant("a boolean"),
         wrong=_always({"type": '"true"', "null": "null", "number": "1"}),
         another=lambda value, _: not value,
+        misshapen=_AS_TEXT,
         read=_read_boolean,
     ),
     Kind(
@@ -417,6 +533,8 @@ _ROWS: Final = (
         ),
         odd=('"2024-02-29"', '"0001-01-01"', '"9999-12-31"'),
         another=_other_date,
+        slips=_DATE_SLIPS,
+        misshapen=_AS_NULL,
         order=_in_order,
     ),
     Kind(
@@ -439,6 +557,8 @@ _ROWS: Final = (
         ),
         odd=('"2021-06-15T10:00:00.123456Z"', '"2021-06-15T23:59:59+02:00"'),
         another=_other_moment,
+        slips=_MOMENT_SLIPS,
+        misshapen=_AS_NULL,
         order=_moment,
     ),
     Kind(
@@ -451,6 +571,7 @@ _ROWS: Final = (
         wrong=_wrong_array,
         odd=("[]",),
         another=_other_array,
+        misshapen=_AS_TEXT,
     ),
     Kind(
         name="object",

@@ -72,6 +72,7 @@ class Exchange:
     by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
     noted: bool = False  # whether the pytest plugin has recorded it
     mutant: str | None = None  #: the mutant that changed the response
+    former: dict[str, Any] | None = None  # the animal before the request changed it; a mutant may restore it
     secure: bool = False  #: whether it arrived over TLS
     response: Response | None = None  #: the response that the fake made, even if it never went out
     sent: bool = True  #: whether the head of the response went out, as far as the fake knows

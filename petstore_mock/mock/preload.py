@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from petstore_mock.common.real import Thread
-from petstore_mock.core.options import OPTIONS
+from petstore_mock.core.mutants import mutants
 from petstore_mock.interface.schemas import preload_validator, validator_class
 
 
-def preload() -> None:
+def preload(*, with_mutants: bool) -> None:
     """Import jsonschema, so that the first refusal is fast.
 
     A thread of its own imports it, and the listener is ready meanwhile. Under pytest the thread of the caller imports
@@ -17,13 +17,10 @@ def preload() -> None:
     make syntax trees at the same time (python/cpython#106905): imports make them, and so does pytest in its own thread.
     """
     if "pytest" in sys.modules:
-        _import_in_this_thread()
+        preload_validator()
+        # The control door makes worlds with mutants in a thread of its own.
+        if with_mutants:
+            mutants()
     elif not validator_class.cache_info().currsize:
         # No daemon: Python may abort or hang at its exit if it stops a thread in the middle of an import.
         Thread(target=preload_validator, name="petstore-mock-judge").start()
-
-
-def _import_in_this_thread() -> None:
-    # The control door makes worlds, and the check of their mutant imports the mutants.
-    OPTIONS["mutant"].check("mutant", None)
-    preload_validator()

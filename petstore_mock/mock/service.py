@@ -77,7 +77,7 @@ class Service:
         """Start to listen if the server does not listen yet. Exempt its host from proxies, again if necessary."""
         if not self.server.is_alive:
             # Before the listener starts: its thread must not be the first to import a module.
-            preload()
+            preload(with_mutants=self._door is not None)
             self.server.start()
         host = self.server.host
         # Clients use the host that the url shows.

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petstore_mock.interface.mutants import Mutant
     from petstore_mock.pytest_plugin.home import Home
-    from petstore_mock.verify.clauses import Clause
+    from petstore_mock.verify.row import Clause, Mutant
 
 
 def mutants() -> Mapping[str, Mutant]:
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
+    from petstore_mock.verify.mutants import MUTANTS  # noqa: PLC0415  # most runs do not need it
 
     return MUTANTS
 

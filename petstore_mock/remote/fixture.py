@@ -73,11 +73,10 @@ class Elsewhere:
         found: Any = self._door.send(worlds.list_leaks, None, {})
         new: list[Leak] = found["leaks"][count - found["total"] :] if found["total"] > count else []
         owners = self._owners
-        shown: list[Leak] = []
-        for leak in new:
-            owner = owners.get(leak["world"])
-            if owner is not None:
-                shown.append({**leak, "world": owner, "request": printable(leak["request"])})
+        ours = [leak for leak in new if leak["world"] in owners]
+        shown: list[Leak] = [
+            {**leak, "world": owners[leak["world"]], "request": printable(leak["request"])} for leak in ours
+        ]
         return found["total"], shown
 
     def stop(self) -> None:

@@ -60,12 +60,8 @@ class RemoteJournal(Journal):
 
     def _fetch(self) -> bool:
         """Fetch a page of requests that are new or were in flight. Return whether there may be more."""
-        after = self.total
-        for exchange in self._exchanges:
-            is_over = not exchange.in_flight and exchange.outcome != "hang"
-            if not is_over:
-                after = exchange.number - 1
-                break
+        flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
+        after = min(flying, default=self.total + 1) - 1
         page = self._do(list_requests, {"after": after, "limit": _PAGE})
         if page["clears"] != self._their_clears:
             self.clear()
@@ -92,18 +88,14 @@ class RemoteJournal(Journal):
     def judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         """Let the door check the criteria: only the door sees unmasked keys."""
         result = self._do(assert_requests, {**_question(asked), "times": times})
-        matching = self._matching(asked) if result["passed"] else []
-        return result["passed"], printable_lines(result["message"]), matching
+        return result["passed"], printable_lines(result["message"]), self._matching(asked) if result["passed"] else []
 
     def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
-        deadline = monotonic() + timeout
-        question = {**_question(asked), "times": times}
-        while not self.is_over:
+        deadline, is_met = monotonic() + timeout, False
+        while not self.is_over and not is_met:
             left = deadline - monotonic()
-            turn = max(0.0, min(left, _LONGEST_WAIT))
-            is_met = self._do(wait_for_requests, {**question, "timeout": turn})["met"]
-            if is_met or left <= 0:
-                return
+            question = {**_question(asked), "times": times, "timeout": max(0.0, min(left, _LONGEST_WAIT))}
+            is_met = self._do(wait_for_requests, question)["met"] or left <= 0
 
     async def _waited_async(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:  # noqa: ASYNC109
         """Let a thread ask the door, because a request blocks, and its response may come late."""

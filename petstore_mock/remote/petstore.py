@@ -57,9 +57,7 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
             certificate is not trusted.
     """
     door = RemoteDoor(url, token)
-    if world is not None:
-        is_name = bool(world) and world == str(world)
-        require(is_name, "the name of a world", world=world)
+    require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of world {door.name!r} and world={world!r}. Pass one of them")
     name = world or door.name
@@ -78,11 +76,9 @@ class RemoteHandle(FaultHandle):
     def refresh(self) -> Mapping[str, Any]:
         """Return the current plan, or the last known one if the world has dropped it."""
         if not self.over:
-            plans: dict[int, Mapping[str, Any]] = {}
-            for plan in self._do(state.list_faults, {})["faults"]:
-                plans[plan["id"]] = plan
-            self.over = self.id not in plans
-            self._plan = plans.get(self.id, self._plan)
+            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
+            found = next((plan for plan in plans if plan["id"] == self.id), None)
+            self._plan, self.over = found or self._plan, found is None
         return self._plan
 
     @property

@@ -11,8 +11,6 @@ from typing import Any, Final, NoReturn
 from petstore_mock.common.refusing import refuse, require
 
 _BACKLOG: Final = 1024
-# How often to look for a port that is free in both address families.
-_TRIES: Final = 50
 # For each error of the system: the expected value, and what to do.
 _PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {
     errno.EADDRINUSE: ("a free port", ". Use port 0 for any free port, or stop the program that uses this one"),
@@ -26,35 +24,18 @@ def listen(host: str, port: int) -> list[_socket.socket]:
     require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
     # glibc resolves * to loopback.
     require(host != "*", "an address, such as 0.0.0.0 for all addresses", host=host)
-    # The system chooses a free port in one family. Another program may use the same port in the other one.
-    tries = 1 if port else _TRIES
-    try:
-        addresses = _addresses_of(host)
-        for _ in range(tries - 1):
-            try:
-                return _all_bound(addresses, port)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    raise
-        return _all_bound(addresses, port)
-    except (OSError, ValueError) as error:
-        _refuse(host, port, error)
-
-
-def _all_bound(addresses: list[tuple[int, tuple[Any, ...]]], port: int) -> list[_socket.socket]:
-    """Return listening sockets, all with the same port."""
     sockets: list[_socket.socket] = []
     chosen = port
     try:
-        for family, address in addresses:
+        for family, address in _addresses_of(host):
             sock = _bound(family, (address[0], chosen, *address[2:]), is_only=not sockets)
             if sock is not None:
                 sockets.append(sock)
                 chosen = sock.getsockname()[1]
-    except OSError:
+    except (OSError, ValueError) as error:
         for sock in sockets:
             sock.close()
-        raise
+        _refuse(host, port, error)
     return sockets
 
 

@@ -9,17 +9,17 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.verify.evidence import Finding
+from petstore_mock.verify.judging import reach_verdict
 from petstore_mock.verify.run import OWN_FIELDS, Run
-from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict, reach_verdict
+from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
 __all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
@@ -29,7 +29,7 @@ __dir__ = __all__.copy  # editors and consoles complete these names
 def verify(
     url: str,
     *,
-    api_key: str | Sequence[str],
+    api_key: str,
     allow_create: int = 0,
     rate: float = 2.0,
     max_requests: int = 200,
@@ -44,7 +44,7 @@ def verify(
 
     Args:
         url: the base address of the service, which ends in ``/v1``.
-        api_key: one or more valid keys. If the service retires a key during the run, the next key is used.
+        api_key: a valid key.
         allow_create: the largest number of animals to create. No operation can delete them. With 0, the default, the
             run sends only GET.
         rate: the largest number of requests per second.
@@ -60,7 +60,7 @@ def verify(
     Raises:
         PetStoreMockError: an argument is invalid.
     """
-    keys = _keys(api_key)
+    _require_key(api_key)
     recorded = _recorded(behaviour)
     for name, count, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
         require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
@@ -74,18 +74,16 @@ def verify(
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
         require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
     limits = {"allow_create": allow_create, "max_requests": max_requests, **numbers}
-    run = Run(url, keys, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
+    run = Run(url, api_key, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
     run.send_all()
     return reach_verdict(run, recorded)
 
 
-def _keys(api_key: object) -> tuple[str, ...]:
-    keys = (api_key,) if isinstance(api_key, str) else tuple(api_key) if is_array(api_key) else ()
+def _require_key(api_key: object) -> None:
     # A field value has no control characters (RFC 9110 §5.5). A server strips spaces at its ends.
-    is_right = all(isinstance(key, str) and key and all("!" <= one <= "~" for one in key) for key in keys)
-    if not keys or not is_right:  # the message must not show a key
-        refuse("expected one or more keys of printable ASCII characters without spaces; got an invalid api_key")
-    return keys
+    is_right = isinstance(api_key, str) and bool(api_key) and all("!" <= letter <= "~" for letter in api_key)
+    if not is_right:  # the message must not show a key
+        refuse("expected a key of printable ASCII characters without spaces; got an invalid api_key")
 
 
 def _recorded(behaviour: Behaviour | str | PathLike[str] | None) -> dict[str, str]:

@@ -1,73 +1,47 @@
 """Detects which alternative of each gap a service chooses. Gaps on which hardly any client relies are left out.
 
-``sightings`` reads one exchange and yields the alternatives that it shows, as pairs of gap and alternative. An empty
-alternative stands for a choice that the register does not have.
+How this works. A row names a gap, its probes, and a function that reads one exchange and yields the alternatives that
+it shows. An empty alternative stands for a choice that the register does not have. The rows of gaps about a parameter
+or a field are derived from the gap: its own functions predict what each alternative would respond.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted
+from petstore_mock.interface.bodies import plain_text
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.schemas import properties, schema
-from petstore_mock.verify.probes import UNKNOWN_FIELD
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.schemas import parameters, properties, schema, violations
+from petstore_mock.interface.table import ANIMAL, ERROR, LABEL
+from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
+from petstore_mock.verify.row import CREATES, EVERY, LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from petstore_mock.interface.gaps import Gap
+    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.seen import History, Seen
 
+    Sights = Callable[[Seen, History], Iterator[str]]
+
+_UNKNOWN_FIELD: Final = "noSuchField"
 _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four have a given order by chance in 1 of 24 cases
 _ENOUGH_IDS: Final = 4  # created animals
 _ENOUGH_REQUESTS: Final = 5  # if none of them gets 429, there is no rate limit
 _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a full page
 # A difference between two ids. Other clients do not create so many animals between two requests.
 _LEAP: Final = 1_000_000
-_NOT_LOOKED_AT: Final = (
-    *("answer_framing", "body_limit", "connection", "duplicate_member"),
-    *("header_names", "json_style", "key_rotation", "unknown_route"),
-)
+_NOT_JUDGED: Final = frozenset({401, 403, 410, 429})
 _CREATED: Final = "needs a created animal (--allow-create)"
-# The conditions for detecting a gap. Gaps that every response shows have none.
-_NEEDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(_NOT_LOOKED_AT, "not looked at"),
-    **dict.fromkeys(("unknown_body_field", "null_status", "integral_float", "category_rule", "media_type"), _CREATED),
-    **dict.fromkeys(("status_when_omitted", "location_header"), _CREATED),
-    "name_rule": "needs two creates, with an empty name and with a long name (--allow-create)",
-    "list_order": f"needs a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
-    "page_fill": "needs at least as many animals as the limit of a list",
-    "id_assignment": f"needs {_ENOUGH_IDS} created animals (--allow-create)",
-    "after_removal": "needs a listed animal, and a Date header after the removal date of getPet",
-    "visibility": f"{_CREATED}, and right after the create a getPet or a list with fewer animals than its limit",
-}
-# The rule that the refused probes show. The probes are an empty and a long name, or the category 0.
-_RULES: Final[Mapping[str, Mapping[tuple[bool, ...], str]]] = {
-    "name_rule": {(False, False): "any", (True, False): "non_empty", (False, True): "max_255"},
-    "category_rule": {(False,): "any", (True,): "positive"},
-}
-# One response is enough to detect these alternatives, whatever the others show.
-_ONCE_IS_ENOUGH: Final = {"extra_response_fields": "present", "deprecation_headers": "present", "page_fill": "short"}
-# For each header field of a list: the alternative that it shows, or an empty text.
-_PAGING: Final = {
-    "Link": "link",
-    "X-Total-Count": "total_count",
-    **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
-}
-# The header field that shows each gap.
-_HEADERS: Final = {
-    "paging_headers": "Link",
-    "location_header": "Location",
-    "deprecation_headers": "Deprecation",
-    "content_type": "Content-Type",
-    "rate_limit": "Retry-After",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,178 +57,472 @@ class Finding:
     answers: int = 0  #: the number of responses that show a choice
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How the choice for a gap shows."""
+
+    gap: str
+    sights: Sights
+    needs: str = "no response shows it"  # the condition for detecting the choice
+    probes: tuple[Probe, ...] = ()
+    header: str = ""  # the header field that shows the choice
+    once: str = ""  # one response is enough to detect this alternative, whatever the others show
+
+
 def findings(history: History, keys: tuple[str, ...]) -> dict[str, Finding]:
     """Return a finding for each gap, by name. The evidence masks ``keys``."""
-    found: dict[str, list[tuple[str, Seen]]] = {name: [] for name in GAPS}
-    for seen in history.exchanges:
-        for gap, choice in sightings(seen, history) if seen.is_success or seen.is_refusal else ():
-            found[gap].append((choice, seen))
-    return {gap: _finding(gap, choices, keys) for gap, choices in found.items()}
+    return {name: _finding(name, history, keys) for name in GAPS}
 
 
-def _finding(gap: str, choices: list[tuple[str, Seen]], keys: tuple[str, ...]) -> Finding:
+def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
+    row = _BY_GAP.get(gap)
+    if row is None:
+        return Finding(gap, None, "not looked at", "not_observable")
+    told = [seen for seen in history.exchanges if seen.is_success or seen.is_refusal]
+    choices = [(choice, seen) for seen in told for choice in row.sights(seen, history)]
     if not choices:
-        return Finding(gap, None, _NEEDS.get(gap, "no response shows it"), "not_observable")
-    choices = [one for one in choices if one[0] == _ONCE_IS_ENOUGH.get(gap)] or choices
-    lines: list[str] = []
+        return Finding(gap, None, row.needs, "not_observable")
+    enough = [(choice, seen) for choice, seen in choices if row.once and choice == row.once]
+    choices = enough or choices
     counts = Counter(choice for choice, _ in choices)
-    for choice, count in counts.most_common():
-        seen = next(seen for one, seen in choices if one == choice)
-        field = _HEADERS.get(gap)
-        came = f"{seen.status} {field}: {seen.header(field) or 'none'}" if field else cut(seen.came, 80)
-        name = choice or "a choice that the gap register does not have"
-        lines.append(f"{name} ({counted(count, 'response')}: {seen.line} -> {came})")
-    only = choices[0][0] if len(counts) == 1 else None
-    kind = "learned" if only else "contradictory" if only is None else "neither"
-    return Finding(gap, only or None, hide(", and ".join(lines), keys), kind, len(choices))
+    first = dict(reversed(choices))
+    lines = [_line(row, choice, count, first[choice]) for choice, count in counts.most_common()]
+    evidence = hide(", and ".join(lines), keys)
+    if len(counts) > 1:
+        return Finding(gap, None, evidence, "contradictory", len(choices))
+    only = choices[0][0]
+    return Finding(gap, only or None, evidence, "learned" if only else "neither", len(choices))
 
 
-def sightings(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    """Yield each gap that an exchange shows, with its alternative."""
-    is_looked_at = seen.probe.has_key and seen.status not in {401, 403, 410, 429}
-    if is_looked_at and seen.probe.shows in GAPS and (seen.effect != "creates" or history.accepts_plain):
-        yield from _of_probe(seen, seen.probe.shows, history)
-    if seen.effect == "lists" and seen.items is not None:
-        yield from _of_list(seen, history)
-    if seen.effect == "reads" and seen.status in {200, 404, 410} and seen.pet_id.isdecimal():
-        is_deprecated = seen.header("Deprecation") or seen.header("Sunset")
-        yield "deprecation_headers", "present" if is_deprecated else "absent"
-        if seen.is_removed and seen.probe.is_valid and history.is_known(int(seen.pet_id), seen.number):
-            yield "after_removal", {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
-    if seen in history.created:
-        yield from _of_create(seen, history)
-    if seen.status == 429:
-        asked = seen.header("Retry-After")
-        yield "rate_limit", "retry_after_seconds" if asked.isdecimal() else "retry_after_date" if asked else ""
-    elif len(history.exchanges) >= _ENOUGH_REQUESTS and all(one.status != 429 for one in history.exchanges):
-        yield "rate_limit", "none"
-    yield from _of_document(seen, history)
-    yield from _of_visibility(seen, history)
+def _line(row: Evidence, choice: str, count: int, seen: Seen) -> str:
+    name = choice or "a choice that the gap register does not have"
+    came = cut(seen.came, 80)
+    if row.header:
+        came = f"{seen.status} {row.header}: {seen.header(row.header) or 'none'}"
+    return f"{name} ({counted(count, 'response')}: {seen.line} -> {came})"
 
 
 # Requests that probe a gap
 
 
-def _of_probe(seen: Seen, gap: str, history: History) -> Iterator[tuple[str, str]]:
-    choices, count, there, choice = GAPS[gap].alternatives, seen.count, len(history.standing(seen)), None
-    if gap in _RULES:
-        same = [one for one in history.exchanges if one.probe.shows == gap and (one.is_success or one.is_refusal)]
-        is_known = len(same) == len(next(iter(_RULES[gap])))
-        choice = _RULES[gap].get(tuple(one.is_refusal for one in same), "") if is_known else None
-    elif all(value is None or isinstance(value, str) for value in choices.values()):  # names of error conditions
+def _probed(gap: str, sights: Sights) -> Sights:
+    """Return a function that reads only the responses to the probes of a gap."""
+
+    def read(seen: Seen, history: History) -> Iterator[str]:
+        is_judged = seen.probe.has_key and seen.status not in _NOT_JUDGED
+        # A service that refuses every plain animal shows nothing about odd ones.
+        is_evidence = not seen.operation.does.adds or history.accepts_plain
+        if seen.probe.gap == gap and is_judged and is_evidence:
+            yield from sights(seen, history)
+
+    return read
+
+
+def _by_refusal(gap: Gap) -> Sights:
+    """Return a function for alternatives that are True if the service refuses the request, and False if not."""
+
+    def read(seen: Seen, _: History) -> Iterator[str]:
+        yield from (name for name, is_refused in gap.alternatives.items() if is_refused is seen.is_refusal)
+
+    return _probed(gap.name, read)
+
+
+def _by_status(gap: Gap) -> Sights:
+    """Return a function for alternatives that are names of conditions, or None for a success."""
+
+    def read(seen: Seen, _: History) -> Iterator[str]:
         statuses = {
-            CONDITIONS[str(one)].status if one else seen.operation.success: name for name, one in choices.items()
+            CONDITIONS[str(condition)].status if condition else seen.operation.success: name
+            for name, condition in gap.alternatives.items()
         }
-        choice = statuses.get(seen.status, "")
-    elif all(isinstance(value, bool) for value in choices.values()):  # whether the service refuses the request
-        choice = next(name for name, is_refused in choices.items() if is_refused is seen.is_refusal)
-    elif seen.is_refusal:
-        choice = "reject"
-    elif gap == "invalid_status_filter" and history.views:
-        choice = "ignore" if count else "empty"
-    elif gap == "repeated_query" and len(history.views) > 1:
-        # The probe is limit=1&limit=4, and a page may be short.
-        choice = {0: "", 1: "first"}.get(count, "last")
-    elif gap == "invalid_limit" and (seen.limit or 0) > 100 and there > 20:
-        choice = "clamp" if count > 20 else "ignore"
-    elif gap == "invalid_limit" and (seen.limit or 0) < 1 and there > 1:
-        choice = {0: "", 1: "clamp"}.get(count, "ignore")
-    if choice is not None:
-        yield gap, choice
+        yield statuses.get(seen.status, "")
+
+    return _probed(gap.name, read)
 
 
-# Lists, creates and documents
+def _of_parameter(gap: Gap) -> Evidence:
+    """Return the row of a gap about an invalid value of a parameter."""
+    # The clause about the bounds of a limit has the probes for a limit.
+    probes = [
+        _with_wrong_text(operation, parameter)
+        for operation in EVERY
+        for parameter in operation.parameters
+        if parameter.gap == gap.name and parameter is not operation.limit
+    ]
+    is_of_path = all(value is None or isinstance(value, str) for value in gap.alternatives.values())
+    sights = _by_status(gap) if is_of_path else _probed(gap.name, _by_prediction(gap))
+    return Evidence(gap=gap.name, sights=sights, probes=tuple(probes))
 
 
-def _of_list(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    count, limit = seen.count, seen.limit or 0
+def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
+    if parameter.where == "path":
+        target = operation.path.replace(f"{{{parameter.name}}}", "no-number")
+        phase = Phase.KEYS if operation.commits else Phase.ODD_READS
+        return replace(request(operation, phase=phase, expected=OPEN, gap=str(parameter.gap)), target=target)
+    plain = request(operation, phase=Phase.LISTS, expected=OPEN, gap=str(parameter.gap))
+    return plain.with_parameter(parameter, "no-such-value")
+
+
+def _by_prediction(gap: Gap) -> Sights:
+    """Return a function that compares a response with what each alternative makes of the invalid value."""
+    alternatives: Mapping[str, Any] = gap.alternatives
+
+    def read(seen: Seen, history: History) -> Iterator[str]:
+        parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
+        rules = parameters(seen.operation)[parameter.name]
+        instead = {name: function(seen.text(parameter), rules) for name, function in alternatives.items()}
+        refusing = [name for name, value in instead.items() if value is None]
+        if seen.is_refusal:
+            yield from refusing
+            return
+        others = {name: value for name, value in instead.items() if value is not None}
+        choose = _of_limit if parameter is seen.operation.limit else _of_filter
+        yield from choose(others, seen, history)
+
+    return read
+
+
+def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Iterator[str]:
+    # With fewer animals, all alternatives give the same list.
+    if len(history.standing(seen)) <= min(limits.values()):
+        return
+    fitting = sorted((limit, name) for name, limit in limits.items() if 0 < seen.count <= limit)
+    yield fitting[0][1] if fitting else ""
+
+
+def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Iterator[str]:
+    if not history.views:
+        return
+    ignoring = [name for name, value in values.items() if value == ""]
+    selecting = [name for name in values if name not in ignoring]
+    yield from (ignoring if seen.count else selecting) or [""]
+
+
+def _of_values(gap: Gap) -> Evidence:
+    """Return the row of a gap about the values of a field that a service accepts: keywords of JSON Schema."""
+    alternatives: Mapping[str, Any] = gap.alternatives
+
+    def read(_: Seen, history: History) -> Iterator[str]:
+        tried = [one for one in history.exchanges if one.probe.gap == gap.name and (one.is_success or one.is_refusal)]
+        if len(tried) < len(gap.texts):
+            return
+        came = [one.is_refusal for one in tried]
+        predicted = {
+            name: [bool(violations(keywords or {}, one.sent.get(gap.field), "")) for one in tried]
+            for name, keywords in alternatives.items()
+        }
+        yield next((name for name, refused in predicted.items() if refused == came), "")
+
+    needs = f"needs {counted(len(gap.texts), 'create')} with an unusual {gap.field} (--allow-create)"
+    probes = tuple(_odd_creates(gap.field, gap.texts, gap.name))
+    return Evidence(gap=gap.name, sights=_probed(gap.name, read), needs=needs, probes=probes)
+
+
+def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
+    """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
+    for operation in _creating(field)[:1]:
+        rules = properties(str(operation.body))
+        enums = {name: f'"{rules[name]["enum"][0]}"' for name in rules if "enum" in rules[name]}
+        for text in texts:
+            yield sends(operation, {**enums, field: text}, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
+
+
+def _creating(field: str) -> list[Operation]:
+    return [one for one in CREATES if one.body is not None and field in properties(one.body)]
+
+
+def _of_null(gap: Gap) -> Evidence:
+    probes = tuple(_odd_creates(gap.field, gap.texts, gap.name))
+    return Evidence(gap=gap.name, sights=_by_refusal(gap), needs=_CREATED, probes=probes)
+
+
+def _of_omitted(gap: Gap) -> Evidence:
+    def read(seen: Seen, history: History) -> Iterator[str]:
+        if seen in history.created and seen.sent and gap.field not in seen.sent:
+            value = seen.document.get(gap.field, "absent")
+            yield value if value in gap.alternatives else ""
+
+    return Evidence(gap=gap.name, sights=read, needs=_CREATED)
+
+
+# Lists
+
+
+def _first_repeated(seen: Seen, history: History) -> Iterator[str]:
+    """Read the response to limit=1&limit=4. A page may be short."""
+    if seen.is_refusal:
+        yield "reject"
+    elif len(history.views) > 1:
+        yield {0: "", 1: "first"}.get(seen.count, "last")
+
+
+# For each header field of a list: the alternative that it shows, or an empty text.
+_PAGING: Final = {
+    "Link": "link",
+    "X-Total-Count": "total_count",
+    **dict.fromkeys(("Content-Range", "X-Next-Page", "X-Total", "X-Pagination"), ""),
+}
+
+
+def _paging(seen: Seen, history: History) -> Iterator[str]:
+    if not _is_list(seen):
+        return
     paging = [name for name in _PAGING if seen.header(name)]
-    choice = _PAGING[paging[0]] if len(paging) == 1 else "" if paging else "none"
+    if not paging:
+        yield "none"
+        return
+    choice = _PAGING[paging[0]] if len(paging) == 1 else ""
     # A last page has no link to a next page.
     has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
-    yield "paging_headers", "next_link" if choice == "link" and has_next else choice
-    if seen.probe.is_valid and count < min(limit, len(history.standing(seen))):
-        yield "page_fill", "short" if count else ""
-    elif seen.probe.is_valid and count == limit > 1:
-        yield "page_fill", "full"
-    order = _order(history) if len(seen.pets) >= _ENOUGH_FOR_ORDER else None
-    if order is not None:
-        yield "list_order", order
+    yield "next_link" if choice == "link" and has_next else choice
 
 
-def _order(history: History) -> str | None:
-    lists = [one for one in history.exchanges if one.effect == "lists" and len(one.pets) >= _ENOUGH_FOR_ORDER]
+def _is_list(seen: Seen) -> bool:
+    return seen.operation.shows_many and seen.items is not None
+
+
+def _fill(seen: Seen, history: History) -> Iterator[str]:
+    limit = seen.limit
+    if not _is_list(seen) or not seen.probe.is_valid or limit is None:
+        return
+    if seen.count < min(limit, len(history.standing(seen))):
+        yield "short" if seen.count else ""
+    elif seen.count == limit > 1:
+        yield "full"
+
+
+def _order(seen: Seen, history: History) -> Iterator[str]:
+    if _is_list(seen) and len(seen.pets) >= _ENOUGH_FOR_ORDER:
+        order = history.once("order", _order_of_lists)
+        if order is not None:
+            yield order
+
+
+def _order_of_lists(history: History) -> str | None:
+    lists = [one for one in history.lists if len(one.pets) >= _ENOUGH_FOR_ORDER]
     ids = [[pet["id"] for pet in one.pets] for one in lists]
-    names = [[str(pet.get("name")) for pet in one.pets] for one in lists]
+    names = [[str(pet.get(LABEL)) for pet in one.pets] for one in lists]
     orders = {
-        "id_ascending": all(found == sorted(found) for found in ids),
-        "id_descending": all(found == sorted(found, reverse=True) for found in ids),
-        "by_name": all(found == sorted(found) for found in names),
+        "id_ascending": all(page == sorted(page) for page in ids),
+        "id_descending": all(page == sorted(page, reverse=True) for page in ids),
+        "by_name": all(page == sorted(page) for page in names),
     }
     fitting = [choice for choice, fits in orders.items() if fits]
     if fitting:
         return fitting[0] if len(fitting) == 1 else None
     pairs = pairwise(sorted(lists, key=lambda one: one.probe.target))
     same = [_is_same_order(one, other) for one, other in pairs if one.probe.target == other.probe.target]
-    return ("arbitrary_stable" if all(same) else "arbitrary") if same else None
+    if not same:
+        return None
+    return "arbitrary_stable" if all(same) else "arbitrary"
 
 
 def _is_same_order(one: Seen, other: Seen) -> bool:
     first, second = ([pet["id"] for pet in seen.pets] for seen in (one, other))
     common = {*first} & {*second}
-    is_same = [one for one in first if one in common] == [one for one in second if one in common]
+    is_same = _only(first, common) == _only(second, common)
     return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
 
 
-def _of_create(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    yield "location_header", "present" if seen.header("Location") else "absent"
-    if seen.sent and "status" not in seen.sent:
-        status = seen.document.get("status", "absent")
-        yield "status_when_omitted", status if status in GAPS["status_when_omitted"].alternatives else ""
+def _only(ids: Sequence[int], common: set[int]) -> list[int]:
+    return [pet_id for pet_id in ids if pet_id in common]
+
+
+# Creates
+
+
+def _location(seen: Seen, history: History) -> Iterator[str]:
+    if seen in history.created:
+        yield "present" if seen.header("Location") else "absent"
+
+
+def _assignment(seen: Seen, history: History) -> Iterator[str]:
+    if seen in history.created:
+        yield from history.once("assignment", _assigned)
+
+
+def _assigned(history: History) -> list[str]:
     ids: list[int] = [one.pets[0]["id"] for one in history.created]
-    if len(ids) >= _ENOUGH_IDS:
-        steps = [later - former for former, later in pairwise(ids)]
-        choice = "sparse" if min(steps) > 0 else ""
-        if {*steps} == {1}:
-            choice = "beyond_2_53" if min(ids) > 2**53 else "sequential"
-        elif max(map(abs, steps)) >= _LEAP:
-            choice = "random_int64" if min(ids) >= 0 else ""
-        yield "id_assignment", choice
+    if len(ids) < _ENOUGH_IDS:
+        return []
+    steps = [later - former for former, later in pairwise(ids)]
+    if {*steps} == {1}:
+        return ["beyond_2_53" if min(ids) > 2**53 else "sequential"]
+    if max(map(abs, steps)) >= _LEAP:
+        return ["random_int64" if min(ids) >= 0 else ""]
+    return ["sparse" if min(steps) > 0 else ""]
 
 
-def _of_document(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
-    called = "; ".join(part.strip() for part in seen.header("Content-Type").lower().replace('"', "").split(";"))
-    if called.startswith("application/json"):
-        types = {value: name for name, value in GAPS["content_type"].alternatives.items()}
-        yield "content_type", types.get(called, "")
-    if seen.is_refusal and is_object(seen.document) and "code" in seen.document:
-        errors = [one for one in history.exchanges if one.is_refusal and is_object(one.document)]
-        codes = {(one.status, str(one.document["code"])) for one in errors if "code" in one.document}
-        functions: Mapping[str, Any] = GAPS["error_codes"].alternatives
-        known = {
-            name: {(one.status, code(one.code, one.status)) for one in CONDITIONS.values()}
-            for name, code in functions.items()
-        }
-        yield "error_codes", next((name for name, pairs in known.items() if codes <= pairs), "")
-    kind = "Error" if seen.is_refusal else "Pet"
-    documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
-    found = [one.keys() for one in documents if is_object(one) and {*schema(kind)["required"]} <= one.keys()]
-    # The service may return the unknown field that a probe sent.
-    known_fields = {*properties(kind), UNKNOWN_FIELD}
-    if found:
-        yield "extra_response_fields", "present" if any(fields - known_fields for fields in found) else "none"
-
-
-# Time
-
-
-def _of_visibility(seen: Seen, history: History) -> Iterator[tuple[str, str]]:
+def _visible(seen: Seen, history: History) -> Iterator[str]:
     """Yield whether a request right after a create shows the animal."""
     for pet_id in [made.pets[0]["id"] for made in history.created if made.number == seen.number - 1]:
+        is_shown = any(pet["id"] == pet_id for pet in seen.pets)
         would_show = seen.status == 404 and not seen.is_removed
-        if seen.effect == "lists":
-            would_show = seen.count < _SURELY_SHOWN
-        if any(pet["id"] == pet_id for pet in seen.pets):
-            yield "visibility", "immediate"
-        elif would_show and history.around(pet_id, seen.number)[1]:
-            yield "visibility", "delayed"
+        if seen.operation.shows_many:
+            would_show = seen.count < _SURELY_SHOWN and not seen.filters
+        _, later = history.around(pet_id, seen.number)
+        if is_shown:
+            yield "immediate"
+        elif would_show and later:
+            yield "delayed"
+
+
+# Documents and header fields
+
+
+def _content_type(seen: Seen, _: History) -> Iterator[str]:
+    parts = seen.header("Content-Type").lower().replace('"', "").split(";")
+    called = "; ".join(part.strip() for part in parts)
+    if called.startswith("application/json"):
+        types = {value: name for name, value in GAPS["content_type"].alternatives.items()}
+        yield types.get(called, "")
+
+
+def _codes(seen: Seen, history: History) -> Iterator[str]:
+    if seen.is_refusal and is_object(seen.document) and "code" in seen.document:
+        yield history.once("codes", _known_codes)
+
+
+def _known_codes(history: History) -> str:
+    """Return the alternative whose codes all errors have, or an empty text."""
+    errors = [one for one in history.exchanges if one.is_refusal and is_object(one.document)]
+    codes = {(one.status, str(one.document["code"])) for one in errors if "code" in one.document}
+    functions: Mapping[str, Any] = GAPS["error_codes"].alternatives
+    for name, code_of in functions.items():
+        if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:
+            return name
+    return ""
+
+
+def _extra_fields(seen: Seen, _: History) -> Iterator[str]:
+    kind = ERROR if seen.is_refusal else ANIMAL
+    documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
+    required = {*schema(kind)["required"]}
+    objects = [one.keys() for one in documents if is_object(one) and required <= one.keys()]
+    # The service may return the unknown field that a probe sent.
+    known = {*properties(kind), _UNKNOWN_FIELD}
+    if objects:
+        yield "present" if any(fields - known for fields in objects) else "none"
+
+
+def _deprecation(seen: Seen, _: History) -> Iterator[str]:
+    is_about_one = seen.operation.removed_at is not None and seen.is_about is not None
+    if is_about_one and seen.status in {200, 404, 410}:
+        is_deprecated = seen.header("Deprecation") or seen.header("Sunset")
+        yield "present" if is_deprecated else "absent"
+
+
+def _removal(seen: Seen, history: History) -> Iterator[str]:
+    pet_id = seen.is_about
+    if pet_id is None or not seen.is_removed or not seen.probe.is_valid:
+        return
+    if seen.status in {200, 404, 410} and history.is_known(pet_id, seen.number):
+        yield {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
+
+
+def _rate(seen: Seen, history: History) -> Iterator[str]:
+    if seen.status == 429:
+        wait = seen.header("Retry-After")
+        kind = "retry_after_date" if wait else ""
+        yield "retry_after_seconds" if wait.isdecimal() else kind
+    elif len(history.exchanges) >= _ENOUGH_REQUESTS and not history.once("limited", _is_limited):
+        yield "none"
+
+
+def _is_limited(history: History) -> bool:
+    return any(one.status == 429 for one in history.exchanges)
+
+
+# The rows
+
+
+def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
+    return tuple(
+        replace(request(one, phase=Phase.LISTS, expected=OPEN, gap=gap), target=f"{one.path}?{query}")
+        for one in LISTS[:1]
+    )
+
+
+def _create_probe(gap: str, texts: Mapping[str, str], **attributes: Any) -> tuple[Probe, ...]:  # noqa: ANN401
+    creating = [one for one in CREATES if one.body is not None]
+    return tuple(
+        sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, **attributes) for one in creating[:1]
+    )
+
+
+def _with_fraction() -> Iterator[Probe]:
+    """Yield creates with an integer such as 1.0."""
+    for field, rules in properties(ANIMAL).items():
+        if kind_of(rules).type == "integer" and _creating(field):
+            yield from _odd_creates(field, [f"{plain_text(field)}.0"], "integral_float")
+
+
+def _derived() -> Iterator[Evidence]:
+    of = {"parameter": _of_parameter, "values": _of_values, "null": _of_null, "omitted": _of_omitted}
+    for gap in GAPS.values():
+        if gap.decides:
+            yield of[gap.decides](gap)
+
+
+_ROWS: Final = (
+    *_derived(),
+    Evidence(
+        gap="unknown_query",
+        sights=_by_refusal(GAPS["unknown_query"]),
+        probes=_list_probe("no-such-parameter=1", "unknown_query"),
+    ),
+    Evidence(
+        gap="repeated_query",
+        sights=_probed("repeated_query", _first_repeated),
+        probes=_list_probe("limit=1&limit=4", "repeated_query"),
+    ),
+    Evidence(
+        gap="integral_float",
+        sights=_by_refusal(GAPS["integral_float"]),
+        needs=_CREATED,
+        probes=tuple(_with_fraction()),
+    ),
+    Evidence(
+        gap="unknown_body_field",
+        sights=_by_refusal(GAPS["unknown_body_field"]),
+        needs=_CREATED,
+        probes=_create_probe("unknown_body_field", {_UNKNOWN_FIELD: "1"}),
+    ),
+    Evidence(
+        gap="media_type",
+        sights=_by_status(GAPS["media_type"]),
+        needs=_CREATED,
+        probes=_create_probe("media_type", {}, media_type="text/plain"),
+    ),
+    Evidence(
+        gap="list_order",
+        sights=_order,
+        needs=f"needs a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
+    ),
+    Evidence(
+        gap="page_fill",
+        sights=_fill,
+        needs="needs at least as many animals as the limit of a list",
+        once="short",
+    ),
+    Evidence(gap="id_assignment", sights=_assignment, needs=f"needs {_ENOUGH_IDS} created animals (--allow-create)"),
+    Evidence(gap="error_codes", sights=_codes),
+    Evidence(gap="extra_response_fields", sights=_extra_fields, once="present"),
+    Evidence(
+        gap="after_removal",
+        sights=_removal,
+        needs="needs a listed animal, and a Date header after the removal date of getPet",
+    ),
+    Evidence(gap="paging_headers", sights=_paging, header="Link"),
+    Evidence(gap="location_header", sights=_location, needs=_CREATED, header="Location"),
+    Evidence(gap="deprecation_headers", sights=_deprecation, header="Deprecation", once="present"),
+    Evidence(gap="content_type", sights=_content_type, header="Content-Type"),
+    Evidence(gap="rate_limit", sights=_rate, header="Retry-After"),
+    Evidence(
+        gap="visibility",
+        sights=_visible,
+        needs=f"{_CREATED}, and right after the create a getPet or a list with fewer animals than its limit",
+    ),
+)
+_BY_GAP: Final = {row.gap: row for row in _ROWS}
+GAP_PROBES: Final = tuple(probe for row in _ROWS for probe in row.probes)

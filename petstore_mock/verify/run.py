@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TextIO
 from urllib.request import getproxies, proxy_bypass
 
 from petstore_mock.common.dates import iso, seconds_of
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import as_path, is_integer
+from petstore_mock.common.values import as_path
 from petstore_mock.http.request import ApiRequest, Fields
+from petstore_mock.interface.table import LABEL
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError
-from petstore_mock.verify.probes import CONTROLS, LONG_NAME, PROBES, READ_BACK, Probe
-from petstore_mock.verify.seen import History, Seen, oddness
+from petstore_mock.verify.clauses import CONTROLS, PROBES, read_backs
+from petstore_mock.verify.filling import Filling, SkippedError
+from petstore_mock.verify.seen import History, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from petstore_mock.verify.probes import Probe
 
     Progress = Callable[[str], object]
     Limits = Mapping[str, float]
@@ -35,12 +38,6 @@ _LONGEST_WAIT: Final = 60.0
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
-# The number of probes that read odd animals.
-_ODD: Final = 3
-# A random id below it is probably unused, and every JSON parser reads it exactly.
-_FAR: Final = 2**52
-# First letters that put names in another order than ids.
-_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
 _PLAIN_FIELDS: Final = {
     "User-Agent": "petstore-mock-verify",
     "Accept": "application/json",
@@ -49,57 +46,23 @@ _PLAIN_FIELDS: Final = {
 OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
-_KEY_LOST: Final = "the service no longer accepts the last key"
+_KEY_LOST: Final = "the service no longer accepts the key"
 _KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
 
 
-class SkippedError(Exception):
-    """A probe has no result. The message is the reason."""
+class Skip(NamedTuple):
+    """A probe without a result."""
 
-
-class ShownPets:
-    """What the responses showed so far, as values for the next probes."""
-
-    def __init__(self) -> None:
-        # If no response showed an animal, 1 is a guess.
-        self.known = 1
-        self.category = 1
-        # The animals of lists whose values services most often change by mistake.
-        self.odd: list[dict[str, Any]] = []
-        # The ids of the animals that the run created.
-        self.made: list[int] = []
-        self._was_listed = False
-        self._has_category = False
-
-    def add(self, seen: Seen) -> None:
-        if not seen.pets:
-            return
-        if seen.effect == "creates":
-            self.made.append(seen.pets[0]["id"])
-        elif seen.effect == "lists":
-            self.known = seen.pets[-1]["id"]
-            self._was_listed = True
-            self._add_listed(seen.pets)
-        elif not self._was_listed:
-            self.known = seen.pets[-1]["id"]
-
-    def _add_listed(self, pets: list[dict[str, Any]]) -> None:
-        for pet in pets:
-            category: object = pet.get("categoryId")
-            if not self._has_category and is_integer(category) and category > 0:
-                self.category = category
-                self._has_category = True
-        by_id: dict[int, dict[str, Any]] = {}
-        for pet in sorted([*self.odd, *pets], key=oddness, reverse=True):
-            by_id.setdefault(pet["id"], pet)
-        self.odd = [*by_id.values()][:_ODD]
+    probe: Probe
+    why: str
+    lacks_animal: bool  # whether no response showed an animal that it needs
 
 
 class Run:
     """Sends the probes, one at a time and within the user's limits."""
 
     def __init__(
-        self, url: str, keys: tuple[str, ...], headers: Texts, limits: Limits, *, receipt: object, progress: Progress
+        self, url: str, key: str, headers: Texts, limits: Limits, *, receipt: object, progress: Progress
     ) -> None:
         self._connection = Connection(url, most_body=_MOST_BODY)
         self.url = url.rstrip("/")
@@ -111,22 +74,20 @@ class Run:
         # The exchanges that are checked against the clauses.
         self.checked: list[Seen] = []
         # The probes without a result, with the reason.
-        self.skipped: list[tuple[Probe, str]] = []
+        self.skipped: list[Skip] = []
         # The id (None if no response showed it) and the name of each animal that may have been created.
         self.left: list[tuple[int | None, str]] = []
         # Why the run ended early.
         self.stopped = ""
         # Masked in every report.
-        self.secrets = (*keys, *headers.values())
-        self._shown = ShownPets()
-        self._name = f"Verify{secrets.token_hex(3)}"
-        self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
+        self.secrets = (key, *headers.values())
+        self._filling = Filling()
         self._headers = headers
-        self._keys = keys
+        self._key = key
         self._limits = limits
         self._progress = progress
-        # The index of the key in use.
-        self._key = 0
+        # Whether every operation refuses the key.
+        self._is_key_lost = False
         # How often each operation timed out.
         self._silences: Counter[str] = Counter()
         # Operations that refuse a key, although other operations accept it.
@@ -158,24 +119,36 @@ class Run:
 
     def _try(self, probe: Probe) -> None:
         """Send a probe if it is needed. Read an animal that it created."""
-        is_needless = probe.is_last_resort and History(self.checked).accepts_plain
-        if self.stopped or is_needless:
+        if self.stopped:
+            return
+        if probe.is_last_resort and History(self.checked).accepts_plain:
             return
         seen = self._show(probe)
-        if seen is not None and seen.effect == "creates" and seen.pets:
-            self._read_back(seen.pets[0]["id"])
+        if seen is None or not seen.is_success:
+            return
+        # What a wrong change left is no concern of the clauses about right ones.
+        if seen.probe.expected.status and not seen.operation.does.adds:
+            return
+        made = [pet["id"] for pet in seen.pets] if seen.operation.does.adds else [seen.is_about]
+        for readings in read_backs(seen.operation):
+            for pet_id in made:
+                self._read_back(readings, seen, pet_id)
 
-    def _read_back(self, pet_id: int) -> None:
+    def _read_back(self, readings: tuple[Probe, ...], change: Seen, pet_id: int | None) -> None:
+        """Send the first reading whose operation still works, until it shows the change (gap visibility)."""
+        if not readings or pet_id is None:
+            return
         removed = {seen.operation.name for seen in self.seen if seen.is_removed}
-        reading = next(probe for probe in READ_BACK if probe.operation.name not in removed)
-        for _ in range(self._reads_of_created()):
+        works = next((probe for probe in readings if probe.operation.name not in removed), readings[-1])
+        reading = replace(works, target=works.target.replace("{made}", str(pet_id)))
+        for _ in range(self._reads_of(reading.shows)):
             view = self._show(reading)
-            if view is None or view.shows(pet_id):
+            if view is None or view.shows_change(change, pet_id):
                 return
 
-    def _reads_of_created(self) -> int:
-        """Return how often to read a created animal. It may appear late (gap visibility)."""
-        views = [seen for seen in self.checked if seen.probe.expected == "made"]
+    def _reads_of(self, clause: str) -> int:
+        """Return how often to read an animal. It may appear late (gap visibility)."""
+        views = [seen for seen in self.checked if seen.probe.shows == clause]
         was_seen = any(view.pets for view in views)
         return _FEW if was_seen or len(views) < 2 * _FEW else 1
 
@@ -183,50 +156,28 @@ class Run:
         """Send a probe and keep the exchange for the clauses. Return None for a skipped probe."""
         count_before = len(self.seen)
         try:
-            seen = self._ask(self._filled(probe))
+            seen = self._ask(self._filling.fill(probe, len(self.checked)))
         except SkippedError as error:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             new = self.seen[count_before:]
             self.checked += [failed for failed in new if failed.confirmed]
-            self.skipped.append((probe, str(error)))
+            self.skipped.append(Skip(probe, str(error), error.lacks_animal))
             return None
         self.checked.append(seen)
         return seen
-
-    def _filled(self, probe: Probe) -> Probe:
-        """Return a probe with values for its placeholders."""
-        pets = self._shown
-        number = len(self.checked)
-        name = f"{self._name}{_ORDER[number % len(_ORDER)]}{number}"
-        values = {
-            "absent": self._absent,
-            "known": pets.known,
-            "categoryId": pets.category,
-            "label": name,
-            "long label": name.ljust(LONG_NAME, "x"),
-        }
-        for place, pet in enumerate(pets.odd, 1):
-            values[f"odd{place}"] = pet["id"]
-        if pets.made:
-            values["made"] = pets.made[-1]
-        target = _replaced(probe.target, values)
-        if "{made}" in target:
-            raise SkippedError("no animal was created")
-        if "{" in target:
-            raise SkippedError("no list showed enough animals")
-        return replace(probe, target=target, body=_replaced(probe.body, values))
 
     # Retries
 
     def _ask(self, probe: Probe) -> Seen:
         """Send a request with its retries, and return the last exchange."""
-        if probe.has_key and self._key >= len(self._keys):
+        if probe.has_key and self._is_key_lost:
             raise SkippedError(_KEY_LOST)
         seen = self._send_patiently(probe)
         if seen.status == 401 and probe.has_key:
-            seen = self._renew_key(seen, probe)
-        if seen.has_failed and probe.operation.method == "GET":
+            self._require_key(probe)
+        if seen.has_failed and probe.operation.may_be_repeated:
             seen = self._send(probe)
+            seen.is_repeat = True
         if seen.has_failed:
             self._confirm(seen)
         return seen
@@ -265,18 +216,16 @@ class Run:
         """Send the requests that show whether the service still responds and accepts the key."""
         return [self._send_patiently(probe) for probe in CONTROLS]
 
-    def _renew_key(self, seen: Seen, probe: Probe) -> Seen:
-        """Continue with the next key if every operation refuses this one."""
-        while seen.status == 401 and probe.operation.name not in self._refusing:
-            if any(control.status not in {0, 401} for control in self._control()):
-                # Only this operation refuses the key, which breaks a clause.
-                self._refusing.add(probe.operation.name)
-                return seen
-            self._key += 1
-            if self._key >= len(self._keys):
-                self._end_without_key()
-            seen = self._send_patiently(probe)
-        return seen
+    def _require_key(self, probe: Probe) -> None:
+        """Look whether every operation refuses the key, or only this one, which breaks a clause."""
+        name = probe.operation.name
+        if name in self._refusing:
+            return
+        if any(control.status not in {0, 401} for control in self._control()):
+            self._refusing.add(name)
+            return
+        self._is_key_lost = True
+        self._end_without_key()
 
     def _end_without_key(self) -> NoReturn:
         with_key = [seen for seen in self.seen if seen.probe.has_key]
@@ -293,8 +242,7 @@ class Run:
         exchange = Exchange(len(self.seen) + 1, None, hidden, time())
         exchange.secure = self._connection.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
-        key = self._keys[min(self._key, len(self._keys) - 1)]
-        request = self._request(probe, key, self._headers)
+        request = self._request(probe, self._key, self._headers)
         left = max(self._end_at - monotonic(), 0.001)
         timeout = min(left, self._patience())
         failure = None
@@ -305,7 +253,7 @@ class Run:
             exchange.response = error.response
         finally:
             # The service may execute a create although Ctrl-C loses its response.
-            seen = self._keep(Seen(exchange, probe, failure, self._shown.made))
+            seen = self._keep(Seen(exchange, probe, failure, self._filling.made))
         if seen.is_silent and timeout == left:
             raise SkippedError(self._late)
         self._look_for_trouble(seen)
@@ -320,13 +268,26 @@ class Run:
         """Keep an exchange, with what it says about animals."""
         self.seen.append(seen)
         self._statuses.add(seen.status)
-        self._shown.add(seen)
+        self._filling.add(seen)
         self._silences[seen.operation.name] += seen.is_silent
-        if seen.effect == "creates":
+        does = seen.operation.does
+        if does.adds:
             self._account(seen)
-        if seen.effect == "removes" and seen.is_success:
-            self.left = [(pet_id, name) for pet_id, name in self.left if str(pet_id) != seen.pet_id]
+        elif does.commits and seen.is_success:
+            self._forget_former(seen)
         return seen
+
+    def _forget_former(self, seen: Seen) -> None:
+        """Note that an animal of this run is gone, or has another name."""
+        name = seen.sent.get(LABEL)
+        for place, (pet_id, former) in enumerate(self.left):
+            if pet_id != seen.is_about:
+                continue
+            if seen.operation.does.ends:
+                del self.left[place]
+            else:
+                self.left[place] = (pet_id, name if isinstance(name, str) else former)
+            return
 
     def _require_leave(self, probe: Probe) -> None:
         """Wait until the rate allows the request. Raise SkippedError if a limit forbids it."""
@@ -347,11 +308,11 @@ class Run:
             yield f"the limit --max-requests {most_requests} is reached"
         if operation.commits and not most_animals:
             yield "creating animals needs --allow-create"
-        if operation.effect == "creates" and len(self.left) >= most_animals:
+        if operation.does.adds and len(self.left) >= most_animals:
             yield f"the limit --allow-create {most_animals} is reached"
         if self._silences[operation.name] >= _FEW:
             yield f"{operation.name} timed out {_FEW} times"
-        if probe.expected == "open" and self._crashes(is_open=True) >= _FEW:
+        if probe.is_open and self._crashes(is_open=True) >= _FEW:
             yield f"{_FEW} unusual requests got a 5xx"
         if self._end_at <= max(self._next, monotonic()):
             yield self._late
@@ -362,7 +323,7 @@ class Run:
 
     def _request(self, probe: Probe, key: str, headers: Texts) -> ApiRequest:
         body = probe.body.encode()
-        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *headers.items()]
+        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *probe.fields, *headers.items()]
         if probe.key:
             fields.append(("Authorization", probe.key.replace("{key}", key)))
         if probe.operation.body:
@@ -373,7 +334,7 @@ class Run:
         """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
             return
-        name = str(seen.sent.get("name", ""))
+        name = str(seen.sent.get(LABEL, ""))
         pet_id = seen.pets[0]["id"] if seen.pets else None
         self.left.append((pet_id, name))
         if self._receipt is not None:
@@ -383,7 +344,7 @@ class Run:
     def _crashes(self, *, is_open: bool) -> int:
         """Return the number of probes that got a 5xx. A retry does not count again."""
         crashed = {seen.probe for seen in self.seen if seen.status >= 500}
-        return len([probe for probe in crashed if (probe.expected == "open") is is_open])
+        return len([probe for probe in crashed if probe.is_open is is_open])
 
     def _look_for_trouble(self, seen: Seen) -> None:
         """End the run if more requests would show nothing new."""
@@ -403,12 +364,6 @@ def _opened(receipt: object) -> TextIO:
         return as_path(receipt, "receipt").open("a", buffering=1, encoding="utf-8")
     except OSError as error:
         refuse(f"expected a writable file for receipts; got receipt={receipt!r}: {error}")
-
-
-def _replaced(text: str, values: Mapping[str, object]) -> str:
-    for word, value in values.items():
-        text = text.replace(f"{{{word}}}", f"{value}")
-    return text
 
 
 def _retry_after(seen: Seen) -> float:

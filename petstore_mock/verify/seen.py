@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.schemas import is_valid
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.schemas import is_valid, parameters, properties
+from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from petstore_mock.interface.table import Operation
+    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.transport.client import FailedError
     from petstore_mock.verify.probes import Probe
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
-
 
 NO_JSON: Final = object()
 
@@ -38,6 +41,60 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
         return NO_JSON
 
 
+class Wanted(NamedTuple):
+    """A filter of a request, with its value."""
+
+    parameter: Parameter
+    value: Any
+
+    def selects(self, pet: Mapping[str, Any]) -> bool:
+        """Whether the filter selects an animal. One fitting element of an array is enough."""
+        field = self.parameter.filters_by
+        relation = self.parameter.says
+        found = pet.get(field)
+        if found is None:
+            return False
+        order = kind_of(properties(ANIMAL)[field]).order
+        if not relation.is_ordered or order is None:
+            items = found if is_array(found) else [found]
+            # In Python, true equals 1.
+            is_flag = isinstance(self.value, bool)
+            return any(isinstance(item, bool) is is_flag and relation.holds(item, self.value) for item in items)
+        try:
+            return relation.holds(order(found), order(self.value))
+        except TypeError:  # the service returned another type, which breaks the clause of the field
+            return False
+
+    def is_bound(self, pet: Mapping[str, Any]) -> bool:
+        """Whether an animal has exactly the value of the filter."""
+        field = self.parameter.filters_by
+        return field in pet and is_same_value(field, pet[field], self.value)
+
+
+def matches(pet: Mapping[str, Any], filters: Sequence[Wanted]) -> bool:
+    """Whether a list with these filters holds the animal."""
+    return all(one.selects(pet) for one in filters)
+
+
+def known_part(pet: Mapping[str, Any]) -> Pet:
+    """Return the fields of an animal that the interface knows."""
+    return {name: pet[name] for name in properties(ANIMAL) if name in pet}
+
+
+def is_same_value(name: str, value: object, other: object) -> bool:
+    """Whether two values of a field mean the same: a moment has many texts."""
+    kind = kind_of(properties(ANIMAL)[name])
+    if value == other or kind.order is None or kind.has_format is None:
+        return value == other
+    both = isinstance(value, str) and isinstance(other, str)
+    return both and kind.order(value) == kind.order(other)
+
+
+def is_pet(value: object) -> bool:
+    """Whether a value is a valid animal. Unknown fields are allowed."""
+    return is_object(value) and is_valid(ANIMAL)(known_part(value))
+
+
 class Seen:
     """The exchange of one probe. ``made`` are the ids of the animals that the run created before it."""
 
@@ -46,25 +103,26 @@ class Seen:
     ) -> None:
         self.exchange = exchange
         self.probe = probe
-        self.failure = failure  # why no whole response arrived
+        # Why no whole response arrived.
+        self.failure = failure
         # Whether the service responded to other requests right after this failure.
         self.confirmed = False
-        self.number, self.operation, self.effect = exchange.number, probe.operation, probe.operation.effect
+        # Whether it repeats a request whose response was lost.
+        self.is_repeat = False
+        self.number, self.operation = exchange.number, probe.operation
         self.line = f"{exchange.method} {probe.target}"
-        self.status = exchange.status or 0  # 0 without a readable head
-        self.is_success = 200 <= self.status < 300 and failure is None
-        self.is_refusal = 400 <= self.status < 500 and failure is None
-        self.is_silent = failure is not None and failure.kind == "silence"
+        # 0 without a readable head.
+        self.status = exchange.status or 0
+        self.is_whole = failure is None
+        self.is_success = self.is_whole and 200 <= self.status < 300
+        self.is_refusal = self.is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or failure is not None
         # The body as a JSON value, or NO_JSON.
-        self.document: Any = _json(exchange.response_body if failure is None else b"")
-        self.pet_id = exchange.path.rpartition("/")[2]
+        self.document = _json(exchange.response_body if self.is_whole else b"")
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
-        # The values of the request's filters, by field.
-        given = exchange.query
-        names = {one.name: one.filters_by for one in self.operation.filters}
-        self.filters = {field: given[name] for name, field in names.items() if name in given}
+        self._given = self._parameters()
+        self.filters = tuple(self._filters())
         self.items = self._items()
         # The number of animals in the response, also of those that the sample leaves out.
         self.count = len(self.items or ())
@@ -73,23 +131,96 @@ class Seen:
         self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
         # A service may send 8 MiB with each response.
         exchange.trim()
-        # The limit of a list. It is the default if the request has none, and None if the request has several.
-        is_list = self.effect == "lists" and probe.target.count("limit=") < 2
-        self.limit = int(given.get("limit", limits_of(self.operation)[2])) if is_list else None
+
+    def _parameters(self) -> dict[str, str]:
+        given = self.operation.path_values(self.probe.target)
+        given.update(self.exchange.query)
+        given.update(self.probe.fields)
+        return given
+
+    def _filters(self) -> Iterator[Wanted]:
+        rules = parameters(self.operation)
+        for parameter in self.operation.filters:
+            if parameter.name in self._given:
+                yield Wanted(parameter, kind_of(rules[parameter.name]).read(self._given[parameter.name]))
 
     def _items(self) -> list[Any] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
-        is_absent = self.effect == "reads" and not self.probe.is_valid
-        if is_absent or not self.probe.has_key or not self.is_success or self.document is NO_JSON:
+        is_readable = self.is_success and self.probe.has_key and self.document is not NO_JSON
+        if not is_readable or self.operation.response is None:
             return None
-        found = self.document if self.operation.response == "Pets" else [self.document]
-        return list(found) if self.operation.response and is_array(found) else None
+        if self.operation.shows_many:
+            return list(self.document) if is_array(self.document) else None
+        # A success for an animal that should be absent is no animal, and neither is that of a wrong change.
+        is_stored = not self.operation.does.adds
+        is_wrong = self.probe.expected.status != 0 or (self.operation.does.shows_stored and self.probe.is_open)
+        return None if is_stored and is_wrong else [self.document]
+
+    @property
+    def pet_id(self) -> str:
+        """The text that identifies the animal of the request; empty if the path has none."""
+        identifier = self.operation.identifier
+        return "" if identifier is None else self._given.get(identifier.name, "")
+
+    @property
+    def is_about(self) -> int | None:
+        """The id of the animal that the request is about, or None."""
+        return int(self.pet_id) if self.pet_id.isdecimal() else None
+
+    def text(self, parameter: Parameter) -> str:
+        """Return the text of a parameter in the request; empty if the request has none."""
+        return self._given.get(parameter.name, "")
+
+    @property
+    def limit(self) -> int | None:
+        """The limit of a list: the default if the request has none, and None if it has several or another text."""
+        parameter = self.operation.limit
+        if parameter is None or self.probe.target.count(f"{parameter.name}=") > 1:
+            return None
+        text = self._given.get(parameter.name)
+        if text is None:
+            return limits_of(self.operation)[2]
+        try:
+            return int(text)
+        except ValueError:
+            return None
+
+    @cached_property
+    def objects(self) -> list[Mapping[str, Any]]:
+        """The elements of the response that have at least one field of an animal."""
+        names = properties(ANIMAL).keys()
+        return [item for item in self.items or () if is_object(item) and not names.isdisjoint(item)]
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether all elements are animals with different ids."""
+        return len({pet["id"] for pet in self.pets}) == len(self.items or ())
+
+    @property
+    def is_json(self) -> bool:
+        return self.document is not NO_JSON
+
+    @property
+    def is_silent(self) -> bool:
+        return self.failure is not None and self.failure.kind == "silence"
 
     def header(self, name: str) -> str:
         return self.exchange.response_headers.get(name.lower(), "")
 
     def shows(self, pet_id: int) -> bool:
         return any(pet["id"] == pet_id for pet in self.pets)
+
+    def shows_change(self, change: Seen, pet_id: int) -> bool:
+        """Whether the response shows what a change left, or is about another animal."""
+        is_about_other = self.is_about not in {None, pet_id}
+        if is_about_other:
+            return True
+        if change.operation.does.ends:
+            is_there = self.is_success if self.operation.shows_one else self.shows(pet_id)
+            return not is_there
+        if change.operation.does.adds:
+            return self.shows(pet_id)
+        return any(has_sent(pet, change) for pet in self.pets if pet["id"] == pet_id)
 
     @property
     def responds(self) -> bool:
@@ -106,32 +237,35 @@ class Seen:
     @property
     def came(self) -> str:
         """The response or failure in one line."""
-        if self.failure is not None or not self.status:
-            return f"{self.status or ''} {self.failure or 'nothing'}".strip()
+        if self.failure is not None:
+            return f"{self.status or ''} {self.failure}".strip()
+        if not self.status:
+            return "nothing"
         where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
         body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
 
 
-def matches(pet: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
-    """Whether a list with these filters holds the animal. One matching element of an array is enough."""
-    found = {field: pet.get(field) for field in filters}
-    return all(value in (one if is_array(one := found[field]) else [one]) for field, value in filters.items())
+def has_sent(pet: Pet, change: Seen) -> bool:
+    """Whether an animal has every field of the request that changed it."""
+    names = [name for name in change.sent if name in properties(ANIMAL)]
+    return all(is_same_value(name, pet.get(name), change.sent[name]) for name in names)
 
 
 def oddness(pet: Mapping[str, Any]) -> tuple[bool, bool, int]:
     """Return a sort key, which is higher for an animal whose values some services change by mistake."""
-    name = str(pet.get("name"))
-    return not name.isascii(), any(is_integer(value) and abs(value) > 2**53 for value in pet.values()), len(name)
+    texts = [value for value in pet.values() if isinstance(value, str)]
+    has_large = any(is_integer(value) and abs(value) > 2**53 for value in pet.values())
+    return not all(map(str.isascii, texts)), has_large, max(map(len, texts), default=0)
 
 
-def _sample(items: list[Any], filters: Mapping[str, str], made: Collection[int]) -> list[Any]:
+def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) -> list[Any]:
     """Return the odd elements of a long list and the first others, in the order of the list, and all of ``made``.
 
     An element is odd if a check may refuse it, or if services change its values by mistake. The work after a response
     must not grow with animals times requests: a service may ignore ``limit``.
     """
-    is_right = is_valid("Pet")
+    is_right = is_valid(ANIMAL)
     ids: set[int] = set()
     kept: list[Any] = []
     counts = {True: 0, False: 0}
@@ -149,56 +283,155 @@ def _sample(items: list[Any], filters: Mapping[str, str], made: Collection[int])
     return kept
 
 
+class View(NamedTuple):
+    """An animal as one response showed it."""
+
+    number: int
+    pet: Pet
+    is_listed: bool
+
+
 class History:
     """The animals that the exchanges showed, and when.
 
-    Other clients may use the service. An animal surely existed at a request if responses before and after show it.
+    Other clients may use the service. An animal surely existed at a request if responses before and after show it. A
+    change by this run divides the views of an animal: only views between two changes are compared.
     """
 
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
-        self.created = [seen for seen in exchanges if seen.effect == "creates" and seen.pets]
-        self.listed = [pet for seen in exchanges if seen.effect == "lists" for pet in seen.pets]
+        self.created = [seen for seen in exchanges if seen.operation.does.adds and seen.pets]
+        # Successful changes of stored animals.
+        right = [seen for seen in exchanges if seen.operation.commits and not seen.probe.expected.status]
+        self.changed = [seen for seen in right if seen.is_success and seen.is_about is not None]
+        self.lists = [seen for seen in exchanges if seen.operation.shows_many]
+        self.has_listed = any(seen.pets for seen in self.lists)
         # The animals in responses, by id. Responses to creates are left out.
-        self.views: dict[int, list[tuple[Seen, Pet]]] = defaultdict(list)
+        self.views: dict[int, list[View]] = defaultdict(list)
+        # The numbers of the exchanges that may have changed or removed an animal, by id.
+        self._changes: dict[int, list[int]] = defaultdict(list)
         # The number of the first exchange that showed an animal, by id.
         self._first: dict[int, int] = {}
+        self._standing: dict[int, set[int]] = {}
+        self._read: dict[str, Any] = {}
         for seen in exchanges:
-            for pet in seen.pets:
-                self._first.setdefault(pet["id"], seen.number)
-                if seen.effect != "creates":
-                    self.views[pet["id"]].append((seen, pet))
+            self._add(seen)
 
-    @property
+    def _add(self, seen: Seen) -> None:
+        does = seen.operation.does
+        may_change = does.commits and not does.adds and not seen.is_refusal
+        if may_change and seen.is_about is not None:
+            self._changes[seen.is_about].append(seen.number)
+        for pet in seen.pets:
+            # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
+            if does.about == "one" and seen.is_about not in {None, pet["id"]}:
+                continue
+            self._first.setdefault(pet["id"], seen.number)
+            if not does.adds:
+                self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
+
+    @cached_property
     def accepts_plain(self) -> bool:
         """Whether the service accepted a plain animal, or no probe sent one."""
-        plain = [seen for seen in self.exchanges if seen.effect == "creates" and seen.probe.is_valid]
+        plain = [seen for seen in self.exchanges if seen.operation.does.adds and seen.probe.is_valid]
         return not plain or any(seen.is_success for seen in plain)
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
         valid = [seen for seen in self.exchanges if seen.operation is operation and seen.probe.is_valid and seen.status]
-        is_served = any(seen.is_success and seen.document is not NO_JSON for seen in valid)
+        has_body = operation.response is not None
+        is_served = any(seen.is_success and (seen.is_json or not has_body) for seen in valid)
         return set() if is_served else {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
         """Whether another request of the same operation failed as well."""
-        return any(one.has_failed and one.operation is seen.operation and one is not seen for one in self.exchanges)
+        others = [one for one in self.exchanges if one.operation is seen.operation and one is not seen]
+        return any(one.has_failed for one in others)
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
         return self._first.get(pet_id, number) < number
 
-    def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
-        """Return an animal as responses before and after a request show it. With ``lists``, only lists count."""
-        views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
-        return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
+    def around(self, pet_id: int, number: float, *, lists: bool = False) -> tuple[list[Pet], list[Pet]]:
+        """Return an animal as responses before and after a request show it, between the same changes of this run.
+
+        With ``lists``, only lists count.
+        """
+        views = [view for view in self.views.get(pet_id, ()) if view.is_listed or not lists]
+        changes = self._changes.get(pet_id, [])
+        place = bisect_right(changes, number)
+        begin = changes[place - 1] if place else 0
+        end = changes[place] if place < len(changes) else len(self.exchanges) + 1
+        first = bisect_left(views, begin, key=_number)
+        before, after = bisect_left(views, number, key=_number), bisect_right(views, number, key=_number)
+        last = bisect_left(views, end, key=_number)
+        return [view.pet for view in views[first:before]], [view.pet for view in views[after:last]]
+
+    def before_change(self, seen: Seen) -> Pet | None:
+        """Return an animal as it was before the change of a request, as far as this run knows."""
+        pet_id = seen.is_about
+        if pet_id is None:
+            return None
+        # A time between two exchanges.
+        before, _ = self.around(pet_id, seen.number - 0.5)
+        if before:
+            return before[-1]
+        made = self.made(pet_id, seen.number)
+        return made[-1] if made and not self.was_changed(pet_id, seen.number) else None
+
+    def made(self, pet_id: int, number: int) -> list[Pet]:
+        """Return an animal as the response to its creation showed it, if that was before a request."""
+        created = [seen for seen in self.created if seen.number < number]
+        return [seen.pets[0] for seen in created if seen.pets[0]["id"] == pet_id]
+
+    def was_changed(self, pet_id: int, number: int) -> bool:
+        """Whether this run may have changed an animal before a request."""
+        return any(at < number for at in self._changes.get(pet_id, ()))
+
+    def once(self, name: str, read: Callable[[History], Any]) -> Any:  # noqa: ANN401  # what the function returns
+        """Return the result of a function that reads the whole history. It is called once."""
+        if name not in self._read:
+            self._read[name] = read(self)
+        return self._read[name]
+
+    @cached_property
+    def is_late(self) -> bool:
+        """Whether a created animal appeared later than in the next response (gap visibility)."""
+        firsts = [(one.number, self.views.get(one.pets[0]["id"])) for one in self.created]
+        return any(views[0].number > number + 1 for number, views in firsts if views)
+
+    def was_last_there(self, pet_id: int, number: int) -> bool:
+        """Whether the last response about an animal before a request showed it."""
+        views = [view.number for view in self.views.get(pet_id, ()) if view.number < number]
+        shown = max([self._first.get(pet_id, number), *views])
+        former = [seen for seen in self.exchanges[: number - 1] if seen.is_about == pet_id]
+        gone = [seen.number for seen in former if seen.status == 404 or (seen.is_success and seen.operation.does.ends)]
+        return max(gone, default=0) < shown < number
+
+    def refused_labels(self, operation: Operation, number: int) -> set[str]:
+        """Return the labels of the requests of an operation that the service refused before a request."""
+        refused = [one for one in self._refused if one.operation is operation and one.number < number]
+        return {one.sent[LABEL] for one in refused}
+
+    @cached_property
+    def _refused(self) -> list[Seen]:
+        own = [one for one in self.exchanges if one.status in {400, 401} and not one.probe.is_last_resort]
+        return [one for one in own if isinstance(label := one.sent.get(LABEL), str) and label]
 
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""
-        found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
-        for pet_id in self.views:
-            before, after = self.around(pet_id, seen.number)
-            if before and after and matches(before[-1], seen.filters) and matches(after[0], seen.filters):
-                found.add(pet_id)
-        return found
+        if seen.number not in self._standing:
+            found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
+            found.update(pet_id for pet_id in self.views if self._stood(pet_id, seen))
+            self._standing[seen.number] = found
+        return self._standing[seen.number]
+
+    def _stood(self, pet_id: int, seen: Seen) -> bool:
+        before, after = self.around(pet_id, seen.number)
+        if not before or not after:
+            return False
+        return matches(before[-1], seen.filters) and matches(after[0], seen.filters)
+
+
+def _number(view: View) -> int:
+    return view.number

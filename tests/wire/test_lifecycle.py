@@ -5,7 +5,6 @@ from __future__ import annotations
 import _socket
 import asyncio
 import contextlib
-import errno
 import gc
 import os
 import signal
@@ -117,9 +116,8 @@ def test_error_of_an_impossible_host_names_the_host(host: str) -> None:
     assert open_descriptors() == before
 
 
-@pytest.fixture
-def localhost_has_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let localhost have both address families, IPv6 first."""
+def test_host_name_with_two_address_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients differ in the family they try first, and some try only one. Here localhost has both, IPv6 first."""
     resolve = _socket.getaddrinfo
 
     def both(host: str, *arguments: Any, **options: Any) -> list[object]:
@@ -128,33 +126,6 @@ def localhost_has_both(monkeypatch: pytest.MonkeyPatch) -> None:
 
     _require_ipv6()
     monkeypatch.setattr(_socket, "getaddrinfo", both)
-
-
-@pytest.mark.usefixtures("localhost_has_both")
-def test_a_free_port_is_free_in_both_address_families(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system chooses a port for IPv4. Another program may use the same port of IPv6."""
-    bind = _socket.socket.bind
-    refused: list[int] = []
-
-    class Socket(_socket.socket):
-        def bind(self, address: Any) -> None:
-            if self.family == socket.AF_INET6 and len(refused) < 3:
-                refused.append(address[1])
-                raise OSError(errno.EADDRINUSE, "Address already in use")
-            bind(self, address)
-
-    monkeypatch.setattr(_socket, "socket", Socket)
-    before = open_descriptors()
-    with PetStoreMock(host="localhost") as petstore:
-        for address in ("127.0.0.1", "::1"):
-            socket.create_connection((address, address_of(petstore)[1]), timeout=5).close()
-    assert len(refused) == 3
-    assert open_descriptors() == before
-
-
-@pytest.mark.usefixtures("localhost_has_both")
-def test_host_name_with_two_address_families_is_served_over_both() -> None:
-    """Clients differ in the family they try first, and some try only one."""
     with PetStoreMock(host="localhost") as petstore:
         host, port = address_of(petstore)
         assert host == "localhost"

@@ -12,7 +12,6 @@ from openapi_spec_validator import validate
 from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.checks.adapting import PetClient
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
-from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.openapi import as_openapi_3_0, openapi_document
 from petstore_mock.interface.schemas import arguments, is_valid, properties
 from petstore_mock.interface.table import (
@@ -26,6 +25,7 @@ from petstore_mock.interface.table import (
     source,
     topic_of,
 )
+from petstore_mock.verify.mutants import MUTANTS
 from tests.client import JSON, Client
 
 # What a method may do (RFC 9110 §9.3).

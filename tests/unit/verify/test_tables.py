@@ -8,12 +8,11 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.interface.gaps import GAPS
-from petstore_mock.interface.mutants import MUTANTS
 from petstore_mock.interface.schemas import schema
 from petstore_mock.interface.table import FIELDS, OPERATIONS
 from petstore_mock.verify import verify
-from petstore_mock.verify.clauses import CLAUSES
-from petstore_mock.verify.probes import PROBES, READ_BACK
+from petstore_mock.verify.clauses import CLAUSES, PROBES, read_backs
+from petstore_mock.verify.mutants import MUTANTS
 from tests.sentences import HELD, PASSAGES, UNSEEN, sentences
 
 
@@ -29,7 +28,8 @@ def test_each_mutant_breaks_only_its_clause(name: str) -> None:
 def test_each_clause_has_a_unique_id_and_a_probe() -> None:
     ids = [clause.id for clause in CLAUSES]
     assert len({*ids}) == len(ids)
-    probes = (*PROBES, *READ_BACK)
+    after = [probe for row in OPERATIONS.values() for probes in read_backs(row) for probe in probes]
+    probes = (*PROBES, *after)
     assert [clause.id for clause in CLAUSES if not any(map(clause.is_shown_by, probes))] == []
 
 

@@ -1,0 +1,244 @@
+"""What mutants do: changes of a request or of a response, as functions that take a turn."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.schemas import parameters, properties
+from petstore_mock.interface.strict_json import read_integer
+from petstore_mock.interface.table import ANIMAL
+from petstore_mock.verify.seen import Wanted, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from petstore_mock.http.mutant import Turn
+    from petstore_mock.interface.table import Parameter
+    from petstore_mock.verify.row import Change
+
+    Pet = dict[str, Any]
+    # Whether a list shows an animal, which the filters of the request should decide.
+    Selection = Callable[[Pet, list[Wanted]], bool]
+
+
+def becomes(**attributes: object) -> Change:
+    """Return a change that sets attributes of the turn."""
+
+    def change(turn: Turn) -> None:
+        for name, value in attributes.items():
+            setattr(turn, name, value)
+
+    return change
+
+
+def when(holds: Callable[[Turn], object], change: Change) -> Change:
+    def change_if(turn: Turn) -> None:
+        if holds(turn):
+            change(turn)
+
+    return change_if
+
+
+def refuse(status: int = 400) -> Change:
+    return lambda turn: turn.refuse(status)
+
+
+def let_in(*conditions: str) -> Change:
+    return when(lambda turn: turn.refused_key in conditions, becomes(refused_key=""))
+
+
+# Whole responses
+
+EMPTY: Final = becomes(document=[])
+HTML: Final = becomes(media_type="text/html")
+ERROR_PAGE: Final = becomes(media_type="text/html", body=b"<h1>Error</h1>")
+NULL: Final = becomes(status=200, document=None)
+NO_CONTENT: Final = becomes(status=204, document=None, media_type=None, body=b"")
+
+
+def cut_short(turn: Turn) -> None:
+    turn.body = dumps(turn.document).encode()[:-1]
+
+
+def wrap(turn: Turn) -> None:
+    turn.document = {"pets": turn.document}
+
+
+def put_in_array(turn: Turn) -> None:
+    turn.document = [turn.document]
+
+
+def without(name: str) -> Change:
+    def change(turn: Turn) -> None:
+        turn.document = {other: value for other, value in turn.document.items() if other != name}
+
+    return change
+
+
+def with_member(name: str, value: object) -> Change:
+    def change(turn: Turn) -> None:
+        turn.document = {**turn.document, name: value}
+
+    return change
+
+
+# Animals
+
+
+def forget(turn: Turn) -> None:
+    """Respond as if the request succeeded, although the store keeps nothing of it."""
+    turn.undo()
+
+
+def respond_another(turn: Turn) -> None:
+    other = turn.animals.other(turn.pet_id)
+    if other is not None:
+        turn.status, turn.document = 200, other
+
+
+def take_first_id(turn: Turn) -> None:
+    for pet in turn.pets:
+        pet["id"] = turn.pets[0]["id"]
+
+
+def take_other_id(turn: Turn) -> None:
+    other = turn.animals.other(turn.document["id"]) or turn.document
+    turn.document["id"] = other["id"]
+
+
+def keep_refused(name: str) -> Change:
+    """Return a change that keeps the label of a refused request: on the animal of the request, or on a new one."""
+
+    def change(turn: Turn) -> None:
+        label = turn.fields.get(name)
+        if not isinstance(label, str):
+            return
+        if turn.operation.does.adds:
+            turn.animals.add({name: label})
+        elif turn.former is not None:
+            turn.animals.update(turn.former["id"], {name: label})
+
+    return change
+
+
+def store(turn: Turn, fields: Mapping[str, Any], without: str = "") -> None:
+    """Change the animal of a successful change further, in the store and in the response."""
+    pet = {**(turn.animals.document(turn.pet_id) or {}), **fields}
+    ordered = {name: pet[name] for name in properties(ANIMAL) if name in pet and name != without}
+    turn.animals.put(ordered)
+    if turn.operation.shows_one:
+        turn.document = ordered
+
+
+def remove_others(turn: Turn) -> None:
+    for pet in turn.animals.documents():
+        turn.animals.remove(pet["id"])
+
+
+# Fields of animals
+
+
+def in_pets(name: str, change: Callable[[Pet], object]) -> Change:
+    """Return a change to each animal in the response that has a field."""
+
+    def change_each(turn: Turn) -> None:
+        for pet in turn.pets:
+            if name in pet:
+                change(pet)
+
+    return change_each
+
+
+def set_field(name: str, change: Callable[[Any], Any]) -> Change:
+    return in_pets(name, lambda pet: pet.update({name: change(pet[name])}))
+
+
+def drop_field(name: str) -> Change:
+    return in_pets(name, lambda pet: pet.pop(name))
+
+
+def rename_field(name: str) -> Change:
+    return in_pets(name, lambda pet: pet.update({f"pet_{name}": pet.pop(name)}))
+
+
+def keep_field(name: str, change: Callable[[Any], Any]) -> Change:
+    """Return a change to the stored animal; the response to its creation stays correct."""
+
+    def change_stored(turn: Turn) -> None:
+        pet = turn.document
+        if name in pet and change(pet[name]) != pet[name]:
+            turn.animals.update(pet["id"], {name: change(pet[name])})
+
+    return change_stored
+
+
+# Parameters
+
+
+def has(parameter: Parameter, value: str | None = None) -> Callable[[Turn], bool]:
+    """Return whether a request has a parameter, and the value if one is given."""
+
+    def has_it(turn: Turn) -> bool:
+        text = turn.given.get(parameter.name)
+        return text is not None and value in {None, text}
+
+    return has_it
+
+
+def is_between(parameter: Parameter, least: int, most: int) -> Callable[[Turn], bool]:
+    return lambda turn: read_integer(turn.given.get(parameter.name, "")) in range(least + 1, most)
+
+
+def ignore(parameter: Parameter) -> Change:
+    return lambda turn: turn.given.pop(parameter.name, None)
+
+
+def set_default(parameter: Parameter, value: str) -> Change:
+    return lambda turn: turn.given.setdefault(parameter.name, value)
+
+
+def one_more(parameter: Parameter, least: int, most: int) -> Change:
+    def change(turn: Turn) -> None:
+        number = read_integer(turn.given.get(parameter.name, ""))
+        if isinstance(number, int) and number in range(least, most):
+            turn.given[parameter.name] = str(number + 1)
+
+    return change
+
+
+def page_of(turn: Turn, pets: Iterable[Pet]) -> None:
+    """Respond with as many animals as the request allows."""
+    limit = turn.operation.limit
+    most: object = None
+    if limit is not None:
+        rules = parameters(turn.operation)[limit.name]
+        most = read_integer(turn.given.get(limit.name, str(rules["default"])))
+    turn.document = [*pets][: most if isinstance(most, int) else None]
+
+
+def select(holds: Selection) -> Change:
+    """Return a change to a list: it selects animals of the store in another way than its filters say."""
+
+    def change(turn: Turn) -> None:
+        filters = filters_of(turn)
+        page_of(turn, [pet for pet in turn.animals.documents() if holds(pet, filters)])
+
+    return change
+
+
+def filters_of(turn: Turn) -> list[Wanted]:
+    """Return the filters of a request with their values."""
+    rules = parameters(turn.operation)
+    given = {**turn.path, **turn.given}
+    return [
+        Wanted(parameter, kind_of(rules[parameter.name]).read(given[parameter.name]))
+        for parameter in turn.operation.filters
+        if parameter.name in given
+    ]
+
+
+def matches_others(pet: Pet, filters: list[Wanted], parameter: Parameter) -> bool:
+    """Whether an animal matches all filters except one."""
+    return matches(pet, [one for one in filters if one.parameter is not parameter])

@@ -1,0 +1,139 @@
+"""Fills the placeholders of probes with what the responses showed so far."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from petstore_mock.common.values import is_integer
+from petstore_mock.interface.table import FIELDS
+from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
+from petstore_mock.verify.seen import is_pet, known_part, oddness
+
+if TYPE_CHECKING:
+    from petstore_mock.verify.seen import Seen
+
+    Pet = dict[str, Any]
+
+# The number of probes that read odd animals.
+_ODD: Final = 3
+# A random id below it is probably unused, and every JSON parser reads it exactly.
+_FAR: Final = 2**52
+# First letters that put labels in another order than ids.
+_ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
+_PLACEHOLDER: Final = re.compile(r"\{([A-Za-z][\w:. -]*)\}", re.ASCII)
+_MOST_VALUES: Final = 200  # of one field
+
+
+class SkippedError(Exception):
+    """A probe has no result. The message is the reason; ``lacks_animal`` if no response showed a needed animal."""
+
+    def __init__(self, why: str, *, lacks_animal: bool = False) -> None:
+        super().__init__(why)
+        self.lacks_animal = lacks_animal
+
+
+class Filling:
+    """What the responses showed so far, as values for the next probes."""
+
+    def __init__(self) -> None:
+        # If no response showed an animal, 1 is a guess.
+        self._known = 1
+        # The animals of lists whose values services most often change by mistake.
+        self._odd: list[Pet] = []
+        # The animals that the run created and did not remove: the number of their fields, by id.
+        self.made: dict[int, int] = {}
+        # Values of listed animals, by field.
+        self._values: dict[str, list[Any]] = defaultdict(list)
+        self._was_listed = False
+        self._label = f"Verify{secrets.token_hex(3)}"
+        self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
+
+    def add(self, seen: Seen) -> None:
+        if seen.operation.does.ends and seen.is_success and seen.is_about is not None:
+            self.made.pop(seen.is_about, None)
+        if not seen.pets:
+            return
+        if seen.operation.commits:
+            pet = seen.pets[0]
+            self.made[pet["id"]] = len(pet)
+        elif seen.operation.shows_many:
+            others = [pet["id"] for pet in seen.pets if pet["id"] not in self.made]
+            self._known = others[-1] if others else seen.pets[-1]["id"]
+            self._was_listed = True
+            self._add_listed(seen.pets)
+        elif not self._was_listed:
+            self._known = seen.pets[-1]["id"]
+
+    def _add_listed(self, pets: list[Pet]) -> None:
+        for pet in filter(is_pet, pets):
+            for name, value in known_part(pet).items():
+                if len(self._values[name]) < _MOST_VALUES:
+                    self._values[name].append(value)
+        by_id: dict[int, Pet] = {}
+        for pet in sorted([*self._odd, *pets], key=oddness, reverse=True):
+            by_id.setdefault(pet["id"], pet)
+        self._odd = [*by_id.values()][:_ODD]
+
+    def fill(self, probe: Probe, number: int) -> Probe:
+        """Return a probe with values for its placeholders. ``number`` makes its label unique.
+
+        Raises:
+            SkippedError: no response showed a value.
+        """
+        label = f"{self._label}{_ORDER[number % len(_ORDER)]}{number}"
+
+        def value_of(match: re.Match[str]) -> str:
+            return self._value(match[1], label)
+
+        def quoted(match: re.Match[str]) -> str:
+            return quote(value_of(match))
+
+        fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
+        target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
+        return replace(probe, target=target, body=body, fields=fields)
+
+    def _value(self, word: str, label: str) -> str:
+        kind, _, name = word.partition(":")
+        if kind == "label":
+            return label
+        if kind == "long label":
+            return label.ljust(LONG_TEXT, "x")
+        if kind in {"any", "edge"}:
+            return self._of_field(name, is_edge=kind == "edge")
+        if kind in FIELDS:
+            return text_of(self._reference(kind))
+        return str(self._id(kind))
+
+    def _id(self, word: str) -> int:
+        if word == "known":
+            return self._known
+        if word == "absent":
+            return self._absent
+        if word == "made":
+            if not self.made:
+                raise SkippedError("no animal was created", lacks_animal=True)
+            # The last one with all fields shows most.
+            return max(reversed(self.made), key=self.made.__getitem__)
+        place = int(word.removeprefix("odd"))
+        if place > len(self._odd):
+            raise SkippedError("no list showed enough animals", lacks_animal=True)
+        return int(self._odd[place - 1]["id"])
+
+    def _of_field(self, name: str, *, is_edge: bool) -> str:
+        values = [value for value in self._values.get(name, ()) if text_of(value)]
+        if not values:
+            return text_of(FIELDS[name].samples[0])
+        if not is_edge:
+            return text_of(values[0])
+        ordered = sorted({text_of(value): value for value in values}.values())
+        return text_of(ordered[len(ordered) // 2])
+
+    def _reference(self, name: str) -> object:
+        """Return the id of a record that exists: one that a listed animal refers to."""
+        positive = (value for value in self._values.get(name, ()) if not is_integer(value) or value > 0)
+        return next(positive, 1)

@@ -1,0 +1,1 @@
+"""The rows of the verifier, by subject: each has a clause, its probes, its check and its mutants."""
