@@ -27,14 +27,19 @@ Lock = threading.Lock
 RLock = threading.RLock
 current_thread = threading.current_thread
 _Condition: Final = threading.Condition
+# gevent and eventlet replace the class for good, before this import; theirs has other parts.
+_IS_STANDARD: Final = threading.Event.__module__ == "threading"
 
 
 class Event(threading.Event):
     """An event that waits with the real locks, even if a test replaced names of ``threading``."""
 
     def __init__(self) -> None:
-        self._cond: Any = _Condition(Lock())
-        self._flag = False
+        if _IS_STANDARD:
+            self._cond: Any = _Condition(Lock())
+            self._flag = False
+        else:
+            super().__init__()
 
     is_set, set, clear, wait = (
         threading.Event.is_set,

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import socket
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakSet
@@ -210,6 +211,9 @@ class Server:
             raise
         finally:
             for sock in sockets:
+                # A child that has just been forked may not have closed its copy yet.
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
                 sock.close()
             try:
                 # If the loop died, they are still open.
