@@ -158,6 +158,7 @@ class Worlds:
                 self.host.remember(f"/w/{world.name}", world.name)
                 del self.named[world.name or ""]
                 world.close()
+                world.drop()
 
     def expire(self) -> list[str]:
         """End the worlds that got no request within the timeout, and return their names."""

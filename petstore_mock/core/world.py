@@ -112,6 +112,8 @@ class Snapshot(Stays):
 class World:
     """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
+    store: Store
+
     def __init__(
         self,
         host: Host,
@@ -205,6 +207,15 @@ class World:
             self.release()
             self.journal.wake()
         self.host.announce(self, "ended")
+
+    def drop(self) -> None:
+        """Drop the contents of an ended world. Its reference cycles would keep them until a garbage collection."""
+        with self.lock:
+            self.start = self._base = self._base._replace(seed=None, added=None)
+            self.store = Store(self.store.rules)
+            self._origin = Snapshot(self.store, {})
+            self.snapshots.clear()
+            self.journal.clear()
 
     # Copies
 

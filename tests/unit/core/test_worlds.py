@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.request import ApiRequest, Fields
@@ -60,3 +63,19 @@ def test_path_selects_the_world_if_worlds_share_a_key() -> None:
     targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
     assert [send(worlds, "team", target) for target in targets] == [404, 404, 200]
     assert [(leak["world"], leak["by_key"]) for leak in worlds.leaks] == [("one", False)]
+
+
+def test_an_ended_world_leaves_no_request_behind_even_without_a_garbage_collection() -> None:
+    worlds = worlds_of()
+    worlds.add("one", {"api_key": "k", "seed": 5})
+    world = worlds.find("one")
+    world.snapshots[1] = world.snapshot()
+    send(worlds, "k", "/w/one/v1/pets")
+    contents: list[ref[object]] = [ref(world.journal[0]), ref(world.store)]
+    gc.disable()
+    try:
+        worlds.end(world)
+        assert [content() for content in contents] == [None, None]
+        assert (len(world.store), world.snapshots) == (0, {})
+    finally:
+        gc.enable()
