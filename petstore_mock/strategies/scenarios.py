@@ -96,13 +96,15 @@ class Blocks:
         changes = [Act("update", {"pet": _NEWEST, **change}) for change in _sample_changes()]
         days = [Act("clock.travel_to", {"at": day}) for day in self._days_after_removals()]
         long = [Act("seed", {LABEL: text}) for text in _LONG]
-        kinds_of_blocks = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
+        kinds_of_blocks: list[list[Block]] = [self._looked_at(Act("seed", pet) for pet in _sample_pets())]
         kinds_of_blocks.append([(*looks, change, *looks) for change in changes])
         kinds_of_blocks.append(self._looked_at(Act("seed_many", {"count": count}) for count in _MANY))
         kinds_of_blocks.append([(*looks, *self.removal)])
         kinds_of_blocks.append([(ask, Act("spoil"), ask) for ask in (*looks, *plain)])
         kinds_of_blocks.append([(ask, ask) for ask in plain])
-        kinds_of_blocks += [[(Act(act), ask) for ask in plain] for act in _BEFORE_A_CALL]
+        for act in _BEFORE_A_CALL:
+            before: list[Block] = [(Act(act), ask) for ask in plain]
+            kinds_of_blocks.append(before)
         kinds_of_blocks.append([(day, *plain) for day in days])
         kinds_of_blocks.append([(seed, *looks, *self.removal) for seed in long])
         return kinds_of_blocks
