@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from petstore_mock.cli.arguments import flag
 from petstore_mock.common.refusing import refuse, require
@@ -41,7 +41,8 @@ def add_shared_options(parser: ArgumentParser) -> None:
             parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
         else:
             words = f"{option.words} (default: %(default)s)"
-            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=type(default), default=default)
+            read = cast("Any", type(default))
+            parser.add_argument(flag(name), metavar=option.metavar, help=words, type=read, default=default)
     words = "another header field for each request; reports mask its value; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")

@@ -133,7 +133,7 @@ def schema(hint: Any) -> Schema:  # noqa: ANN401  # any type of an annotation
     return _generic(origin, parts)
 
 
-def _generic(origin: object, parts: Sequence[Any]) -> Schema:
+def _generic(origin: Any, parts: Sequence[Any]) -> Schema:  # noqa: ANN401  # a type, or a special form of typing
     if origin is Literal:
         return {"type": "string", "enum": list(parts)}
     if origin is list:

@@ -109,10 +109,14 @@ def _mutant(_: str, value: Any) -> Any:  # noqa: ANN401
     return value
 
 
+# A number of animals, or the path of a file.
+_READ_LATER: Final[tuple[type, ...]] = (int, str, PathLike)
+
+
 def _seed(_: str, value: Any) -> Any:  # noqa: ANN401
     """Return the animals of an iterable as a list. Each world reads them again, and a generator can be read once."""
-    if value is None or isinstance(value, (int, str, PathLike)):
-        return value
+    if value is None or isinstance(value, _READ_LATER):
+        return cast("Any", value)
     return read_animals(value)
 
 
