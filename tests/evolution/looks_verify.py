@@ -1,0 +1,56 @@
+"""``verify`` on a grown interface: clauses, probes and mutants for each new operation, field and parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.verify import Verdict, verify
+from petstore_mock.verify.clauses import CLAUSES
+from petstore_mock.verify.mutants import MUTANTS
+
+IDS = [clause.id for clause in CLAUSES]
+# Each kind of mutant once for each new operation, field and parameter would take minutes. So each section, and each
+# field or parameter, has some of its mutants tried: every seventh, in the order of the table.
+TRIED = [name for number, name in enumerate(MUTANTS) if number % 7 == 0]
+
+
+def verdict_of(**options: Any) -> Verdict:
+    with PetStoreMock(seed=30, **options) as petstore:
+        return verify(
+            petstore.url, api_key=petstore.api_key, allow_create=90, rate=1e6, max_requests=1000, deadline=100
+        )
+
+
+def test_the_fake_keeps_every_clause_of_the_grown_interface() -> None:
+    verdict = verdict_of()
+    assert [(clause.id, clause.detail) for clause in verdict.clauses if clause.result != "holds"] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
+def test_each_operation_has_clauses_and_mutants(operation: Any) -> None:
+    own = [name for name in IDS if name.startswith(f"{operation.section}-")]
+    assert len(own) >= 2, own
+    assert any(operation.name in mutant.operations for mutant in MUTANTS.values())
+    wanted = {f"{operation.section}-{operation.verb}", f"{operation.section}-created"}
+    assert wanted & {*IDS}
+    if operation.identifier is not None:
+        assert f"{operation.section}-absent" in IDS
+    if operation.does.keeps and operation.body is not None:
+        assert f"{operation.section}-kept" in IDS
+        assert any(name.startswith(operation.section) and name.endswith("-type") for name in IDS)
+    if operation.replaces:
+        assert f"{operation.section}-replaced" in IDS
+    if operation.does.ends:
+        assert f"{operation.section}-gone" in IDS
+    for parameter in operation.filters:
+        if operation.shows_many:
+            assert any(name.startswith(operation.section) and name.endswith("-filter") for name in IDS), parameter
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_each_mutant_breaks_only_its_clause(name: str) -> None:
+    assert [clause.id for clause in verdict_of(mutant=name).broken] == [MUTANTS[name].clause]
