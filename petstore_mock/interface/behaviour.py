@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
 from petstore_mock.common.values import as_path
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.alternatives import effects_of
 from petstore_mock.interface.gaps import GAPS, PRESETS
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.interface.static import GapChoices
 
+_EXAMPLE: Final = next(f"{name}={[*gap.choices][-1]}" for name, gap in GAPS.items() if gap.step == "content")
 _DEFAULTS: Final = {name: gap.default for name, gap in GAPS.items()}
 
 
@@ -141,7 +141,7 @@ def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
 def choices_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     """Return the alternatives by gap, read from texts of the form ``list_order = by_name``."""
     for text in texts:
-        require("=" in text, "GAP=VALUE, such as list_order=by_name", **{name: text})
+        require("=" in text, f"GAP=VALUE, such as {_EXAMPLE}", **{name: text})
     choices = {gap.strip("\"' "): value.strip("\"' ") for gap, value in (text.split("=", 1) for text in texts)}
     Behaviour().replace(choices)
     return choices
@@ -155,7 +155,7 @@ def gap_register() -> dict[str, Any]:
             **{name: getattr(gap, name) for name in shown},
             "do_not_assume": gap.lesson,
             "alternatives": list(gap.alternatives),
-            "effects": effects_of(gap),
+            "effects": list(gap.effects.values()),
         }
         for gap in GAPS.values()
     ]

@@ -30,9 +30,15 @@ from petstore_mock.interface.table import ANIMAL, BASE_PATH, DEPRECATED_SINCE, L
 if TYPE_CHECKING:
     from datetime import datetime
 
-Alternative: TypeAlias = Callable[..., Any] | Mapping[str, Any] | str | int | None
 Step: TypeAlias = Literal["validate", "content", "encode", "wire", "event"]
 ResponseFields: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class Choice(NamedTuple):
+    """An alternative of a gap: what the service does, in a sentence, and the value or function that does it."""
+
+    effect: str
+    use: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class Gap:
     name: str
     quoted: str  # the section, then what the interface says or does not say
     lesson: str  # what a client must not assume; completes "Do not assume ..."
-    alternatives: Mapping[str, Alternative]  # the values or functions for the pipeline, the default first
+    choices: Mapping[str, Choice]  # by name, the default first
     field: str = ""  # the field that the gap sets or restricts; empty for other gaps
     # What the gap decides. About an invalid value of the parameters that name it; or about its field: which values a
     # service accepts, what null means, what an animal has if the client left the field out.
@@ -51,6 +57,16 @@ class Gap:
     texts: tuple[str, ...] = ()  # JSON texts of the field that show the choice
     refuses_later: bool = False  # whether it refuses requests in a later step than validation
     makes_wait: bool = False  # whether a client that heeds the response waits in real time
+
+    @property
+    def alternatives(self) -> Mapping[str, Any]:
+        """The values or functions for the pipeline, the default first."""
+        return {name: choice.use for name, choice in self.choices.items()}
+
+    @property
+    def effects(self) -> Mapping[str, str]:
+        """What the service does under each alternative, in a sentence."""
+        return {name: choice.effect for name, choice in self.choices.items()}
 
     @property
     def section(self) -> str:
@@ -93,84 +109,125 @@ def _ignored(_text: str, rules: Mapping[str, Any]) -> object:
     return rules.get("default", "")
 
 
-_IS_REFUSED: Final = {"reject": True, "ignore": False}
-
 _ACCEPTED: Final[_Rows] = {
     "invalid_limit": (
         "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that the service accepts a limit outside 1 to 100, or that it refuses such a limit",
-        {"reject": _refuse, "clamp": _clamped, "ignore": _ignored},
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "clamp": Choice(
+                "Uses the nearest allowed limit, and responds with 400 to a text that is no integer.", _clamped
+            ),
+            "ignore": Choice("Lists as if the request had no limit.", _ignored),
+        },
         *_OF_PARAMETERS,
     ),
     "invalid_status_filter": (
         "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that the service refuses an unknown status, or that it returns an empty list",
-        {"reject": _refuse, "empty": lambda text, _: text or "no-such-status", "ignore": _ignored},
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "empty": Choice("Returns an empty list.", lambda text, _: text or "no-such-status"),
+            "ignore": Choice("Lists animals of every status.", _ignored),
+        },
         *_OF_PARAMETERS,
     ),
     "unknown_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "that the service ignores unknown query parameters, or that it refuses them",
-        _IS_REFUSED,
+        {"reject": Choice("Responds with 400.", True), "ignore": Choice("Ignores the parameter.", False)},
     ),
     "repeated_query": (
         "§7: Errors for invalid query parameters on listPets: not shown.",
         "which value of a repeated query parameter the service uses",
-        {"reject": _refuse, "first": lambda texts: texts[0], "last": lambda texts: texts[-1]},
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "first": Choice("Uses the first value.", lambda texts: texts[0]),
+            "last": Choice("Uses the last value.", lambda texts: texts[-1]),
+        },
     ),
     "unknown_body_field": (
         "§4.2: 400: the request body contains invalid values; it is not shown whether an unknown field is invalid.",
         "that the service accepts an unknown field, or that it stores the field",
-        _IS_REFUSED,
+        {
+            "reject": Choice("Responds with 400.", True),
+            "ignore": Choice("Ignores the field and does not store it.", False),
+        },
     ),
     "null_status": (
         "§2: status is PetStatus and not required; the interface does not say whether null means no status.",
         "that the service treats null like a missing status",
-        {"reject": True, "as_omitted": False},
+        {
+            "reject": Choice("Responds with 400.", True),
+            "as_omitted": Choice("Treats null like a missing status.", False),
+        },
         *("status", "null", ("null",)),
     ),
     "integral_float": (
         "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is an integer.",
         "that the service accepts a number like 1.0 or 1e2 as an integer",
-        {"reject": True, "accept": False},
+        {
+            "reject": Choice("Responds with 400 to 1.0 and 1e2.", True),
+            "accept": Choice("Reads 1.0 and 1e2 as integers.", False),
+        },
     ),
     "duplicate_member": (
         "§1: Bodies are JSON; the interface does not say which of two members with the same name counts (RFC 8259 §4).",
         "which of two members with the same name the service uses",
-        {"reject": True, "last": False},
+        {"reject": Choice("Responds with 400.", True), "last": Choice("Uses the last member of that name.", False)},
     ),
     "name_rule": (
         "§2: Length or character limits on name: not shown.",
         "that the service accepts an empty or a very long name",
-        {"any": None, "non_empty": {"minLength": 1}, "max_255": {"maxLength": 255}},  # keywords of JSON Schema
+        {
+            "any": Choice("Accepts every name, also an empty one.", None),
+            "non_empty": Choice("Responds with 400 to an empty name.", {"minLength": 1}),
+            "max_255": Choice("Responds with 400 to a name of more than 255 characters.", {"maxLength": 255}),
+        },  # keywords of JSON Schema
         *("name", "values", ('""', '"{long label}"')),
     ),
     "category_rule": (
         "§2: Fields of the category record: not shown; the interface does not say which identifiers exist.",
         "that the service accepts every category id",
-        {"any": None, "positive": {"exclusiveMinimum": 0}},
+        {
+            "any": Choice("Accepts every category id.", None),
+            "positive": Choice("Responds with 400 to a category id below 1.", {"exclusiveMinimum": 0}),
+        },
         *("categoryId", "values", ("0",)),
     ),
     "malformed_pet_id": (
         "§4.3: petId is an int64; the response to an identifier that is not an int64 is not shown.",
         "a certain status (404 or 400) for an identifier that is not an int64",
-        {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
+        {
+            "not_found": Choice("Responds with 404.", "malformed_pet_id"),
+            "bad_request": Choice("Responds with 400.", "invalid_pet_id"),
+        },
         *_OF_PARAMETERS,
     ),
     "media_type": (
         "§4.2: Request body (required, application/json); the response to another media type is not shown.",
         "that the service accepts a wrong or missing Content-Type",
-        {"unsupported_415": "unsupported_media_type", "bad_request": "wrong_media_type", "accept": None},
+        {
+            "unsupported_415": Choice("Responds with 415 to another media type.", "unsupported_media_type"),
+            "bad_request": Choice("Responds with 400.", "wrong_media_type"),
+            "accept": Choice("Reads the body as JSON.", None),
+        },
     ),
     "body_limit": (
         "§8: Size limits of request bodies: not shown.",
         "that the service reads a body of any size",
-        {"one_mebibyte": 1024 * 1024, "none": None},
+        {
+            "one_mebibyte": Choice("Responds with 413 to a body of more than 1 MiB.", 1024 * 1024),
+            "none": Choice("Reads a body of any size.", None),
+        },
     ),
     "unknown_route": (
         "§4.4: A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "a certain response to a path that the interface does not show",
-        {"not_found": "unknown_path", "not_implemented": "unknown_path_501"},
+        {
+            "not_found": Choice("Responds with 404.", "unknown_path"),
+            "not_implemented": Choice("Responds with 501.", "unknown_path_501"),
+        },
     ),
 }
 
@@ -202,53 +259,90 @@ _SAID: Final[_Rows] = {
     "status_when_omitted": (
         "§3: The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or a certain status, if the client sent none",
-        {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
+        {
+            "absent": Choice("Stores the animal without a status.", None),
+            "available": Choice("Stores the animal as available.", "available"),
+            "pending": Choice("Stores the animal as pending.", "pending"),
+            "sold": Choice("Stores the animal as sold.", "sold"),
+        },
         *("status", "omitted"),
     ),
     "list_order": (
         "§4.1: Pagination controls beyond limit: not shown; the order of the list is not shown either.",
         "that a list has an order, or that every list begins with the same animals",
         {
-            "id_ascending": lambda ids, most, *_: ids[:most],
-            "id_descending": lambda ids, most, *_: ids[: -most - 1 : -1] if most else (),
-            "by_name": _by_name,
-            "arbitrary_stable": lambda ids, most, *_: heapq.nsmallest(most, ids, key=_by_checksum),
-            "arbitrary": lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
+            "id_ascending": Choice("Lists the smallest id first.", lambda ids, most, *_: ids[:most]),
+            "id_descending": Choice(
+                "Lists the largest id first.", lambda ids, most, *_: ids[: -most - 1 : -1] if most else ()
+            ),
+            "by_name": Choice("Lists by name, and animals of one name by id.", _by_name),
+            "arbitrary_stable": Choice(
+                "Lists in an order without a rule, which is the same in each response.",
+                lambda ids, most, *_: heapq.nsmallest(most, ids, key=_by_checksum),
+            ),
+            "arbitrary": Choice(
+                "Lists in another order in each response.",
+                lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
+            ),
         },
     ),
     "page_fill": (
         "§4.1: limit is the maximum number of animals to return; it is not shown whether a page is full.",
         "that a list shorter than limit contains every matching animal",
-        {"full": lambda limit: limit, "short": lambda limit: (limit + 1) // 2},  # at least one animal if any matches
+        {
+            "full": Choice("Fills a page up to limit if there are enough animals.", lambda limit: limit),
+            "short": Choice(
+                "Returns at most half as many animals as limit, although more match.", lambda limit: (limit + 1) // 2
+            ),
+        },  # at least one animal if any matches
     ),
     "id_assignment": (
         "§2: id is a unique int64 that the service assigns on creation; the interface does not show how.",
         "that ids grow, are consecutive, or fit into a double",
         {
-            "sequential": lambda last, _draws: last + 1,
-            "sparse": lambda last, draws: last + draws().randint(2, 1000),
-            "random_int64": lambda _last, draws: draws().randint(1, properties(ANIMAL)["id"]["maximum"]),
-            "beyond_2_53": lambda last, _draws: max(last, 2**53) + 1,
+            "sequential": Choice("Counts up from 1.", lambda last, _draws: last + 1),
+            "sparse": Choice(
+                "Counts up, and leaves out some ids.", lambda last, draws: last + draws().randint(2, 1000)
+            ),
+            "random_int64": Choice(
+                "Draws any positive int64.",
+                lambda _last, draws: draws().randint(1, properties(ANIMAL)["id"]["maximum"]),
+            ),
+            "beyond_2_53": Choice(
+                "Counts up from beyond 2^53, which a double can't hold.", lambda last, _draws: max(last, 2**53) + 1
+            ),
         },
     ),
     "error_codes": (
         "§7: The set of possible values of code: not shown.",
         "a certain value of code: the interface shows only the HTTP status",
         {
-            "standard": lambda standard, _status: standard,
-            "terse": lambda _standard, status: _TERSE.get(status, "ERR"),
-            "numeric_strings": lambda _standard, status: f"{status}01",  # many services number their errors in this way
+            "standard": Choice("Uses a word for each kind of error.", lambda standard, _status: standard),
+            "terse": Choice(
+                "Uses a short code for each status, such as NONE for 404.",
+                lambda _standard, status: _TERSE.get(status, "ERR"),
+            ),
+            "numeric_strings": Choice(
+                "Uses the status and two digits, such as 40401, as text.", lambda _standard, status: f"{status}01"
+            ),  # many services number their errors in this way
         },
     ),
     "extra_response_fields": (
         "§2: Pet and Error list their fields; the interface does not say that responses have no other fields.",
         "that a response has no other fields",
-        {"none": None, "present": _with_more_fields},
+        {
+            "none": Choice("Sends the fields of the interface only.", None),
+            "present": Choice("Sends the further fields tags and _meta.", _with_more_fields),
+        },
     ),
     "after_removal": (
         "§4.3: getPet's scheduled removal date is 5 December 2030; its responses from that date on are not shown.",
         "that getPet works from its removal date on, or how it fails",
-        {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
+        {
+            "gone": Choice("getPet responds with 410 from its removal date on.", "operation_removed"),
+            "not_found": Choice("getPet responds with 404 from its removal date on.", "operation_removed_404"),
+            "still_served": Choice("getPet works as before.", None),
+        },
         *(*_NO_FIELD, True),
     ),
 }
@@ -324,53 +418,79 @@ _LOOKS: Final[_Rows] = {
         "§1: Bodies are JSON; JSON does not prescribe white space, escapes or the order of members (RFC 8259).",
         "a certain layout of JSON: white space, escapes, order of members",
         {
-            "compact": None,
-            "pretty": _styled(indent=2, ensure_ascii=False),
-            "ascii": _styled(separators=(",", ":")),
-            "shuffled_members": lambda body: encode_json(_shuffled(loads(body))),
+            "compact": Choice("Sends JSON without white space.", None),
+            "pretty": Choice("Sends JSON on several indented lines.", _styled(indent=2, ensure_ascii=False)),
+            "ascii": Choice("Sends other characters than ASCII as escapes.", _styled(separators=(",", ":"))),
+            "shuffled_members": Choice(
+                "Sends the members of an object in changing order.", lambda body: encode_json(_shuffled(loads(body)))
+            ),
         },
     ),
     "paging_headers": (
         "§4.1: Any paging metadata in the response: not shown.",
         "that the response to a list shows how many more animals there are",
         {
-            "none": None,
-            "link": partial(_links, following=False),
-            "next_link": partial(_links, following=True),
-            "total_count": lambda page: (("X-Total-Count", str(page.total)),),
+            "none": Choice("Sends no header about further animals.", None),
+            "link": Choice("Sends a Link header with the address of the first page.", partial(_links, following=False)),
+            "next_link": Choice(
+                "Sends a Link header with the addresses of the first and of a longer page.",
+                partial(_links, following=True),
+            ),
+            "total_count": Choice(
+                "Sends the number of all matching animals in X-Total-Count.",
+                lambda page: (("X-Total-Count", str(page.total)),),
+            ),
         },
     ),
     "location_header": (
         "§4.2: 201: body is the created Pet; the interface shows no headers.",
         "that the response has a Location header (it would lead to getPet, which will be removed)",
-        {"absent": None, "present": _location},
+        {
+            "absent": Choice("Sends no Location header with a 201.", None),
+            "present": Choice("Sends the address of the new animal in a Location header.", _location),
+        },
     ),
     "deprecation_headers": (
         "§9: Deprecation is signalled per operation; the interface does not show how.",
         "that response headers signal the deprecation",
-        {"present": _deprecation_fields, "absent": lambda _: ()},
+        {
+            "present": Choice("Sends headers that announce the removal of getPet.", _deprecation_fields),
+            "absent": Choice("Sends no headers about the removal.", lambda _: ()),
+        },
     ),
     "content_type": (
         "§1: Bodies are application/json; the interface does not say whether a charset follows.",
         "the exact text of Content-Type",
-        {"plain": "application/json", "with_charset": "application/json; charset=utf-8"},
+        {
+            "plain": Choice("Sends application/json.", "application/json"),
+            "with_charset": Choice("Sends application/json with a charset.", "application/json; charset=utf-8"),
+        },
     ),
 }
 _ON_THE_WIRE: Final[_Rows] = {
     "answer_framing": (
         "§1: The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
         "that a response has a Content-Length header",
-        {"content_length": False, "chunked": True},
+        {
+            "content_length": Choice("Announces the length of a body in Content-Length.", False),
+            "chunked": Choice("Sends bodies in chunks, without Content-Length.", True),
+        },
     ),
     "header_names": (
         "§1: The service is an HTTP API: the case of header names has no meaning (RFC 9110 §5.1).",
         "a certain case of header names",
-        {"canonical": False, "lower_case": True},
+        {
+            "canonical": Choice("Sends header names like Content-Type.", False),
+            "lower_case": Choice("Sends header names like content-type.", True),
+        },
     ),
     "connection": (
         "§1: The service is an HTTP API: a server may close a connection after any response (RFC 9112 §9.6).",
         "that a connection stays open",
-        {"kept": False, "closed_after_answer": True},
+        {
+            "kept": Choice("Keeps the connection open for the next request.", False),
+            "closed_after_answer": Choice("Closes the connection after each response.", True),
+        },
     ),
 }
 
@@ -385,21 +505,33 @@ _EVENTS: Final[_Rows] = {
         "§8: Rate limits: not shown.",
         "that the service has no rate limit",
         {
-            "none": None,
-            "retry_after_seconds": lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
-            "retry_after_date": lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
+            "none": Choice("Accepts any number of requests.", None),
+            "retry_after_seconds": Choice(
+                "Responds with 429 to each fifth request, and says the seconds to wait.",
+                lambda number, _now: None if number % _EVERY_NTH_LIMITED else "1",
+            ),
+            "retry_after_date": Choice(
+                "Responds with 429 to each fifth request, and says until when to wait.",
+                lambda number, now: None if number % _EVERY_NTH_LIMITED else http_date(now + 1),
+            ),
         },
         *(*_NO_FIELD, True, True),
     ),
     "key_rotation": (
         "§5: How keys are issued, their lifetime and their rotation: not shown.",
         "that a valid key stays valid",
-        {"never": None, "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION},
+        {
+            "never": Choice("Keeps a key valid.", None),
+            "mid_session": Choice("Revokes a key at its tenth use.", lambda uses: uses > _REQUESTS_BEFORE_ROTATION),
+        },
     ),
     "visibility": (
         "§4: The interface does not say whether lists and getPet return a created animal at once.",
         "that lists and getPet return a created animal at once",
-        {"immediate": 0, "delayed": 1},
+        {
+            "immediate": Choice("Shows a new animal at once.", 0),
+            "delayed": Choice("Hides a new animal from the next request.", 1),
+        },
     ),
 }
 

@@ -39,7 +39,7 @@ _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
 SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
 _LIMITED: Final = 7  # calls: more than the rate limit allows
-_RATE_LIMIT: Final = "rate_limit"
+_RATE_LIMIT: Final = next(name for name, gap in GAPS.items() if gap.makes_wait)
 
 
 def known(blocks: Blocks, options: Options) -> Iterator[Scenario]:

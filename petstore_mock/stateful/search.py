@@ -8,6 +8,7 @@ show again in a new run, without the state that the client keeps in its classes 
 
 from __future__ import annotations
 
+from petstore_mock.interface.gaps import GAPS
 from petstore_mock.strategies.scenarios import Blocks, check_arguments, scenarios  # needs Hypothesis
 
 # isort: split
@@ -232,7 +233,7 @@ class _Drawing:
         faults = options.chosen_faults
         drawn = scenarios(
             operations=self._run.operations,
-            vary=[name for name in options.gaps if name != "rate_limit"],
+            vary=[name for name in options.gaps if not GAPS[name].makes_wait],
             faults=None if faults is None else [fault for fault in faults if is_quick(fault)],
             arguments=options.strategies,
             concurrent=options.concurrent,

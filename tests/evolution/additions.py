@@ -92,7 +92,10 @@ GAP_ROW: Final = """\
     "invalid_birthday": (
         "§7: Errors for invalid query parameters on listPets (a wrong bornAfter): not shown.",
         "that the service refuses a wrong bornAfter, or that it ignores such a value",
-        {"reject": _refuse, "ignore": _ignored},
+        {
+            "reject": Choice("Responds with 400.", _refuse),
+            "ignore": Choice("Lists as if the request had no bornAfter.", _ignored),
+        },
         *_OF_PARAMETERS,
     ),
 """

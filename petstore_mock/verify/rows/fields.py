@@ -143,7 +143,7 @@ def _of_echo(name: str) -> Iterator[Clause]:
     odd = tuple(_odd_creates(name))
     yield Clause(
         id=f"2-{short(name)}-echoed",
-        words=f"Pet has all fields of NewPet, including {name}",
+        words=f"{ANIMAL} has all fields of {CREATES[0].body}, including {name}",
         operations=operations,
         probes=() if beyond else odd,
         check=_has_sent(name, is_beyond=False),

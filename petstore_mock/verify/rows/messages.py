@@ -8,7 +8,7 @@ from petstore_mock.common.guards import is_object
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.kinds import quick
 from petstore_mock.interface.schemas import properties, schema, violations
-from petstore_mock.interface.table import ERROR
+from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, Phase, request
 from petstore_mock.verify.row import EVERY, LISTS, SHOWS, SHOWS_ONE, Clause, Mutant, Result, each
@@ -48,14 +48,14 @@ def rows() -> Iterator[Clause]:
     )
     yield Clause(
         id="2-pets-array",
-        words="Pets is a JSON array",
+        words=f"{LISTS[0].response} is a JSON array",
         operations=LISTS,
         check=_is_array,
         mutants=each(LISTS, "wrapped", "returns the array in an object", changes.wrap),
     )
     yield Clause(
         id="2-pet-object",
-        words="Pets is an array of Pet objects",
+        words=f"{LISTS[0].response} is an array of {ANIMAL} objects",
         operations=SHOWS,
         check=_has_objects,
         mutants=each(SHOWS_ONE, "in-array", "returns the animal in an array", changes.put_in_array),
