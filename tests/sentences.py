@@ -38,7 +38,11 @@ HELD: Final[dict[str, dict[str, str]]] = {
             "2-pet-status 2-status-available 2-status-pending 2-status-sold 4.2-status-value 4.2-status-case "
             "4.2-status-type"
         ),
-        "name; string": "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text",
+        "name; string": (
+            "4.2-name-required 4.2-name-type 4.2-name-null 2-name-echoed 2-name-text 2-name-digits 2-name-exponent "
+            "2-name-moment 2-name-true 2-name-null 2-name-html 2-name-backslash 2-name-blanks 2-name-decomposed "
+            "2-name-nul 2-name-surrogate 2-name-marks"
+        ),
         "categoryId; integer": (
             "4.2-category-required 4.2-category-type 4.2-category-fraction 4.2-category-null "
             "4.2-category-boolean 4.2-category-range 2-category-echoed 2-category-int64 integral_float "
@@ -70,10 +74,11 @@ HELD: Final[dict[str, dict[str, str]]] = {
         "Query parameters": "4.1-list 4.1-limit-within unknown_query repeated_query",
         "limit; integer": (
             "4.1-limit-minimum 4.1-limit-maximum 4.1-limit-bound 4.1-limit-within 4.1-limit-counts "
-            "4.1-limit-default invalid_limit page_fill"
+            "4.1-limit-default 4.1-limit-integers 4.1-limit-and-status invalid_limit page_fill"
         ),
         "status; PetStatus": (
             "4.1-status-filter 4.1-status-finds 4.1-status-available 4.1-status-pending 4.1-status-sold "
+            "4.1-limit-and-status "
             "invalid_status_filter"
         ),
         "200: body is": "4.1-list 4.1-list-finds 4.1-same-animal 2-pets-array",
@@ -92,7 +97,7 @@ HELD: Final[dict[str, dict[str, str]]] = {
     },
     "4.3": {
         "Method and path": "4.3-get",
-        "Path parameter": "4.3-asked-for 4.3-int64 malformed_pet_id",
+        "Path parameter": "4.3-asked-for 4.3-int64 4.3-pet-integers malformed_pet_id",
         "200: body is": "4.3-get 4.3-same-animal",
         "401: Error body": "5-missing-key-get 5-unknown-key-get 7-401-error",
         "404: Error body": "4.3-absent 7-404-error",
@@ -108,7 +113,7 @@ HELD: Final[dict[str, dict[str, str]]] = {
         "Scheme: HTTP": "5-scheme 5-key",
         "The API key is": "5-key 5-scheme 5-missing-key",
         "The scheme applies": f"5-key {_MISSING}",
-        "When the key": _KEY_REFUSED,
+        "When the key": f"{_KEY_REFUSED} 5-exact-key 5-key-first-list 5-key-first-create 5-key-first-get",
         "How keys are": "key_rotation",
     },
     "7": {

@@ -92,4 +92,6 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest, refused_key: str = 
             given[parameter.name] = value
     turn = Turn(operation, given, route.pet_id, request.body, refused_key, world.store)
     turn.path = operation.path_values(request.target)
+    turn.sent_keys = tuple(request.values("Authorization"))
+    turn.keys = frozenset(world.keys)
     return turn

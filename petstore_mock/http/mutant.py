@@ -26,6 +26,7 @@ class Animals(Protocol):
     def document(self, pet_id: int) -> Pet | None: ...
     def other(self, pet_id: int) -> Pet | None:
         """Return the first animal with another id."""
+        ...
 
     def documents(self) -> list[Pet]: ...
     def add(self, fields: object) -> Pet: ...
@@ -49,6 +50,8 @@ class Turn:
     media_type: str | None = "application/json"
     body: bytes | None = None  # the bytes to send instead of ``document``
     former: Pet | None = None  # the animal of the request, as it was before the operation
+    sent_keys: tuple[str, ...] = ()  # the values of Authorization
+    keys: frozenset[str] = frozenset()  # the valid keys
     path: Mapping[str, str] = field(default_factory=dict[str, str])  # the parameters in the path, by name
 
     @property
@@ -93,9 +96,11 @@ class Mutant(Protocol):
     @property
     def operations(self) -> tuple[str, ...]:
         """The names of the operations with the mistake."""
+        ...
 
     @property
     def statuses(self) -> tuple[int, ...]:
         """The statuses of the responses that it changes; empty if it changes requests."""
+        ...
 
     def change(self, turn: Turn) -> None: ...

@@ -12,6 +12,7 @@ JSON texts of a row may hold ``{label}``: ``verify`` replaces it by a text that 
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -60,6 +61,7 @@ class Slip:
     responds_words: str = ""  # what the operation does, after its name
     keeps: str = ""  # the end of the mutant's name, if the store has the wrong value
     keeps_words: str = ""  # what the store does, after "the store"
+    is_of_long: bool = False  # whether only long values show the mistake
     is_beyond: bool = False  # whether only values beyond the plain ones show the mistake in a response
 
 
@@ -69,6 +71,15 @@ class Misshape(NamedTuple):
     end: str  # the end of the mutant's name
     words: str  # what the operation does, after its name; ``{name}`` stands for the field
     change: Callable[[Any], Any]
+
+
+class Delicate(NamedTuple):
+    """A valid value that a service may refuse, but that services often change: it has a clause of its own."""
+
+    id: str  # the end of the clause's id, and of the mutant's name
+    words: str  # the value in the words of the clause
+    text: str  # its JSON text
+    change: Callable[[Any], Any] | None = None  # the usual mistake; None if the fake refuses the value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,7 @@ class Kind:
         wrong: JSON texts that break a schema, by the end of the clause's id. ``null`` breaks only a required field.
         odd: valid JSON texts that services often refuse or change.
         beyond: valid values that services often change; None if there are none.
+        delicate: valid values that services often change, each with its usual mistake.
         another: returns another valid value.
         slips: mistakes of services that turn a value into another valid one.
         misshapen: mistakes of services that make a value invalid.
@@ -111,6 +123,7 @@ class Kind:
     wrong: Callable[[Schema], Mapping[str, str]]
     odd: tuple[str, ...] = ()
     beyond: Beyond | None = None
+    delicate: tuple[Delicate, ...] = ()
     another: Callable[[Any, Schema], Any]
     slips: tuple[Slip, ...] = ()
     misshapen: tuple[Misshape, ...] = ()
@@ -328,6 +341,8 @@ def _other_array(value: list[Any], rules: Schema) -> list[Any]:
 # Mistakes of services
 
 _MOST_EXACT: Final = 2**63 - 1
+# RFC 8259 §6
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def _basic(text: str) -> str:
@@ -380,7 +395,60 @@ _TEXT_SLIPS: Final = (
         keeps="trimmed",
         keeps_words="trims {name}",
     ),
-    Slip(change=_cut, keeps="cut", keeps_words="cuts a long {name}"),
+    Slip(change=_cut, keeps="cut", keeps_words="cuts a long {name}", is_of_long=True),
+)
+
+
+def _without_zeros(text: str) -> str:
+    return text.lstrip("0") if text.isdecimal() else text
+
+
+def _as_double(text: str) -> str:
+    return str(float(text)) if _NUMBER.fullmatch(text) else text
+
+
+def _day_of(text: str) -> str:
+    return text.partition("T")[0] if is_moment(text) else text
+
+
+def _in_python(text: str) -> str:
+    return {"true": "True"}.get(text, text)
+
+
+def _empty_for_null(text: str) -> str:
+    return {"null": ""}.get(text, text)
+
+
+def _one_blank(text: str) -> str:
+    return re.sub(" {3,}", " ", text)
+
+
+def _composed(text: str) -> str:
+    return text.replace("o\u0308", "\u00f6")
+
+
+def _to_nul(text: str) -> str:
+    return text.partition("\0")[0]
+
+
+def _few_marks(text: str) -> str:
+    return re.sub("(\u0301{10})\u0301*", r"\1", text)
+
+
+_MARKS: Final = "\\u0301" * 100
+_DELICATE_TEXTS: Final = (
+    Delicate("digits", "digits with leading zeros", '"000731"', _without_zeros),
+    Delicate("exponent", "digits with an exponent", '"1e3"', _as_double),
+    Delicate("moment", "a date with a time", '"2021-06-15T10:00:00Z"', _day_of),
+    Delicate("true", "the word true", '"true"', _in_python),
+    Delicate("null", "the word null", '"null"', _empty_for_null),
+    Delicate("html", "a text with HTML", '"{label}<b>&amp;\'</b>"', html.escape),
+    Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', lambda text: text.replace("\\", "")),
+    Delicate("blanks", "a text with runs of blanks", '"{label}   x"', _one_blank),
+    Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),
+    Delicate("nul", "a text with U+0000", r'"{label}\u0000x"', _to_nul),
+    Delicate("surrogate", "a text with half a surrogate pair", r'"{label}\ud83d"'),
+    Delicate("marks", "a letter with 100 combining marks", f'"{{label}}e{_MARKS}"', _few_marks),
 )
 _INT64_SLIPS: Final = (
     Slip(
@@ -405,9 +473,7 @@ _DATE_SLIPS: Final = (Slip(change=_day_before, keeps="shifted", keeps_words="mov
 _MOMENT_SLIPS: Final = (Slip(change=_to_minutes, keeps="minutes", keeps_words="cuts {name} to minutes"),)
 
 
-# Texts of parameters (RFC 8259 §6 for numbers)
-
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+# Texts of parameters
 
 
 def _read_number(text: str) -> float | str:
@@ -435,6 +501,7 @@ _ROWS: Final = (
         phrase=_constant("a string"),
         wrong=_always({"type": "5", "null": "null"}),
         odd=('"{label}Žofka✓"', '"{label}😀"', '" {label}  x "'),
+        delicate=_DELICATE_TEXTS,
         beyond=Beyond(id="text", words="string, also beyond ASCII", holds=lambda text: not text.isascii()),
         another=_other_text,
         slips=_TEXT_SLIPS,

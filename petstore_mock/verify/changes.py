@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import parameters, properties
+from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.schemas import is_valid, parameters, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL
 from petstore_mock.verify.seen import Wanted, matches
@@ -47,6 +47,19 @@ def refuse(status: int = 400) -> Change:
 
 def let_in(*conditions: str) -> Change:
     return when(lambda turn: turn.refused_key in conditions, becomes(refused_key=""))
+
+
+def is_wrong(turn: Turn) -> bool:
+    """Whether a request is wrong apart from its key."""
+    rules = parameters(turn.operation)
+    for parameter in turn.operation.parameters:
+        text = turn.path.get(parameter.name, turn.given.get(parameter.name))
+        if text is None:
+            continue
+        value = kind_of(rules[parameter.name]).read(text)
+        if not quick(rules[parameter.name])(value):
+            return True
+    return turn.operation.body is not None and not is_valid(turn.operation.body)(turn.fields)
 
 
 # Whole responses
@@ -185,6 +198,18 @@ def has(parameter: Parameter, value: str | None = None) -> Callable[[Turn], bool
         return text is not None and value in {None, text}
 
     return has_it
+
+
+def when_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
+    """Return whether a request has both parameters."""
+    return lambda turn: first.name in turn.given and second.name in turn.given
+
+
+def select_after_limit(turn: Turn) -> None:
+    """Take the first animals of the store, as many as the request allows, and select from these."""
+    filters = filters_of(turn)
+    page_of(turn, turn.animals.documents())
+    turn.document = [pet for pet in turn.document if matches(pet, filters)]
 
 
 def is_between(parameter: Parameter, least: int, most: int) -> Callable[[Turn], bool]:

@@ -91,7 +91,7 @@ def checks(seen: Seen, history: History) -> Iterator[Check]:
         yield from _of_failure(seen, history)
         return
     # The interface does not show how a service treats other media types.
-    if seen.probe.media_type != "application/json":
+    if seen.probe.media_type != "application/json" and seen.probe.has_key:
         return
     for row in CLAUSES:
         if row.is_shown_by(seen.probe):

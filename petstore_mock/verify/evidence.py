@@ -239,7 +239,7 @@ def _of_null(gap: Gap) -> Evidence:
 def _of_omitted(gap: Gap) -> Evidence:
     def read(seen: Seen, history: History) -> Iterator[str]:
         if seen in history.created and seen.sent and gap.field not in seen.sent:
-            value = seen.document.get(gap.field, "absent")
+            value = seen.pets[0].get(gap.field, "absent")
             yield value if value in gap.alternatives else ""
 
     return Evidence(gap=gap.name, sights=read, needs=_CREATED)
@@ -311,7 +311,14 @@ def _order_of_lists(history: History) -> str | None:
     if fitting:
         return fitting[0] if len(fitting) == 1 else None
     pairs = pairwise(sorted(lists, key=lambda one: one.probe.target))
-    same = [_is_same_order(one, other) for one, other in pairs if one.probe.target == other.probe.target]
+    of_one_target = [(one, other) for one, other in pairs if one.probe.target == other.probe.target]
+    # Creates between two pages may leave few common animals, whatever the order.
+    created = [one.number for one in history.created]
+    same = [
+        _is_same_order(one, other)
+        for one, other in of_one_target
+        if _has_common(one, other) or not any(one.number < number < other.number for number in created)
+    ]
     if not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
@@ -322,6 +329,11 @@ def _is_same_order(one: Seen, other: Seen) -> bool:
     common = {*first} & {*second}
     is_same = _only(first, common) == _only(second, common)
     return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
+
+
+def _has_common(one: Seen, other: Seen) -> bool:
+    common = {pet["id"] for pet in one.pets} & {pet["id"] for pet in other.pets}
+    return len(common) >= _ENOUGH_FOR_ORDER - 1
 
 
 def _only(ids: Sequence[int], common: set[int]) -> list[int]:
@@ -379,14 +391,18 @@ def _content_type(seen: Seen, _: History) -> Iterator[str]:
 
 
 def _codes(seen: Seen, history: History) -> Iterator[str]:
-    if seen.is_refusal and is_object(seen.document) and "code" in seen.document:
+    if seen.is_refusal and _has_code(seen):
         yield history.once("codes", _known_codes)
+
+
+def _has_code(seen: Seen) -> bool:
+    return is_object(seen.document) and "code" in seen.document
 
 
 def _known_codes(history: History) -> str:
     """Return the alternative whose codes all errors have, or an empty text."""
-    errors = [one for one in history.exchanges if one.is_refusal and is_object(one.document)]
-    codes = {(one.status, str(one.document["code"])) for one in errors if "code" in one.document}
+    errors = [one for one in history.exchanges if one.is_refusal]
+    codes = {(one.status, str(one.document["code"])) for one in errors if _has_code(one)}
     functions: Mapping[str, Any] = GAPS["error_codes"].alternatives
     for name, code_of in functions.items():
         if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from petstore_mock.common.dates import iso
+from petstore_mock.common.real import time
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.table import FIELDS
 from petstore_mock.verify.probes import LONG_TEXT, Probe, text_of
@@ -26,6 +28,7 @@ _FAR: Final = 2**52
 # First letters that put labels in another order than ids.
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"
 _PLACEHOLDER: Final = re.compile(r"\{([A-Za-z][\w:. -]*)\}", re.ASCII)
+_VERY_LONG: Final = 4_000  # characters; servers refuse heads of 8,000 and more
 _MOST_VALUES: Final = 200  # of one field
 
 
@@ -35,6 +38,19 @@ class SkippedError(Exception):
     def __init__(self, why: str, *, lacks_animal: bool = False) -> None:
         super().__init__(why)
         self.lacks_animal = lacks_animal
+
+
+def nearly_right(key: str) -> dict[str, str]:
+    """Return a key and forms of it that are nearly right, by the word of a template."""
+    swapped = key.swapcase() if key.swapcase() != key else f"{key}0"
+    return {"key": key, "key in another case": swapped, "key without its end": key[:-1] or f"{key}0"}
+
+
+def authorization(template: str, key: str) -> str:
+    """Return the value of Authorization. A template may ask for a key that is nearly right."""
+    for word, form in {**nearly_right(key), "long": "x" * _VERY_LONG}.items():
+        template = template.replace(f"{{{word}}}", form)
+    return template
 
 
 class Filling:
@@ -50,7 +66,8 @@ class Filling:
         # Values of listed animals, by field.
         self._values: dict[str, list[Any]] = defaultdict(list)
         self._was_listed = False
-        self._label = f"Verify{secrets.token_hex(3)}"
+        # The date and a number of the run, so that an owner can find and remove the animals.
+        self._run = f"{iso(time())[:10].replace('-', '')}{secrets.randbelow(10_000):04}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
 
     def add(self, seen: Seen) -> None:
@@ -85,7 +102,8 @@ class Filling:
         Raises:
             SkippedError: no response showed a value.
         """
-        label = f"{self._label}{_ORDER[number % len(_ORDER)]}{number}"
+        turn, place = divmod(number, len(_ORDER))
+        label = f"Verify{_ORDER[place]}{_ORDER[turn % len(_ORDER)]}{self._run}"
 
         def value_of(match: re.Match[str]) -> str:
             return self._value(match[1], label)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted, shown_url
+from petstore_mock.interface.table import LABEL
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, checks
 from petstore_mock.verify.evidence import findings
@@ -60,9 +61,17 @@ def _notes(run: Run) -> Iterator[str]:
         is_create = seen.operation.does.adds
         if seen.has_failed and (is_create or seen.probe.is_open):
             never = "; verify does not retry a create" if is_create else ""
-            yield f"{seen.line} got no usable response: {seen.came}{never}"
+            kept = ", and the service kept its animal" if is_create and _is_kept(run, seen) else ""
+            yield f"{seen.line} got no usable response: {seen.came}{never}{kept}"
         if seen.probe.is_last_resort:
             yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
+
+
+def _is_kept(run: Run, create: Seen) -> bool:
+    """Whether a later response shows the animal of a create without a response."""
+    label = create.sent.get(LABEL)
+    later = run.seen[create.number :]
+    return any(pet.get(LABEL) == label for seen in later for pet in seen.pets)
 
 
 class _Judge:
@@ -104,6 +113,9 @@ class _Judge:
     def _broken(self, clause: Clause, result: Result, seen: Seen) -> ClauseResult:
         keys = self._run.secrets
         key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
+        if "{" in seen.probe.key and not seen.probe.has_key:
+            # The report shows how the key was changed, and not the key.
+            key = seen.probe.key.removeprefix("Bearer ")
         curl = curl_line(seen.exchange).replace("$PETSTORE_KEY", key)
         detail = f"{seen.line}: expected {result.expected}; got {seen.came}"
         return ClauseResult(clause.id, clause.section, clause.words, "broken", hide(detail, keys), hide(curl, keys))

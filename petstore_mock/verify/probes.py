@@ -56,8 +56,8 @@ ELSEWHERE: Final = frozenset({404, 405})
 SUCCESS: Final = Expected(is_valid=True)
 REFUSED: Final = Expected(status=400, others=KEYS_AND_LIMITS | ELSEWHERE)
 KEPT_OUT: Final = Expected(status=401)
-ABSENT: Final = Expected(status=404, others=KEYS_AND_LIMITS | {405})
-ABSENT_OR_THERE: Final = Expected(status=404, others=KEYS_AND_LIMITS | {200, 405})
+ABSENT: Final = Expected(status=404, others=KEYS_AND_LIMITS - {403} | {405})
+ABSENT_OR_THERE: Final = Expected(status=404, others=KEYS_AND_LIMITS - {403} | {200, 405})
 # The interface leaves the response open.
 OPEN: Final = Expected()
 
@@ -69,10 +69,12 @@ class Phase(IntEnum):
     READS = auto()
     KEYS = auto()
     ODD_READS = auto()
+    LIST_EDGES = auto()  # lists with two parameters or with odd limits
     WRONG_CREATES = auto()  # refused creates come first, so a list shows whether the service kept them
     PLAIN_CREATES = auto()
     SIMPLEST_CREATE = auto()  # sent only if the service refused every plain animal
     ODD_CREATES = auto()
+    DELICATE_CREATES = auto()
     LISTS_AGAIN = auto()
     LAST_READS = auto()
     LAST_LISTS = auto()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Pet = dict[str, Any]
 
+_MOST_PREFIX: Final = 2_000  # bytes; a longer text before the JSON is a page of its own
 _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
 _MOST_OF_A_KIND: Final = 100
@@ -39,6 +40,14 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
         return json.loads(body.decode("utf-8"), parse_constant=int)  # raises for NaN, which is no JSON
     except (ValueError, RecursionError):
         return NO_JSON
+
+
+def _prefix(body: bytes) -> bytes:
+    """Return what stands before the JSON of a body that is no JSON: a byte order mark, a guard, or a warning."""
+    starts = [place for place in (body.find(b"["), body.find(b"{")) if place >= 0]
+    place = min(starts, default=0)
+    is_json = 0 < place <= _MOST_PREFIX and _json(body[place:]) is not NO_JSON
+    return body[:place] if is_json else b""
 
 
 class Wanted(NamedTuple):
@@ -118,7 +127,12 @@ class Seen:
         self.is_refusal = self.is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or failure is not None
         # The body as a JSON value, or NO_JSON.
-        self.document = _json(exchange.response_body if self.is_whole else b"")
+        body = exchange.response_body if self.is_whole else b""
+        self.document = _json(body)
+        # What stands before the JSON of the body. The rest is judged as if it were not there.
+        self.prefix = _prefix(body) if self.document is NO_JSON else b""
+        if self.prefix:
+            self.document = _json(body[len(self.prefix) :])
         sent = _json(exchange.body)
         self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
         self._given = self._parameters()
@@ -153,7 +167,8 @@ class Seen:
             return list(self.document) if is_array(self.document) else None
         # A success for an animal that should be absent is no animal, and neither is that of a wrong change.
         is_stored = not self.operation.does.adds
-        is_wrong = self.probe.expected.status != 0 or (self.operation.does.shows_stored and self.probe.is_open)
+        is_odd_path = self.probe.is_open and bool(self.probe.gap or self.operation.does.shows_stored)
+        is_wrong = self.probe.expected.status != 0 or is_odd_path
         return None if is_stored and is_wrong else [self.document]
 
     @property
@@ -170,6 +185,12 @@ class Seen:
     def text(self, parameter: Parameter) -> str:
         """Return the text of a parameter in the request; empty if the request has none."""
         return self._given.get(parameter.name, "")
+
+    @cached_property
+    def chosen(self) -> dict[str, str]:
+        """The parameters of the request beside those in its path, by name."""
+        in_path = {parameter.name for parameter in self.operation.parameters_in("path")}
+        return {name: text for name, text in self._given.items() if name not in in_path}
 
     @property
     def limit(self) -> int | None:
@@ -335,6 +356,11 @@ class History:
         """Whether the service accepted a plain animal, or no probe sent one."""
         plain = [seen for seen in self.exchanges if seen.operation.does.adds and seen.probe.is_valid]
         return not plain or any(seen.is_success for seen in plain)
+
+    def echoes_plain(self, name: str) -> bool:
+        """Whether the responses to plain creates have the sent value of a field."""
+        plain = [seen for seen in self.created if seen.probe.is_valid and name in seen.sent]
+        return all(seen.pets[0].get(name) == seen.sent[name] for seen in plain)
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""

@@ -287,7 +287,7 @@ def forbids(name: str, status: int) -> Refuses:
 
 def known_category(turn: Turn) -> int | None:
     category = (turn.sent or {}).get("categoryId")
-    return 400 if turn.name == "create" and category not in {1, 2, 3, 4, 5} else None
+    return 400 if turn.name == "create" and category not in {None, 1, 2, 3, 4, 5} else None
 
 
 # Some services apply such a rule before they check the key.
@@ -350,4 +350,114 @@ DELAYS: dict[str, Callable[[], Change]] = {
     "four requests, by id": lambda: late(4, "get"),
     "ten requests, in lists": lambda: late(10, "list"),
     "lists from a cache": lambda: cached(12),
+}
+
+
+# Services as reported in public trackers: the clause that each breaks, and the report
+
+
+def short_of_query(turn: Turn, *names: str) -> dict[str, str]:
+    given = dict(pair.split("=", 1) for pair in turn.query.split("&") if "=" in pair)
+    return {name: given[name] for name in names if name in given}
+
+
+def filter_after_limit(turn: Turn) -> None:
+    given = short_of_query(turn, "limit", "status")
+    if turn.name == "list" and turn.status == 200 and len(given) == 2:
+        first = [pet for pet in turn.document if pet["id"] <= int(given["limit"])]
+        turn.document = [pet for pet in first if pet.get("status") == given["status"]]
+
+
+def validate_first(turn: Turn) -> int | None:
+    has_key = "HTTP_AUTHORIZATION" in turn.environ
+    return 400 if turn.name == "create" and not has_key and not (turn.sent or {}).get("name") else None
+
+
+def fail_beyond_int32(turn: Turn) -> None:
+    pet_id = str(turn.environ["PATH_INFO"]).rpartition("/")[2]
+    if turn.name == "get" and turn.status == 404 and pet_id.isdecimal() and 2**31 <= int(pet_id) < 2**40:
+        turn.refuse(500)
+
+
+def read_leading_digits(turn: Turn) -> None:
+    pet_id = str(turn.environ["PATH_INFO"]).rpartition("/")[2]
+    if turn.name == "get" and turn.status in {400, 404} and pet_id.endswith("x"):
+        turn.respond(200, {"id": int(pet_id[:-1]), "name": "Rex", "categoryId": 1})
+
+
+def drop_zeros(turn: Turn) -> None:
+    in_pets("name", lambda name: name.lstrip("0") if name.isdecimal() else name)(turn)
+
+
+def mark_bytes(turn: Turn) -> None:
+    turn.body = b"\xef\xbb\xbf" + json.dumps(turn.document).encode()
+
+
+def warn_first(turn: Turn) -> None:
+    turn.body = b"Warning: Undefined variable in /srv/pets.php on line 7\n" + json.dumps(turn.document).encode()
+
+
+def forbid_absent(turn: Turn) -> None:
+    if turn.name == "get" and turn.status == 404:
+        turn.refuse(403)
+
+
+REPORTED: dict[str, tuple[str, Change, str]] = {
+    "the limit comes before the filter": (
+        "4.1-limit-and-status",
+        filter_after_limit,
+        "https://github.com/get-convex/convex-helpers/issues/381",
+    ),
+    "an id beyond int32 is 500": (
+        "4.3-pet-integers",
+        fail_beyond_int32,
+        "https://github.com/openaq/openaq-api/issues/390",
+    ),
+    "letters behind an id are ignored": (
+        "4.3-asked-for",
+        read_leading_digits,
+        "https://github.com/recflare/server/pull/65",
+    ),
+    "leading zeros are lost": ("2-name-digits", drop_zeros, "https://github.com/VBA-tools/VBA-JSON/pull/289"),
+    "a byte order mark stands first": (
+        "1-json-body",
+        where(on("list", 200), mark_bytes),
+        "https://github.com/square/moshi/issues/169",
+    ),
+    "a warning stands first": (
+        "1-json-body",
+        where(on("get", 200), warn_first),
+        "https://www.php.net/manual/en/errorfunc.configuration.php#ini.display-errors",
+    ),
+    "an absent animal is 403": (
+        "4.3-absent",
+        forbid_absent,
+        "https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api",
+    ),
+}
+
+
+def refuse_zeros(turn: Turn) -> int | None:
+    name = (turn.sent or {}).get("name")
+    return 400 if turn.name == "create" and isinstance(name, str) and name.isdecimal() else None
+
+
+def short_pages(turn: Turn) -> None:
+    given = short_of_query(turn, "limit")
+    if turn.name == "list" and turn.status == 200 and given and len(turn.document) > 1:
+        turn.document = turn.document[: (len(turn.document) + 1) // 2]
+
+
+# Services near them that keep the contract.
+TWINS: dict[str, tuple[Change, Refuses | None]] = {
+    "pages are short": (short_pages, None),
+    "names of digits are refused": (nothing, refuse_zeros),
+    "the body ends with a line break": (
+        lambda turn: setattr(turn, "body", json.dumps(turn.document).encode() + b"\r\n"),
+        None,
+    ),
+    "an id that is no integer is 400": (
+        where(lambda turn: str(turn.environ["PATH_INFO"]).endswith("x") and turn.status == 404, fails_with(400)),
+        None,
+    ),
 }

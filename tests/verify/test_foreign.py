@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_verify_reads_each_created_animal_once_if_none_ever_appears() -> None:
     with PetStoreMock(seed=30, mutant="create-forgotten") as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
         assert broken(verdict).keys() == {"4.2-kept"}
-        assert len(petstore.journal.for_operation("getPet")) < 30
+        assert len(petstore.journal.for_operation("getPet")) < 60
 
 
 @pytest.mark.untraced
@@ -121,7 +122,8 @@ def test_without_allow_create_verify_reads_odd_animals_of_the_service() -> None:
 
 
 def test_a_5xx_to_an_odd_request_is_noted_and_the_run_goes_on() -> None:
-    with changed(where(lambda turn: turn.query in {"limit=0", "limit=101"}, fails_with(500))) as (petstore, url):
+    is_odd: Callable[[Turn], bool] = lambda turn: turn.status == 400 and turn.query in {"limit=0", "limit=101"}  # noqa: E731
+    with changed(where(is_odd, fails_with(500))) as (petstore, url):
         verdict = ask(url, petstore.api_key)
     assert (verdict.exit_code, verdict.stopped) == (0, None)
     assert [note.split(" got ")[0] for note in verdict.notes] == ["GET /pets?limit=0", "GET /pets?limit=101"]

@@ -16,6 +16,7 @@ from petstore_mock.verify.probes import (
     ABSENT_OR_THERE,
     ELSEWHERE,
     KEYS_AND_LIMITS,
+    OPEN,
     SUCCESS,
     Phase,
     largest,
@@ -41,14 +42,14 @@ from petstore_mock.verify.row import (
     meant,
     success_clause,
 )
-from petstore_mock.verify.rows.messages import cause_of
+from petstore_mock.verify.rows.checks import cause_of, is_refused, never_fails
 from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from petstore_mock.http.mutant import Turn
-    from petstore_mock.interface.table import Operation
+    from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.probes import Expected, Probe
     from petstore_mock.verify.row import Change, Check
     from petstore_mock.verify.seen import History, Seen
@@ -57,6 +58,10 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
+# Integers at the edges of the types in which services keep them, and some that no int64 can hold.
+_INTEGERS: Final = ("0", "-1", str(2**31), str(2**53 + 1))
+_HUGE: Final = (str(2**63), "-" + str(2**63 + 1), "9" * 30)
+_MOST_DIGITS: Final = 25
 _WITH_404: Final = tuple(operation for operation in BY_ID if 404 in operation.errors)
 _LABELLED: Final = tuple(operation for operation in WITH_BODY if LABEL in properties(str(operation.body)))
 _OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in schema(ANIMAL)["required"])
@@ -111,7 +116,8 @@ def _has_to_succeed(seen: Seen) -> bool:
     if seen.probe.is_valid:
         return True
     body = seen.operation.body
-    is_failing = seen.has_failed and seen.probe.is_open
+    is_delicate = seen.probe.phase is Phase.DELICATE_CREATES
+    is_failing = seen.has_failed and seen.probe.is_open and not is_delicate
     return is_failing and body is not None and is_valid(body)(seen.sent)
 
 
@@ -170,6 +176,7 @@ def _of_identifier(operation: Operation) -> Iterator[Clause]:
             id=f"{section}-asked-for",
             words=f"{identifier}: the identifier of the animal",
             operations=own,
+            probes=tuple(_with_odd_texts(operation)),
             check=_is_asked_for,
             mutants=each(own, "another", "returns another animal", another),
         )
@@ -182,7 +189,8 @@ def _of_identifier(operation: Operation) -> Iterator[Clause]:
             check=is_refused,
             mutants=tuple(_with_wrong_absence(operation)),
         )
-    if operation in READS:
+    if operation in READS and operation.identifier is not None:
+        yield _of_integers(operation, operation.identifier)
         large = changes.when(_is_large, changes.refuse())
         name = f"{lead(operation, READS_BY_ID)}large-id-refused"
         statuses = (operation.success, 404)
@@ -193,6 +201,21 @@ def _of_identifier(operation: Operation) -> Iterator[Clause]:
             check=is_refused,
             mutants=(Mutant(name, f"{operation.name} refuses ids beyond 2^53", own, large, statuses),),
         )
+
+
+def _of_integers(operation: Operation, identifier: Parameter) -> Clause:
+    huge = changes.when(lambda turn: len(turn.path[identifier.name]) > _MOST_DIGITS, changes.refuse(500))
+    probes = [
+        *(request(operation, text, phase=Phase.ODD_READS, expected=ABSENT_OR_THERE) for text in _INTEGERS),
+        *(request(operation, text, phase=Phase.ODD_READS, expected=OPEN) for text in _HUGE),
+    ]
+    return Clause(
+        id=f"{operation.section}-{short(identifier.name)}-integers",
+        words=meant(f"{identifier.name}: no integer makes the service fail", operation),
+        probes=tuple(probes),
+        check=never_fails,
+        mutants=each([operation], "huge-id-fails", "returns 500 for an id of 30 digits", huge, (404,)),
+    )
 
 
 def _is_large(turn: Turn) -> bool:
@@ -206,33 +229,21 @@ def _with_wrong_absence(operation: Operation) -> Iterator[Mutant]:
     yield Mutant(f"{start}-400", f"{operation.name} returns 400 {for_absent}", [operation], changes.refuse(), (404,))
 
 
+def _with_odd_texts(operation: Operation) -> Iterator[Probe]:
+    """Yield requests whose text is no id, although a careless service reads one in it."""
+    identifier = operation.identifier
+    if operation in READS and identifier is not None:
+        for text in ("+{known}", "%20{known}", "{known}.0", "{known}x"):
+            yield request(operation, text, phase=Phase.ODD_READS, expected=OPEN, gap=str(identifier.gap))
+
+
 def _is_asked_for(seen: Seen, _history: History) -> Iterator[Result]:
-    if not seen.probe.is_valid or not seen.is_success:
+    document = seen.document
+    is_judged = seen.probe.is_valid or seen.probe.is_open
+    if not is_judged or not seen.is_success or not is_object(document) or "id" not in document:
         return
-    for item in seen.objects:
-        identity = item.get("id")
-        if identity is not None:
-            yield Result(str(identity) == seen.pet_id, f"the animal with id {seen.pet_id}")
-
-
-def is_refused(seen: Seen, history: History) -> Iterator[Result]:
-    """Check that the service refuses a request with the status that its probe expects."""
-    expected, status = seen.probe.expected, seen.status
-    if not expected.status or status in expected.others:
-        return
-    # If no list is found at the base address, only the clause 1-base-address is broken.
-    is_nowhere = seen.operation.shows_many and status in ELSEWHERE and not history.has_listed
-    is_gone = seen.is_removed and seen.is_refusal and status != 401
-    if is_nowhere or is_gone:
-        return
-    is_right = status == expected.status
-    # A service that refuses every plain animal shows nothing about wrong ones, and so does an operation that refuses
-    # every request.
-    if expected.status == 400 and not history.accepts_plain:
-        return
-    if not is_right and seen.is_refusal and status in history.unserved(seen.operation):
-        return
-    yield Result(is_right, f"{expected.status}", cause_of(seen, history, expected.status))
+    words = f"the animal with id {seen.pet_id}" if seen.probe.is_valid else f"no animal for the text {seen.pet_id!r}"
+    yield Result(str(document["id"]) == seen.pet_id, words.replace("'", '"'))
 
 
 # What creates and changes keep
@@ -331,8 +342,22 @@ def _would_show(seen: Seen, history: History) -> bool:
 
 def is_whole(seen: Seen, history: History) -> bool:
     """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
+    if history.once("short pages", _has_short_pages):
+        return False
     pages = [one.count for one in history.lists if one.limit == seen.limit]
     return 0 < seen.count < max(pages, default=0) and seen.is_distinct
+
+
+def _has_short_pages(history: History) -> bool:
+    """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
+    return any(_is_short(seen, history) for seen in history.lists)
+
+
+def _is_short(seen: Seen, history: History) -> bool:
+    if seen.limit is None or not seen.probe.is_valid:
+        return False
+    created = {one.pets[0]["id"] for one in history.created}
+    return 0 < seen.count < min(seen.limit, len(history.standing(seen) - created))
 
 
 def _listed(operation: Operation) -> Clause:
@@ -383,7 +408,7 @@ def _has_no_refused(operation: Operation) -> Check:
 
 def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | None:
     """Return the last change of an animal before a response, if it was by this operation."""
-    pet_ids = {pet["id"] for pet in seen.pets} | ({seen.is_about} if seen.is_about is not None else set())
+    pet_ids: set[int | None] = {seen.is_about, *(pet["id"] for pet in seen.pets)} - {None}
     done = [one for one in history.changed if one.number <= seen.number and one.is_about in pet_ids]
     return done[-1] if done and done[-1].operation is operation else None
 
@@ -543,7 +568,9 @@ def _has_left_others(operation: Operation) -> Check:
         pet_id = seen.is_about
         if not done or pet_id is None or not history.was_last_there(pet_id, seen.number):
             return
-        if seen.is_success or seen.status == 404:
+        # The operation has to show the animal at all.
+        was_read = any(one.is_success and one.is_about == pet_id for one in history.exchanges[: seen.number - 1])
+        if was_read and (seen.is_success or seen.status == 404):
             words = f"the animal {pet_id}, which {done[-1].line} did not name"
             yield Result(seen.is_success, words)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from json import dumps
+from collections import Counter
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.interface.bodies import plain, short, wrong_bodies
@@ -13,7 +14,7 @@ from petstore_mock.interface.table import FIELDS
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import REFUSED, Phase, request, sends
 from petstore_mock.verify.row import CREATES, OF_REQUESTS, WITH_BODY, Clause, Mutant, Result, each, lead
-from petstore_mock.verify.rows.animals import is_refused
+from petstore_mock.verify.rows.checks import is_refused
 from petstore_mock.verify.rows.lists import is_refused_value
 
 if TYPE_CHECKING:
@@ -78,10 +79,19 @@ def _mistakes(body: bytes, kind: str) -> object:
     try:
         value, _ = decode_json(body)
     except MalformedJsonError:
-        return "not JSON" if body else "no body"
+        return "not JSON" if body else "no body", _has_json_syntax(body)
     rules = properties(kind)
     broken = violations(schema(kind), value, "body")
     return {(one.path, one.rule, _form(one.value, rules.get(one.path.removeprefix("body."), {}))) for one in broken}
+
+
+def _has_json_syntax(body: bytes) -> bool:
+    """Whether only our stricter rules refuse a body, such as those for half a surrogate pair."""
+    try:
+        loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _form(value: object, rules: Mapping[str, Any]) -> object:
@@ -136,8 +146,8 @@ def _accepts(name: str, value: object) -> Check:
         if seen.is_success:
             yield Result(holds=True)
         elif is_refused_value(seen):
-            reasons = _choices(seen) - _accepted(seen, history)
-            # Another value of this request is the reason if no accepted request has it.
+            reasons = _reasons(seen, history)
+            # Another choice of this request may be the reason.
             if not reasons or (name, value) in reasons:
                 yield Result(holds=False, expected="the value to be accepted", cause=_in_words(reasons))
 
@@ -150,10 +160,14 @@ def _choices(seen: Seen) -> set[tuple[str, object]]:
     return {(name, seen.sent.get(name)) for name in rules if "enum" in rules[name] or name not in seen.sent}
 
 
-def _accepted(seen: Seen, history: History) -> set[tuple[str, object]]:
-    """Return the choices of the creates that the service accepted."""
-    others = [one for one in history.exchanges if one.operation is seen.operation and one.is_success]
-    return {choice for one in others if one.probe.is_valid for choice in _choices(one)}
+def _reasons(seen: Seen, history: History) -> set[tuple[str, object]]:
+    """Return the choices of a refused create that explain most refusals, and that no accepted create has."""
+    plain = [one for one in history.exchanges if one.operation is seen.operation and one.probe.is_valid]
+    accepted = {choice for one in plain if one.is_success for choice in _choices(one)}
+    refused = Counter(choice for one in plain if is_refused_value(one) for choice in _choices(one))
+    candidates = _choices(seen) - accepted
+    most = max((refused[choice] for choice in candidates), default=0)
+    return {choice for choice in candidates if refused[choice] == most}
 
 
 def _in_words(choices: set[tuple[str, object]]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.schemas import parameters
@@ -16,7 +17,8 @@ from petstore_mock.verify.probes import (
     limits_of,
     request,
 )
-from petstore_mock.verify.row import LISTS, OF_REQUESTS, Clause, Mutant, Result, each, meant, prefix
+from petstore_mock.verify.row import LISTS, OF_REQUESTS, SUCCESSES, Clause, Mutant, Result, each, meant, prefix
+from petstore_mock.verify.rows.checks import never_fails
 from petstore_mock.verify.seen import is_pet
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
     from petstore_mock.verify.seen import History, Seen, Wanted
 
     Pet = dict[str, Any]
+
+# A limit that shows whether pages are full.
+_FEW: Final = "4"
+_MOST_DIGITS: Final = 25
+_TOO_LONG: Final = "a list is too long"
 
 
 def rows() -> Iterator[Clause]:
@@ -45,6 +52,7 @@ def rows() -> Iterator[Clause]:
         )
         for parameter in operation.filters:
             yield from _of_filter(operation, parameter)
+        yield from _of_pairs(operation)
 
 
 # The limit
@@ -104,6 +112,18 @@ def _of_limit(operation: Operation, limit: Parameter) -> Iterator[Clause]:
         check=_is_at_most(limit, is_given=False),
         mutants=(Mutant(by_default, f"the default {name} is {most}", own, longest, OF_REQUESTS),),
     )
+    numbers = ("", "-1", str(2**31), str(2**63), "9" * 30)
+    huge = changes.when(lambda turn: len(turn.given.get(name, "")) > _MOST_DIGITS, changes.refuse(500))
+    probe = request(operation, phase=Phase.LIST_EDGES, expected=OPEN)
+    yield Clause(
+        id=f"{start}-integers",
+        words=meant(f"{name}: no integer makes the service fail", operation),
+        probes=tuple(probe.with_parameter(limit, number) for number in numbers),
+        check=never_fails,
+        mutants=each(
+            own, f"huge-{short_name}-fails", f"returns 500 for a {name} of 30 digits", huge, (*SUCCESSES, 400)
+        ),
+    )
     yield Clause(
         id=f"{start}-bound",
         words=meant(f"A page has at most {most} animals for any {name}", operation),
@@ -130,11 +150,11 @@ def _is_at_most(limit: Parameter, *, is_given: bool) -> Check:
         most = seen.limit
         if most is None or seen.items is None or not seen.probe.is_valid:
             return
-        if bool(seen.text(limit)) is not is_given:
+        if bool(seen.text(limit)) is not is_given or len(seen.chosen) > 1:
             return
         # A store with fewer animals can't show the limit.
         if seen.count >= most or len(history.standing(seen)) > most:
-            yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}")
+            yield Result(seen.count <= most, f"a list of at most {most}, not {seen.count}", _TOO_LONG)
 
     return check
 
@@ -171,13 +191,15 @@ def _finds_any(seen: Seen, history: History) -> Iterator[Result]:
         yield from _finds(seen, history)
 
 
-def _uses(seen: Seen, parameter: Parameter) -> bool:
-    return any(one.parameter is parameter for one in seen.filters)
+def is_alone(seen: Seen, parameter: Parameter) -> bool:
+    """Whether a request has one parameter, beside those in its path. Other rows are about pairs."""
+    others = [name for name in seen.chosen if name != parameter.name]
+    return not others and bool(seen.text(parameter))
 
 
 def _finds_with(parameter: Parameter) -> Check:
     def check(seen: Seen, history: History) -> Iterator[Result]:
-        if _uses(seen, parameter):
+        if is_alone(seen, parameter):
             yield from _finds(seen, history)
 
     return check
@@ -187,12 +209,12 @@ def _selects(parameter: Parameter) -> Check:
     words = parameter.says.words.format(parameter=parameter.name, field=parameter.filters_by)
 
     def check(seen: Seen, _history: History) -> Iterator[Result]:
-        if not seen.items or not seen.probe.is_valid:
+        if not seen.items or not seen.probe.is_valid or not is_alone(seen, parameter):
             return
         for wanted in seen.filters:
             if wanted.parameter is parameter:
                 is_right = all(wanted.selects(pet) for pet in seen.items if is_pet(pet))
-                yield Result(is_right, f"only animals {words}")
+                yield Result(is_right, f"only animals {words}", f"{parameter.name} selects others")
 
     return check
 
@@ -288,3 +310,88 @@ def _with_empty_filter(operation: Operation, parameter: Parameter, allowed: list
     for value in allowed:
         empty = changes.when(changes.has(parameter, value), changes.EMPTY)
         yield from each(own, f"{value}-finds-nothing", f"{does} {value}", empty)
+
+
+# Two parameters at once
+
+
+def _of_pairs(operation: Operation) -> Iterator[Clause]:
+    """Yield a row for each pair of parameters. A service may forget one where the other is given."""
+    filters = [parameter for parameter in operation.filters if parameter.where != "path"]
+    for parameter in filters:
+        if operation.limit is not None:
+            yield _of_limit_with(operation, operation.limit, parameter)
+    for first, second in combinations(filters, 2):
+        yield _of_two_filters(operation, first, second)
+
+
+def _texts(operation: Operation, parameter: Parameter) -> list[str]:
+    """Return values of a filter: all of an enum, or a placeholder for one that a listed animal has."""
+    sample = "edge" if parameter.says.is_ordered else "any"
+    allowed: list[str] = parameters(operation)[parameter.name].get("enum", [])
+    return allowed or [f"{{{sample}:{parameter.filters_by}}}"]
+
+
+def _of_limit_with(operation: Operation, limit: Parameter, parameter: Parameter) -> Clause:
+    """Return the row about a limit together with a filter."""
+    own, name = [operation], parameter.name
+    plain = request(operation, phase=Phase.LIST_EDGES)
+    texts = _texts(operation, parameter)
+    # One animal: a service that applies the filter after the limit then finds none for most values.
+    least = str(limits_of(operation)[0])
+    pages = [plain.with_parameter(limit, least).with_parameter(parameter, text) for text in texts]
+    pages.append(plain.with_parameter(limit, _FEW).with_parameter(parameter, texts[0]))
+    start = f"{short(limit.name)}-and-{short(name)}"
+    both = changes.when_both(limit, parameter)
+    without_limit = changes.when(both, changes.ignore(limit))
+    after_limit = changes.when(both, changes.select_after_limit)
+    return Clause(
+        id=f"{operation.section}-{start}",
+        words=meant(f"{limit.name} counts the animals that {name} selects", operation),
+        needs=f"several animals, of which {name} selects some",
+        probes=tuple(pages),
+        check=_has_both,
+        mutants=(
+            *each(own, f"{start}-unlimited", f"ignores {limit.name} if {name} is given", without_limit, OF_REQUESTS),
+            *each(own, f"{start}-cut-first", f"applies {name} after {limit.name}", after_limit),
+        ),
+    )
+
+
+def _of_two_filters(operation: Operation, first: Parameter, second: Parameter) -> Clause:
+    own = [operation]
+    plain = request(operation, phase=Phase.LIST_EDGES)
+    probe = plain.with_parameter(first, _texts(operation, first)[0])
+    probe = probe.with_parameter(second, _texts(operation, second)[0])
+    start = f"{short(first.name)}-and-{short(second.name)}"
+    only_first = changes.when(changes.when_both(first, second), changes.ignore(second))
+    return Clause(
+        id=f"{operation.section}-{start}",
+        words=meant(f"A list shows only animals that both {first.name} and {second.name} select", operation),
+        needs=f"an animal that {first.name} selects, and {second.name} does not",
+        probes=(probe,),
+        check=_has_both,
+        mutants=each(own, start, f"ignores {second.name} if {first.name} is given", only_first, OF_REQUESTS),
+    )
+
+
+def _has_both(seen: Seen, history: History) -> Iterator[Result]:
+    """Check a list with two parameters. A short page is no breach (gap page_fill), but an empty one is."""
+    if seen.items is None:
+        if is_refused_value(seen) and _accepts_each(seen, history):
+            yield Result(holds=False, expected="a list, because the service accepts each parameter alone")
+        return
+    limit, there = seen.limit, len(history.standing(seen))
+    for wanted in seen.filters:
+        is_right = all(wanted.selects(pet) for pet in seen.items if is_pet(pet))
+        name = wanted.parameter.name
+        yield Result(is_right, f"only animals that {name} selects", f"{name} selects others")
+    if limit is not None and there:
+        yield Result(seen.count <= limit, f"at most {limit} animals, not {seen.count}", _TOO_LONG)
+        yield Result(seen.count > 0, f"some of the {there} animals that other responses show", "empty")
+
+
+def _accepts_each(seen: Seen, history: History) -> bool:
+    """Whether the service accepts each parameter of a request alone, with the same value."""
+    accepted = [one.chosen for one in history.lists if one.is_success and one.operation is seen.operation]
+    return all({name: text} in accepted for name, text in seen.chosen.items())

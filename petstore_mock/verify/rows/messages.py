@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_object
+from petstore_mock.common.masking import cut
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.kinds import quick
 from petstore_mock.interface.schemas import properties, schema, violations
@@ -12,6 +14,7 @@ from petstore_mock.interface.table import ANIMAL, ERROR
 from petstore_mock.verify import changes
 from petstore_mock.verify.probes import ELSEWHERE, Phase, request
 from petstore_mock.verify.row import EVERY, LISTS, SHOWS, SHOWS_ONE, Clause, Mutant, Result, each
+from petstore_mock.verify.rows.checks import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,18 +123,6 @@ def of_member(kind: str, name: str, item: Mapping[str, Any]) -> Iterator[Result]
         yield Result(not wrong, f"a valid {kind} ({first})")
 
 
-# Causes: the same text for all breaches by one mistake of the service
-
-
-def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
-    """Return the cause of a wrong status; empty if it is unknown."""
-    if seen.status in history.unserved(seen.operation):
-        return f"{seen.status} from {seen.operation.name}"
-    if wanted and not seen.is_success:
-        return f"{seen.status} for {wanted}"
-    return ""
-
-
 def _coding(seen: Seen) -> str:
     """Return the content coding of an unreadable body, although the request excludes codings."""
     return "" if seen.is_json else seen.header("Content-Encoding")
@@ -154,6 +145,10 @@ def _needs_body(seen: Seen) -> bool:
 
 
 def _has_json(seen: Seen, history: History) -> Iterator[Result]:
+    if seen.prefix:
+        before = cut(seen.prefix.decode("utf-8", "backslashreplace"), 60)
+        yield Result(holds=False, expected=f"a JSON body without {dumps(before)} before it", cause="prefix")
+        return
     if not _needs_body(seen):
         return
     coding = _coding(seen)

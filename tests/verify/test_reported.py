@@ -1,0 +1,69 @@
+"""``verify`` finds what services did wrong according to public reports, and accuses no correct service near them."""
+
+from __future__ import annotations
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from tests.verify.services import ENOUGH, REPORTED, TWINS, ask, broken, changed, nothing, on, result_of, validate_first
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", REPORTED)
+def test_reported_mistake_is_one_finding(name: str) -> None:
+    clause, change, _ = REPORTED[name]
+    with changed(change) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {clause}, verdict
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", TWINS)
+def test_correct_twin_breaks_no_clause(name: str) -> None:
+    change, refuses = TWINS[name]
+    with changed(change, refuses=refuses) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert (broken(verdict), verdict.exit_code) == ({}, 0), verdict
+
+
+def test_service_that_validates_before_it_looks_at_the_key_is_found() -> None:
+    """Report: https://github.com/TheCacophonyProject/cacophony-api/issues/128"""
+    with changed(nothing, refuses=validate_first) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert broken(verdict).keys() == {"5-key-first-create"}
+
+
+@pytest.mark.parametrize(
+    ("mutant", "words"), [("any-case-of-key", "{key in another case}"), ("start-of-key", "{key}x")]
+)
+def test_key_that_is_nearly_right_shows_its_change_and_not_the_key(mutant: str, words: str) -> None:
+    """Report: https://github.com/WP-API/OAuth1/issues/189"""
+    with PetStoreMock(seed=30, mutant=mutant, api_key="Key-That-Ends-With-4711") as petstore:
+        verdict = ask(petstore.url, petstore.api_key)
+    (found,) = verdict.broken
+    assert found.id == "5-exact-key"
+    assert f'-H "Authorization: Bearer {words}"' in found.curl
+    assert "4711" not in str(verdict)
+
+
+def test_all_probes_fit_the_default_number_of_requests() -> None:
+    with PetStoreMock(seed=30) as petstore:
+        verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
+    assert verdict.requests < 200
+    assert verdict.stopped is None
+
+
+def test_short_pages_are_told_as_the_gap_and_not_as_a_breach() -> None:
+    with changed(TWINS["pages are short"][0]) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert verdict.gaps["page_fill"].choice == "short"
+    assert result_of(verdict, "4.2-listed") != "broken"
+
+
+def test_created_animal_whose_response_was_lost_is_noted_if_it_was_kept() -> None:
+    with changed(lambda turn: turn.refuse(500) if on("create", 201)(turn) and turn.document["id"] == 33 else None) as (
+        petstore,
+        url,
+    ):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
+    assert any("the service kept its animal" in note for note in verdict.notes), verdict.notes
