@@ -30,6 +30,7 @@ from petstore_mock.checks.requests import (
 from petstore_mock.checks.results import (
     call_ends as call_ends,
     close_succeeds as close_succeeds,
+    event_loop_is_free as event_loop_is_free,
     every_call_asks as every_call_asks,
     no_result_from_broken_response as no_result_from_broken_response,
     outcome_fits_response as outcome_fits_response,

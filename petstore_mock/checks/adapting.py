@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeGuard
 
 from petstore_mock.checks.check import Call
+from petstore_mock.checks.pulse import Pulse
 from petstore_mock.checks.reading import as_sequence
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.real import Thread
@@ -63,6 +64,7 @@ class AdaptedClient:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
+        self.pulse = Pulse()
         self.tasks_go_on = False  # whether tasks outlast the call that started them
         self.tasks_left: list[str] = []  # the tasks that still run after the close, in words
         made = self._made(make_client, petstore)
@@ -160,6 +162,7 @@ class AdaptedClient:
                 self._loop = loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=(loop,), name="petstore-mock-loop", daemon=True)
                 self._thread.start()
+                loop.call_soon_threadsafe(self.pulse.beat, loop)
                 # The thread ends when the client is garbage-collected.
                 self._end_loop = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
         future = asyncio.run_coroutine_threadsafe(self._with_its_tasks(coroutine), self._loop)

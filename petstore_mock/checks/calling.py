@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.adapting import AdaptedClient
     from petstore_mock.checks.check import Ended
+    from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Kind
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
@@ -108,7 +109,13 @@ class Player:
         self._work.put(None)
 
     def attend(
-        self, work: Callable[[], Outcome], journal: Journal, limits: Limits, *, handshake: bool = False
+        self,
+        work: Callable[[], Outcome],
+        journal: Journal,
+        limits: Limits,
+        *,
+        handshake: bool = False,
+        pulse: Pulse | None = None,
     ) -> Outcome:
         """Return the outcome of ``work``, a call of a client. A call that does not end stays in its thread."""
         future, began = self.play(work), monotonic()
@@ -116,6 +123,8 @@ class Player:
         while not future.done():
             wait([future], timeout=_TICK)
             ended = attendance.ended()
+            if pulse is not None:
+                pulse.look()
             if ended is None or future.done():
                 continue
             self.is_lost = True
@@ -124,6 +133,7 @@ class Player:
             self.end()
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = future.result()
+        outcome.held = 0.0 if pulse is None else pulse.taken()
         return outcome
 
     def _interrupt(self, future: Future[Any]) -> None:

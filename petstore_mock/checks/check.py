@@ -102,6 +102,7 @@ class Outcome:
     #: nor sent a request. ``ran away``: it sent more than 200 requests. ``paused``: it paused after a failure, for
     #: longer than ``longest_wait``. ``left``: it paused after a failure, which is no mistake. None: the call ended.
     ended: Ended | None = None
+    held: float = 0.0  #: how long the call kept all other tasks of its event loop from running, in seconds
 
     def __str__(self) -> str:
         return f"returned {shortened(self.value)}" if self.error is None else f"raised {raised(self.error)}"

@@ -44,6 +44,8 @@ _RESULT: Final = 0
 _LEAST_TIMEOUT: Final = 0.1
 # Seconds that may pass between the clock readings of a client and of this check.
 _LATE: Final = 0.2
+# Seconds without another task, after which a call holds its event loop.
+_HELD: Final = 0.3
 # Characters of a text. For longer texts, a sentence shows where they begin to differ.
 _LONG: Final = 20
 _ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
@@ -162,6 +164,17 @@ def call_ends(seen: Observation) -> Mistake | None:
     if seen.meanwhile is not None:
         words = "each call waits for a lock that the other call holds: acquire locks in the same order everywhere"
     return Mistake("endless wait", Source("", words), seconds=outcome.seconds, after=after)
+
+
+@check(
+    section="",
+    words="a client that is asynchronous lets other tasks run while it waits",
+    needs=("outcome",),
+    rules={"event loop held": "held its event loop for {seconds:.1f} s"},
+)
+def event_loop_is_free(seen: Observation) -> Mistake | None:
+    held = 0.0 if seen.outcome is None else seen.outcome.held
+    return Mistake("event loop held", seconds=held) if held >= _HELD else None
 
 
 class _Allowed(NamedTuple):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.checks.check import Ended
+    from petstore_mock.checks.pulse import Pulse
     from petstore_mock.checks.reading import Kind, ReadPet
     from petstore_mock.faults import Fault
     from petstore_mock.mock.face import PetStore
@@ -238,7 +239,7 @@ class WatchedClient:
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
 
-    def _guarded(self, function: Callable[[], Any], limits: Limits) -> Outcome:
+    def _guarded(self, function: Callable[[], Any], limits: Limits, pulse: Pulse | None = None) -> Outcome:
         """Call code of the client in a thread, because it may never end, or end the thread."""
         handshake = any(planned.fault.row.meets_handshakes for planned in _planned(self.petstore))
         player = Player() if self.player.is_lost else self.player
@@ -248,6 +249,7 @@ class WatchedClient:
             self.petstore.journal,
             limits,
             handshake=handshake,
+            pulse=pulse,
         )
         if player is not self.player:
             player.end()
@@ -257,7 +259,7 @@ class WatchedClient:
         """Make a call of the client, and wait for what it still sends."""
         journal, connections = self.petstore.journal, open_connections(self.petstore)
         sent = len(journal)
-        outcome = self._guarded(function, self.limits)
+        outcome = self._guarded(function, self.limits, self.client.pulse)
         if outcome.error is not None and settled(lambda: len(journal) > sent, _UNDER_WAY):
             fault = journal[-1].fault
             if fault is not None and fault.row.needs_socket:  # a kept connection is about to close

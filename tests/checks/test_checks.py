@@ -14,7 +14,7 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
 from tests.checks import stories
 from tests.checks.stories import Story, creates, finds, lists, meets, misses, watch
-from tests.clients import buggy_asking, buggy_living, buggy_reading, slips
+from tests.clients import buggy_asking, buggy_living, buggy_reading, patience, slips
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
 from tests.clients.shapes import SHAPES, maker_of
 
@@ -61,6 +61,7 @@ FOUND: dict[str, list[tuple[type, Story]]] = {
         (buggy_living.NoTimeout, meets(faults.hang(), "listPets")),
         (buggy_living.LockNotReleased, meets(faults.reset(), "listPets")),
     ],
+    "event_loop_is_free": [(patience.SleepsInItsLoop, meets(503, "listPets"))],
     "outcome_fits_response": [
         (buggy_reading.NothingForMissing, misses),
         (buggy_reading.FoundInTheFirstPage, finds),
@@ -163,6 +164,11 @@ def test_a_client_of_any_shape_can_be_watched(shape: str) -> None:
 def test_a_client_may_reject_animals_by_a_rule_of_its_own() -> None:
     with PetStoreMock() as petstore, watch(maker_of(stories.RefusesOddNames), petstore) as watched:
         creates(petstore, watched)
+
+
+def test_an_asynchronous_client_may_wait_as_a_task() -> None:
+    with PetStoreMock() as petstore, watch(maker_of(patience.SleepsAsATask), petstore) as watched:
+        meets(503, "listPets")(petstore, watched)
 
 
 def test_a_call_may_raise_the_failure_of_any_of_its_requests() -> None:

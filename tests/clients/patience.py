@@ -6,6 +6,7 @@ its pauses without a limit by default (jd/tenacity).
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -14,7 +15,8 @@ import time
 from http import HTTPStatus
 from typing import Any, ClassVar
 
-from tests.clients.correct import Answer, HttpClientPets, Json
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.shapes import AsyncPets
 
 
 class Patient(HttpClientPets):
@@ -119,6 +121,32 @@ class FollowsAsRead(HttpClientPets):
             animals = self.read(self.ask("GET", place.removeprefix("/v1")))
             raise ValueError(f"not a pet: {animals}")
         return self.read(self.checked(answer, 201))
+
+
+class SleepsInItsLoop(AsyncPets):
+    """Waits before a retry with ``time.sleep()``, so no other task of the program runs meanwhile."""
+
+    async def list_pets(self, **query: Json) -> Json:
+        try:
+            return await super().list_pets(**query)
+        except ApiError as error:
+            if error.status != 503:
+                raise
+            time.sleep(0.8)  # noqa: ASYNC251  # the bug
+            return await super().list_pets(**query)
+
+
+class SleepsAsATask(AsyncPets):
+    """Correct: it waits before a retry with ``asyncio.sleep()``."""
+
+    async def list_pets(self, **query: Json) -> Json:
+        try:
+            return await super().list_pets(**query)
+        except ApiError as error:
+            if error.status != 503:
+                raise
+            await asyncio.sleep(0.8)
+            return await super().list_pets(**query)
 
 
 class AcceptedTaken(HttpClientPets):

@@ -1,0 +1,58 @@
+"""Notices a call that holds its event loop: while it sleeps, no other task of the program runs.
+
+How this works: the loop beats at short intervals, and measures how late each beat is. A beat is late because a call
+holds the loop, because the loop computes, or because the computer is busy. If the loop computes, its thread uses the
+processor. If the computer is busy, the thread that waits for the call seldom runs either, so it counts its looks.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.real import monotonic, sleep
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+_thread_time: Final = partial(time.thread_time)  # a test may patch the module
+_BEAT: Final = 0.03  # seconds
+_BUSY: Final = 0.2  # the part of a time in which a thread that computes uses the processor, at least
+_LOOKS: Final = 8  # in a late beat, if the computer is not busy
+_SETTLES: Final = 0.1  # seconds in which the loop may beat again after a call
+
+
+class Pulse:
+    """The beats of an event loop."""
+
+    def __init__(self) -> None:
+        self._beats = self._looks = 0
+        self._beaten = self._processor_time = 0.0
+        self._held = 0.0
+
+    def beat(self, loop: AbstractEventLoop) -> None:
+        """Measure how late the beat is, and plan the next. The loop calls it."""
+        now, processor_time = monotonic(), _thread_time()
+        late = now - self._beaten - _BEAT
+        is_busy = processor_time - self._processor_time > _BUSY * late
+        if self._beats and not is_busy and self._looks >= _LOOKS:
+            self._held = max(self._held, late)
+        self._beaten, self._processor_time, self._looks = now, processor_time, 0
+        self._beats += 1
+        loop.call_later(_BEAT, self.beat, loop)
+
+    def look(self) -> None:
+        """Count a look of the thread that waits for a call."""
+        self._looks += 1
+
+    def taken(self) -> float:
+        """Return for how many seconds a call held the loop at most, since the last call of this method."""
+        if not self._beats:
+            # The client is not asynchronous.
+            return 0.0
+        deadline = monotonic() + _SETTLES
+        while self._looks >= _LOOKS and monotonic() < deadline:
+            sleep(_BEAT / 10)
+        held, self._held = self._held, 0.0
+        return held
