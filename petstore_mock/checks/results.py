@@ -45,7 +45,7 @@ _LEAST_TIMEOUT: Final = 0.1
 # Seconds that may pass between the clock readings of a client and of this check.
 _LATE: Final = 0.2
 # Seconds without another task, after which a call holds its event loop.
-_HELD: Final = 0.3
+_HELD: Final = 0.5
 # Characters of a text. For longer texts, a sentence shows where they begin to differ.
 _LONG: Final = 20
 _ERROR: Final = Source("7", "an error response makes the call fail with its HTTP status")
@@ -54,6 +54,7 @@ _MOST: Final = "a limited number of" if _LIST.limit is None else f"at most {_LIS
 _LIST_IS_PART: Final = f"a list has {_MOST} animals; the interface shows neither pages nor an order"
 _UNKNOWN_CHARSET: Final = "x-unknown"
 _READ_IT: Final = "raise the exception from the library's error, or pass classify= with a function that reads it"
+HELD: Final = "event loop held"
 UNREAD: Final = "unknown exception"
 """The rule of a finding that is a bug, or an exception that ``classify`` must read."""
 
@@ -170,11 +171,11 @@ def call_ends(seen: Observation) -> Mistake | None:
     section="",
     words="a client that is asynchronous lets other tasks run while it waits",
     needs=("outcome",),
-    rules={"event loop held": "held its event loop for {seconds:.1f} s"},
+    rules={HELD: "held its event loop for {seconds:.1f} s"},
 )
 def event_loop_is_free(seen: Observation) -> Mistake | None:
     held = 0.0 if seen.outcome is None else seen.outcome.held
-    return Mistake("event loop held", seconds=held) if held >= _HELD else None
+    return Mistake(HELD, seconds=held) if held >= _HELD else None
 
 
 class _Allowed(NamedTuple):
