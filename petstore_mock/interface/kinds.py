@@ -419,6 +419,10 @@ def _empty_for_null(text: str) -> str:
     return {"null": ""}.get(text, text)
 
 
+def _without_backslashes(text: str) -> str:
+    return text.replace("\\", "")
+
+
 def _one_blank(text: str) -> str:
     return re.sub(" {3,}", " ", text)
 
@@ -443,7 +447,7 @@ _DELICATE_TEXTS: Final = (
     Delicate("true", "the word true", '"true"', _in_python),
     Delicate("null", "the word null", '"null"', _empty_for_null),
     Delicate("html", "a text with HTML", '"{label}<b>&amp;\'</b>"', html.escape),
-    Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', lambda text: text.replace("\\", "")),
+    Delicate("backslash", "a text with backslashes", r'"{label}\\n\\\\"', _without_backslashes),
     Delicate("blanks", "a text with runs of blanks", '"{label}   x"', _one_blank),
     Delicate("decomposed", "a text with a decomposed letter", r'"{label}Zo\u0308e"', _composed),
     Delicate("nul", "a text with U+0000", r'"{label}\u0000x"', _to_nul),

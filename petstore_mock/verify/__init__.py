@@ -51,7 +51,8 @@ def verify(
         max_requests: the largest number of requests.
         timeout: seconds that a whole response may take; at most 7 until the first response arrives.
         deadline: seconds that the whole run may take.
-        headers: more header fields for each request, for example those of a gateway. Reports mask their values.
+        headers: more header fields for each request, for example those of a gateway. Reports mask their values, but not
+            short ones of fields whose names do not suggest a secret.
         receipt: a file. Before its next request, the run adds a JSON line for each animal that it may have created.
         behaviour: the recorded choices: a ``Behaviour``, the name of a preset, or a TOML file of ``learn``. Other
             choices are reported as drift.

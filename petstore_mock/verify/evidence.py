@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.seen import History, Seen
 
+    Pet = dict[str, Any]
     Sights = Callable[[Seen, History], Iterator[str]]
 
 _UNKNOWN_FIELD: Final = "noSuchField"
@@ -78,20 +79,25 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
     row = _BY_GAP.get(gap)
     if row is None:
         return Finding(gap, None, "not looked at", "not_observable")
-    told = [seen for seen in history.exchanges if seen.is_success or seen.is_refusal]
-    choices = [(choice, seen) for seen in told for choice in row.sights(seen, history)]
-    if not choices:
+    sighted = _sighted(row, history)
+    if not sighted:
         return Finding(gap, None, row.needs, "not_observable")
-    enough = [(choice, seen) for choice, seen in choices if row.once and choice == row.once]
-    choices = enough or choices
-    counts = Counter(choice for choice, _ in choices)
-    first = dict(reversed(choices))
+    counts = Counter(choice for choice, _ in sighted)
+    first = dict(reversed(sighted))
     lines = [_line(row, choice, count, first[choice]) for choice, count in counts.most_common()]
     evidence = hide(", and ".join(lines), keys)
     if len(counts) > 1:
-        return Finding(gap, None, evidence, "contradictory", len(choices))
-    only = choices[0][0]
-    return Finding(gap, only or None, evidence, "learned" if only else "neither", len(choices))
+        return Finding(gap, None, evidence, "contradictory", len(sighted))
+    (only,) = counts
+    return Finding(gap, only or None, evidence, "learned" if only else "neither", len(sighted))
+
+
+def _sighted(row: Evidence, history: History) -> list[tuple[str, Seen]]:
+    """Return the choices that the responses show; only those that one response decides, if there are any."""
+    told = [seen for seen in history.exchanges if seen.is_success or seen.is_refusal]
+    sighted = [(choice, seen) for seen in told for choice in row.sights(seen, history)]
+    decisive = [(choice, seen) for choice, seen in sighted if row.once and choice == row.once]
+    return decisive or sighted
 
 
 def _line(row: Evidence, choice: str, count: int, seen: Seen) -> str:
@@ -299,29 +305,43 @@ def _order(seen: Seen, history: History) -> Iterator[str]:
 
 
 def _order_of_lists(history: History) -> str | None:
-    lists = [one for one in history.lists if len(one.pets) >= _ENOUGH_FOR_ORDER]
-    ids = [[pet["id"] for pet in one.pets] for one in lists]
-    names = [[str(pet.get(LABEL)) for pet in one.pets] for one in lists]
-    orders = {
-        "id_ascending": all(page == sorted(page) for page in ids),
-        "id_descending": all(page == sorted(page, reverse=True) for page in ids),
-        "by_name": all(page == sorted(page) for page in names),
-    }
-    fitting = [choice for choice, fits in orders.items() if fits]
-    if fitting:
-        return fitting[0] if len(fitting) == 1 else None
-    pairs = pairwise(sorted(lists, key=lambda one: one.probe.target))
-    of_one_target = [(one, other) for one, other in pairs if one.probe.target == other.probe.target]
-    # Creates between two pages may leave few common animals, whatever the order.
-    created = [one.number for one in history.created]
-    same = [
-        _is_same_order(one, other)
-        for one, other in of_one_target
-        if _has_common(one, other) or not any(one.number < number < other.number for number in created)
-    ]
+    lists = [seen for seen in history.lists if len(seen.pets) >= _ENOUGH_FOR_ORDER]
+    fitting = [choice for choice, fits in _ORDERS.items() if all(fits(seen.pets) for seen in lists)]
+    if len(fitting) == 1:
+        return fitting[0]
+    same = list(_repeated_orders(lists, history)) if not fitting else []
     if not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
+
+
+def _by_id(pets: list[Pet]) -> bool:
+    ids = [pet["id"] for pet in pets]
+    return ids == sorted(ids)
+
+
+def _by_id_descending(pets: list[Pet]) -> bool:
+    return _by_id(pets[::-1])
+
+
+def _by_label(pets: list[Pet]) -> bool:
+    labels = [str(pet.get(LABEL)) for pet in pets]
+    return labels == sorted(labels)
+
+
+_ORDERS: Final = {"id_ascending": _by_id, "id_descending": _by_id_descending, "by_name": _by_label}
+
+
+def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
+    """Yield for each list that was sent twice whether both pages have the same order."""
+    created = [seen.number for seen in history.created]
+    for former, later in pairwise(sorted(lists, key=lambda seen: seen.probe.target)):
+        if former.probe.target != later.probe.target:
+            continue
+        # Creates between two pages may leave few common animals, whatever the order.
+        is_disturbed = any(former.number < number < later.number for number in created)
+        if _has_common(former, later) or not is_disturbed:
+            yield _is_same_order(former, later)
 
 
 def _is_same_order(one: Seen, other: Seen) -> bool:
@@ -399,10 +419,13 @@ def _has_code(seen: Seen) -> bool:
     return is_object(seen.document) and "code" in seen.document
 
 
+def _code(seen: Seen) -> str:
+    return str(seen.document["code"]) if is_object(seen.document) else ""
+
+
 def _known_codes(history: History) -> str:
     """Return the alternative whose codes all errors have, or an empty text."""
-    errors = [one for one in history.exchanges if one.is_refusal]
-    codes = {(one.status, str(one.document["code"])) for one in errors if _has_code(one)}
+    codes = {(one.status, _code(one)) for one in history.exchanges if one.is_refusal and _has_code(one)}
     functions: Mapping[str, Any] = GAPS["error_codes"].alternatives
     for name, code_of in functions.items():
         if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:

@@ -33,6 +33,9 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
     """Check a run against every clause and the recorded choices."""
     history, keys = History(run.seen), run.secrets
     gaps = findings(History([]) if run.never_served else history, keys)
+    left = [(pet_id, hide(name, keys)) for pet_id, name in run.left]
+    # Each note once, in order.
+    notes = dict.fromkeys(hide(note, keys) for note in _notes(run))
     return Verdict(
         url=hide(shown_url(run.url), keys),
         began=run.began,
@@ -40,9 +43,9 @@ def reach_verdict(run: Run, recorded: Mapping[str, str]) -> Verdict:
         gaps=gaps,
         drift=tuple(_drift(recorded, gaps)),
         requests=len(run.seen),
-        left=tuple((pet_id, hide(name, keys)) for pet_id, name in run.left),
+        left=tuple(left),
         stopped=hide(run.stopped, keys) or None,
-        notes=tuple(dict.fromkeys(hide(note, keys) for note in _notes(run))),
+        notes=tuple(notes),
     )
 
 
@@ -126,18 +129,27 @@ class _Judge:
         if run.never_served:
             return run.stopped
         sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
+        return self._why_not_shown(clause, sent) or self._why_not_sent(clause, is_sent=bool(sent))
+
+    def _why_not_shown(self, clause: Clause, sent: list[Seen]) -> str:
+        """Return why the responses to the probes do not show a clause; empty if none was sent, or animals lack."""
         tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
         has_tried_create = any(seen.operation.does.adds for seen in tried)
         if has_tried_create and not self._history.accepts_plain:
             return "the service refused every plain animal"
-        has_animals = bool(clause.needs) and any(seen.is_success for seen in tried)
-        if tried and not has_animals:
-            return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+        lacks_animals = bool(clause.needs) and any(seen.is_success for seen in tried)
+        if not tried or lacks_animals:
+            return ""
+        return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+
+    def _why_not_sent(self, clause: Clause, *, is_sent: bool) -> str:
+        run = self._run
         needs = f"needs {clause.needs}" if clause.needs else ""
-        skipped = [skip for skip in run.skipped if clause.is_shown_by(skip.probe)]
-        # The need says more than that a placeholder has no value.
-        limits = [skip.why for skip in skipped if not (needs and skip.lacks_animal)]
-        if limits:
-            return limits[0]
-        is_cut_off = bool(run.stopped) and not sent
-        return run.stopped if is_cut_off else needs or "no probe for it was sent"
+        for skip in run.skipped:
+            # The need says more than that a placeholder has no value.
+            says_less = skip.lacks_animal and bool(needs)
+            if clause.is_shown_by(skip.probe) and not says_less:
+                return skip.why
+        if run.stopped and not is_sent:
+            return run.stopped
+        return needs or "no probe for it was sent"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -47,6 +48,8 @@ _PLAIN_FIELDS: Final = {
 OWN_FIELDS: Final = frozenset(
     {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
 )
+_SHORTEST_SECRET: Final = 8  # characters of a value whose header field has another name than a secret
+_SECRET_NAME: Final = re.compile(r"key|token|secret|auth|cookie|passw|session", re.IGNORECASE)
 _KEY_LOST: Final = "the service no longer accepts the key"
 _KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
 
@@ -81,7 +84,7 @@ class Run:
         # Why the run ended early.
         self.stopped = ""
         # Masked in every report.
-        self.secrets = (*nearly_right(key).values(), *headers.values())
+        self.secrets = (*nearly_right(key).values(), *_secrets_of(headers))
         self._filling = Filling()
         self._headers = headers
         self._key = key
@@ -361,6 +364,13 @@ class Run:
         is_bare_400 = seen.status == 400 and "json" not in seen.header("Content-Type")
         if is_bare_400 and seen.number == 1 and not self._connection.is_tls:
             self._end(f"the first response is {seen.came} ({_hint(self._connection)})")
+
+
+def _secrets_of(headers: Texts) -> Iterator[str]:
+    """Yield the values of header fields that may be secret. A short value of another field is part of many words."""
+    for name, value in headers.items():
+        if len(value) >= _SHORTEST_SECRET or _SECRET_NAME.search(name) is not None:
+            yield value
 
 
 def _opened(receipt: object) -> TextIO:

@@ -42,6 +42,19 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
         return NO_JSON
 
 
+def _read(body: bytes) -> tuple[bytes, Any]:
+    """Return what stands before the JSON of a body, and the JSON value, or NO_JSON."""
+    document = _json(body)
+    prefix = _prefix(body) if document is NO_JSON else b""
+    return prefix, _json(body[len(prefix) :]) if prefix else document
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    """Return the members of a body; empty if it is no object."""
+    value = _json(body)
+    return value if is_object(value) else {}
+
+
 def _prefix(body: bytes) -> bytes:
     """Return what stands before the JSON of a body that is no JSON: a byte order mark, a guard, or a warning."""
     starts = [place for place in (body.find(b"["), body.find(b"{")) if place >= 0]
@@ -127,14 +140,9 @@ class Seen:
         self.is_refusal = self.is_whole and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or failure is not None
         # The body as a JSON value, or NO_JSON.
-        body = exchange.response_body if self.is_whole else b""
-        self.document = _json(body)
         # What stands before the JSON of the body. The rest is judged as if it were not there.
-        self.prefix = _prefix(body) if self.document is NO_JSON else b""
-        if self.prefix:
-            self.document = _json(body[len(self.prefix) :])
-        sent = _json(exchange.body)
-        self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
+        self.prefix, self.document = _read(exchange.response_body if self.is_whole else b"")
+        self.sent = _object(exchange.body)
         self._given = self._parameters()
         self.filters = tuple(self._filters())
         self.items = self._items()

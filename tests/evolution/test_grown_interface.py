@@ -20,6 +20,7 @@ import pytest
 import petstore_mock
 from tests.evolution import additions
 from tests.programs import run
+from tests.verify.mutant_runs import wrong_mutants
 
 PACKAGE: Final = Path(petstore_mock.__file__).parent
 ROOT: Final = PACKAGE.parent
@@ -49,6 +50,11 @@ def test_room_knows_the_grown_table(grown: Path, room: str) -> None:
     file = f"looks_{room}.py"
     shutil.copy(Path(__file__).with_name(file), grown)
     run_tests(grown, file)
+
+
+@pytest.mark.slow
+def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path) -> None:
+    assert wrong_mutants(grown, first=3, step=12) == []
 
 
 def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:

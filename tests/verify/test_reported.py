@@ -67,3 +67,11 @@ def test_created_animal_whose_response_was_lost_is_noted_if_it_was_kept() -> Non
     ):
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     assert any("the service kept its animal" in note for note in verdict.notes), verdict.notes
+
+
+def test_short_value_of_a_header_does_not_turn_paths_into_asterisks() -> None:
+    with changed(REPORTED["leading zeros are lost"][1]) as (petstore, url):
+        verdict = ask(url, petstore.api_key, allow_create=ENOUGH, headers={"X-Tenant": "pets"})
+    (found,) = verdict.broken
+    assert "POST /pets: expected name" in found.detail
+    assert found.curl.endswith("/v1/pets")

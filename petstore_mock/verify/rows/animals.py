@@ -569,7 +569,7 @@ def _has_left_others(operation: Operation) -> Check:
         if not done or pet_id is None or not history.was_last_there(pet_id, seen.number):
             return
         # The operation has to show the animal at all.
-        was_read = any(one.is_success and one.is_about == pet_id for one in history.exchanges[: seen.number - 1])
+        was_read = any(one.is_success and one.operation is seen.operation for one in history.exchanges)
         if was_read and (seen.is_success or seen.status == 404):
             words = f"the animal {pet_id}, which {done[-1].line} did not name"
             yield Result(seen.is_success, words)
