@@ -188,7 +188,7 @@ class AsyncPets(AsyncCalls):
 
 class AsyncGenerates(AsyncPets):
     async def list_pets(self, **query: Json) -> AsyncIterator[Json]:  # type: ignore[override]
-        for pet in await self.ask("GET", "/pets", 200, params=query):
+        for pet in an_array(await self.ask("GET", "/pets", 200, params=query)):
             yield DataclassPet.of(pet)
 
 
