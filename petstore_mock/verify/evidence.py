@@ -23,6 +23,7 @@ from petstore_mock.interface.schemas import parameters, properties, schema, viol
 from petstore_mock.interface.table import ANIMAL, ERROR, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
 from petstore_mock.verify.row import CREATES, EVERY, LISTS
+from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -102,10 +103,23 @@ def _sighted(row: Evidence, history: History) -> list[tuple[str, Seen]]:
 
 def _line(row: Evidence, choice: str, count: int, seen: Seen) -> str:
     name = choice or "a choice that the gap register does not have"
-    came = cut(seen.came, 80)
+    came = f"{seen.status} {cut(_shape(seen.document), 80)}"
     if row.header:
         came = f"{seen.status} {row.header}: {seen.header(row.header) or 'none'}"
     return f"{name} ({counted(count, 'response')}: {seen.line} -> {came})"
+
+
+def _shape(value: object) -> str:
+    """Return the shape of a JSON value. A learned file must not hold animals of a staging system."""
+    if is_object(value):
+        members = ", ".join(f'"{name}": {_shape(member)}' for name, member in value.items())
+        return f"{{{members}}}"
+    if is_array(value):
+        first = _shape(value[0]) if value else ""
+        return f"[{first}, ...{len(value)}]" if len(value) > 1 else f"[{first}]"
+    if value is None:
+        return "null"
+    return "no JSON" if value is NO_JSON else type(value).__name__
 
 
 # Requests that probe a gap

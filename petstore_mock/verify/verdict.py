@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 
+from petstore_mock.common.masking import cut
 from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
 
@@ -112,6 +114,9 @@ class Verdict:
 
 # Output
 
+# The text of a report beside its margin, in columns of a terminal.
+_COLUMNS: Final = 100
+_MOST_NAME: Final = 40  # characters of an animal's name; a run creates names of 256
 # Chapters of the interface.
 _MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")
 
@@ -157,7 +162,8 @@ def _unseen(verdict: Verdict) -> Iterator[_Part]:
         if is_unseen and clause.detail != verdict.stopped:
             by_reason[clause.result.replace("_", " "), clause.detail].append(clause.id)
     for (result, reason), names in by_reason.items():
-        yield _Part(result, (", ".join(names), reason))
+        ids = wrap(", ".join(names), _COLUMNS, break_on_hyphens=False)
+        yield _Part(result, (*ids, reason))
 
 
 def _verbose(verdict: Verdict) -> Iterator[_Part]:
@@ -170,8 +176,9 @@ def _verbose(verdict: Verdict) -> Iterator[_Part]:
 
 def _left(verdict: Verdict) -> Iterator[_Part]:
     if verdict.left:
-        animals = ", ".join(f"{name} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
-        yield _Part("left behind", (f"at most {counted(verdict.created, 'animal')}: {animals}",))
+        animals = ", ".join(f"{cut(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
+        text = f"at most {counted(verdict.created, 'animal')}: {animals}"
+        yield _Part("left behind", tuple(wrap(text, _COLUMNS, break_on_hyphens=False)))
 
 
 def _summary(verdict: Verdict) -> str:

@@ -75,3 +75,11 @@ def test_short_value_of_a_header_does_not_turn_paths_into_asterisks() -> None:
     (found,) = verdict.broken
     assert "POST /pets: expected name" in found.detail
     assert found.curl.endswith("/v1/pets")
+
+
+def test_learned_file_holds_no_value_of_an_animal() -> None:
+    with PetStoreMock(seed=[{"name": "Secret Rex", "categoryId": 77_001}] * 30) as petstore:
+        text = ask(petstore.url, petstore.api_key, allow_create=ENOUGH).to_toml()
+    assert "Secret" not in text
+    assert "77001" not in text
+    assert '[{"id": int, "name": str' in text
