@@ -151,5 +151,13 @@ class Violations(list[Violation]):
 
     def in_words(self) -> str:
         """Return the first violations in words, and the number of the others."""
-        more = len(self[MOST_LISTED:]) + self.omitted
-        return "; ".join([*map(str, self[:MOST_LISTED]), *([f"and {more} more"] if more else [])])
+        return in_words(self, self.omitted)
+
+
+def in_words(violations: Sequence[Violation], omitted: int) -> str:
+    """Return the first violations in words, and the number of the others, of which ``omitted`` are not in the list."""
+    listed = [str(violation) for violation in violations[:MOST_LISTED]]
+    more = len(violations[MOST_LISTED:]) + omitted
+    if more:
+        listed.append(f"and {more} more")
+    return "; ".join(listed)

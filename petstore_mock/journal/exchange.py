@@ -13,6 +13,7 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.http.request import Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
+from petstore_mock.interface.violations import in_words
 from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class Exchange:
     def reason(self) -> str:
         """Why the fake refused the request, or the fault that it met, in words; keys are masked."""
         if self.violations:
-            return self.masked("; ".join(map(str, self.violations)))
+            return self.masked(in_words(self.violations, self.omitted))
         if self.condition is not None:
             return self.masked(f"{self.condition.message}{f': {self.detail}' if self.detail else ''}")
         return self.masked(f"fault {self.fault}") if self.fault is not None else ""

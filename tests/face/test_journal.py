@@ -47,6 +47,16 @@ def asked(client: Client) -> Client:
 
 
 @on_a_socket
+def test_a_reason_is_as_short_as_the_message(petstore: Face, client: Client) -> None:
+    """The log, the reports and the console show reasons, and a request may break thousands of rules."""
+    response = client.list("?" + "&".join(f"p{number}=1" for number in range(2000)))
+    reason = petstore.journal.last.reason
+    assert reason.endswith("and 1980 more")
+    assert reason in response.message
+    petstore.journal.clear()
+
+
+@on_a_socket
 def test_an_exchange_has_the_request_and_the_response(petstore: Face, client: Client) -> None:
     petstore.inject(faults.delay(0.001), on="createPet", times=1)
     body = b'{"name": "Rex", "categoryId": 1, "colour": "\xc3\xa9"}'
