@@ -98,7 +98,8 @@ class Search:
             for phase, scenario in self._directed():
                 self._run.phase = phase
                 self._explore(scenario)
-                if self._is_over():
+                was_never_made = bool(self._bugs) and not self._run.operations
+                if was_never_made or self._is_over():
                     return self._bugs
             self._run.phase = "drawn scenarios"
             self._draw()

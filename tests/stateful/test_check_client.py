@@ -374,6 +374,11 @@ def test_an_error_of_make_client_is_raised() -> None:
         check_client(fails, **FEW)
 
 
+def test_an_exit_of_make_client_is_a_bug_of_the_client() -> None:
+    with pytest.raises(ClientBugError, match="SystemExit"):
+        check_client(lambda _: sys.exit(4), **FEW)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_ends_the_slow_phase() -> None:
     """More than five open clients show that the slow scenarios run. Then list calls wait until the test ends.
