@@ -59,8 +59,10 @@ def wrong_bodies(body: str) -> Iterator[WrongBody]:
     if len(required) > 1:
         words = f"{' and '.join(required)} are required: an empty object"
         yield WrongBody("both-required" if len(required) == 2 else "all-required", words, "{}")
+    # With its label, a body shows whether the service kept it although it refused it.
+    labelled = {name: plain_text(name) for name in properties(body) if FIELDS[name].is_label}
     for name in properties(body):
-        yield from _wrong_values(body, name, fields)
+        yield from _wrong_values(body, name, {**labelled, **fields})
     yield WrongBody("body-object", f"The request body is a {body}: an array", f"[{as_text(fields)}]")
     yield WrongBody("body-json", "The request body is JSON: a truncated body", as_text(fields)[:-1])
     yield WrongBody("body-required", "The request body is required: an empty body", "")
@@ -79,6 +81,6 @@ def _wrong_values(body: str, name: str, fields: Mapping[str, str]) -> Iterator[W
     kind = kind_of(rules)
     for end, text in kind.wrong(rules).items():
         # The interface does not say whether null means that an optional field is absent.
-        if end != "null" or name in fields:
+        if end != "null" or name in schema(body).get("required", ()):
             words = f"{name} is {kind.phrase(rules)}: {text}"
             yield WrongBody(f"{short(name)}-{end}", words, as_text({**fields, name: text}))

@@ -292,6 +292,15 @@ def _always(texts: Mapping[str, str]) -> Callable[[Schema], Mapping[str, str]]:
     return lambda _: texts
 
 
+def _wrong_number(rules: Schema) -> Mapping[str, str]:
+    wrong = {"type": '"1.5"', "null": "null", "boolean": "true"}
+    if "minimum" in rules:
+        wrong["minimum"] = str(rules["minimum"] - 1)
+    if "maximum" in rules:
+        wrong["maximum"] = str(rules["maximum"] + 1)
+    return wrong
+
+
 def _wrong_enum(rules: Schema) -> Mapping[str, str]:
     first: str = rules["enum"][0]
     return {"value": '"no-such-value"', "case": dumps(first.swapcase().capitalize()), "type": "1"}
@@ -565,7 +574,7 @@ _ROWS: Final = (
         keywords=_BOUNDS,
         quick=_quick_number,
         phrase=_constant("a number"),
-        wrong=_always({"type": '"1.5"', "null": "null", "boolean": "true"}),
+        wrong=_wrong_number,
         odd=("0.1", "-2.5e-7", "123456789.125"),
         another=lambda number, _: number + 1,
         slips=_NUMBER_SLIPS,

@@ -81,6 +81,7 @@ class Phase(IntEnum):
     WRONG_CHANGES = auto()  # a right change would hide that the service kept a refused one
     AFTER_WRONG_CHANGES = auto()
     CHANGES = auto()
+    ODD_CHANGES = auto()  # after the plain ones: a 404 for an odd change must not make the animal look absent
     REMOVES = auto()
     AFTER_REMOVES = auto()
 

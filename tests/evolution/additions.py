@@ -1,6 +1,8 @@
 """The additions to the interface: rows of every effect, kind of values and relation, as a developer would write them.
 
-Their paths and names are ones that the real interface is unlikely to take.
+Their paths and names are ones that the real interface is unlikely to take. If it takes one all the same, give the row
+here another name. A field with an order has three samples, so that a filter by it has animals on both sides. Five
+samples of a boolean keep it out of step with other fields, so that pairs of filters differ.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ FIELD_ROWS: Final = """\
     ),
     Field(
         name="isChipped",
-        samples=(True, False),
+        samples=(True, False, False, True, False),
         sentence=Sentence("2", "NewPet: isChipped, boolean: whether it has a chip"),
     ),
     Field(
         name="born",
-        samples=("2021-06-15", "2019-12-31"),
+        samples=("2021-06-15", "2019-12-31", "2020-02-29"),
         sentence=Sentence("2", "NewPet: born, date: the day of the animal's birth"),
     ),
     Field(
@@ -260,7 +262,7 @@ EXECUTOR_ROWS: Final = "".join(
     }.items()
 )
 # Further schemas: the bodies of two operations, and the parameters of all. A name stands for a property of NewPet.
-LOOK: Final = ("colours", "weight", "motto")
+LOOK: Final = ("name", "colours", "weight", "motto")
 ARRIVAL: Final = ("name", "born", "temper")
 OF_ONE_PET: Final = ("retirePet", "rehousePet", "groomPet", "calmPet")
 OF_A_CATEGORY: Final = ("adoptPet", "shelterPets")

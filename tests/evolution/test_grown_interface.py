@@ -19,8 +19,8 @@ import pytest
 
 import petstore_mock
 from tests.evolution import additions
+from tests.evolution.mutant_runs import wrong_mutants
 from tests.programs import run
-from tests.verify.mutant_runs import wrong_mutants
 
 PACKAGE: Final = Path(petstore_mock.__file__).parent
 ROOT: Final = PACKAGE.parent
@@ -87,7 +87,12 @@ def run_tests(folder: Path, *arguments: str) -> None:
         ("interface/table.py", 'field="born"', 'field="birthday"', "a field of the table to filter by"),
         ("interface/table.py", 'field="born"', 'field="isChipped"', "a field whose kind has an order"),
         ("interface/table.py", 'relation="contains"', 'relation="equals"', "expected contains for an array"),
-        ("interface/table.py", 'samples=("2021-06-15", "2019-12-31")', 'samples=("2021-06-31",)', "must be a date"),
+        (
+            "interface/table.py",
+            'samples=("2021-06-15", "2019-12-31", "2020-02-29")',
+            'samples=("2021-06-31",)',
+            "must be a date",
+        ),
         ("interface/table.py", "samples=(4.5, 30, 0.25)", "samples=()", "expected samples"),
         ("core/pipeline.py", '    "groomPet": groom_pet,\n', "", "unmatched: groomPet"),
     ],

@@ -229,7 +229,7 @@ def test_the_fake_follows_known_assumptions_also_without_exploration(inner: Inne
     inner(source, settings="petstore_assumes =\n    list_order = by_name").assert_outcomes(passed=1)
     result = inner(source, settings="petstore_assumes = list_order")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected GAP=VALUE, such as list_order=by_name; got petstore_assumes=*"])
+    result.stderr.fnmatch_lines(["*expected GAP=VALUE, such as *=*; got petstore_assumes=*"])
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def _of_optional_fields(operation: Operation) -> Iterator[Clause]:
         yield Clause(
             id=f"{start}{short(name)}-optional",
             words=f"{body}: {name} is not required",
-            probes=(left_out, *_with_all(operation, name, samples)),
+            probes=(left_out, *_with_all(operation, name, samples), *_with_none(operation, others)),
             check=_accepts(name, None),
             mutants=each([operation], f"needs-{short(name)}", f"requires {name}", _refuse_sent(name, None)),
         )
@@ -178,6 +178,12 @@ def _with_all(operation: Operation, name: str, samples: Mapping[str, str]) -> It
     """Yield a create with all optional fields, unless the values of an enum are sent anyway."""
     if "enum" not in properties(str(operation.body))[name]:
         yield sends(operation, samples, phase=Phase.PLAIN_CREATES)
+
+
+def _with_none(operation: Operation, others: Mapping[str, str]) -> Iterator[Probe]:
+    """Yield a create without optional fields, so that the value of another field can't be the reason for a refusal."""
+    if others:
+        yield sends(operation, {}, phase=Phase.PLAIN_CREATES)
 
 
 def _refuse_sent(name: str, value: object) -> Change:

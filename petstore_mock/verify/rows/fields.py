@@ -235,7 +235,7 @@ def _odd_creates(name: str) -> Iterator[Probe]:
     """Yield creates with values that a service may refuse, but must not change."""
     for operation in _echoing(name):
         body = str(operation.body)
-        phase = Phase.ODD_CREATES if operation.does.adds else Phase.CHANGES
+        phase = Phase.ODD_CREATES if operation.does.adds else Phase.ODD_CHANGES
         # With all enums, a service that fills them in can't be mistaken for one that changes them.
         extra = {
             other: dumps(rules["enum"][0])
