@@ -1,4 +1,4 @@
-"""The fake's own functions for time and threads, bound at import, because a test may patch the standard ones.
+"""The fake's own functions for time, files and threads, bound at import, because a test may patch the standard ones.
 
 freezegun replaces the functions of ``time`` in every module, but not a ``partial`` of one. So this module has partials.
 If the time is frozen during the import of this module, the real functions come from freezegun.
@@ -9,6 +9,7 @@ The classes of ``threading`` look up each other when they are called: ``Event()`
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time as _time
@@ -22,6 +23,10 @@ time: Final = partial(getattr(_frozen, "real_time", _time.time))
 monotonic: Final = partial(getattr(_frozen, "real_monotonic", _time.monotonic))
 perf_counter: Final = partial(getattr(_frozen, "real_perf_counter", _time.perf_counter))
 sleep: Final = partial(_time.sleep)
+
+# pyfakefs replaces the functions of files in every module, but not a ``partial`` of one.
+list_folder: Final = partial(os.listdir)
+open_file: Final = partial(open)
 
 Lock = threading.Lock
 RLock = threading.RLock

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import secrets
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
+
+from petstore_mock.common import real
 
 _DIRECTORY: Final = Path(__file__).with_name("page")
 _TYPES: Final = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -19,9 +21,11 @@ _PAGE: Final = "index.html"
 def _files() -> dict[str, tuple[bytes, str]]:
     """Return content and media type of each file that a request can read."""
     files: dict[str, tuple[bytes, str]] = {}
-    for file in _DIRECTORY.iterdir():
-        if file.suffix in _TYPES:
-            files[file.name] = file.read_bytes(), f"{_TYPES[file.suffix]}; charset=utf-8"
+    for name in real.list_folder(str(_DIRECTORY)):
+        media_type = _TYPES.get(PurePath(name).suffix)
+        if media_type is not None:
+            with real.open_file(f"{_DIRECTORY}/{name}", encoding="utf-8", newline="") as file:
+                files[name] = file.read().encode(), f"{media_type}; charset=utf-8"
     return files
 
 

@@ -39,9 +39,12 @@ _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 
+_NAMES: Final = tuple(sorted(path.stem for path in _DIRECTORY.glob("*.json")))
+
+
 def names() -> list[str]:
     """Return the names of all schemas."""
-    return sorted(path.stem for path in _DIRECTORY.glob("*.json"))
+    return [*_NAMES]
 
 
 @cache
@@ -304,5 +307,6 @@ def is_valid(name: str) -> Check:
     return quick(schema(name))
 
 
+# The loop reads every schema now: later, a test may have replaced the file system.
 for _name in names():
     require_known(schema(_name), f"schemas/{_name}.json")
