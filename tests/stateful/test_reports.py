@@ -100,6 +100,7 @@ def test_a_gap_is_named_only_if_its_default_does_not_show_the_bug() -> None:
     assert "The bug needs" not in bug.sentence
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("client", [patience.FilterSticks, patience.InheritsFilter, patience.KeyOfTheFirst])
 def test_a_printed_test_is_true_for_a_client_with_state_in_its_class(client: type[HttpClientPets]) -> None:
     bug = found(client, faults=())
