@@ -74,8 +74,8 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
         parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return Mistake("key to another service")
-        # Other programs may probe the port.
-        is_own = exchange.operation is not None and not seen.shared
+        # Other programs may probe the port. While a client is made or closed, a thread of another client may read.
+        is_own = exchange.operation is not None and seen.call is not None and not seen.shared
         if is_own and not redirected:
             has_failed = exchange.condition is not None
             whose = "without its key" if has_failed else "with the key of another client"
