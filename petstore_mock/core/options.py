@@ -81,7 +81,7 @@ def _check(accepts: Callable[[Any], bool], words: str) -> Callable[[str, Any], A
     return check
 
 
-def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses the value checks it
+def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # the code that uses the value checks it
     return value
 
 

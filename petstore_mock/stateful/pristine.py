@@ -83,7 +83,7 @@ def _set(owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
 
 
 def _take_away(owner: Any, name: str) -> None:  # noqa: ANN401
-    """Delete what was added since, but for what imports and definitions add to a module."""
+    """Delete the names that were added since, except those that imports and definitions add to a module."""
     value = _members(owner)[name]
     is_defined = isinstance(owner, ModuleType) and isinstance(value, (ModuleType, type, FunctionType))
     if not name.startswith("__") and not is_defined:
