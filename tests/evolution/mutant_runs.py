@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Final
 
-from tests.programs import run
+from tests.evolution.copies import run_python
 
 # Prints each mutant that breaks another clause than its own, or none.
 _PROGRAM: Final = """
@@ -32,5 +31,6 @@ def wrong_mutants(folder: Path, *, first: int = 0, step: int = 1) -> list[str]:
         first: the place of the first mutant.
         step: the distance between two mutants; 1 runs all, which takes minutes for a grown interface.
     """
-    command = (sys.executable, "-c", _PROGRAM, str(first), str(step))
-    return run(*command, cwd=folder, without=("COVERAGE_", "PYTEST_")).splitlines()
+    file = folder / "mutants.py"
+    file.write_text(_PROGRAM, encoding="utf-8")
+    return run_python(folder, file.name, str(first), str(step)).splitlines()

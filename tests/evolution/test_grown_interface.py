@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -19,14 +18,10 @@ import pytest
 
 import petstore_mock
 from tests.evolution import additions
+from tests.evolution.copies import ROOT, run_python
 from tests.evolution.mutant_runs import wrong_mutants
-from tests.programs import run
 
 PACKAGE: Final = Path(petstore_mock.__file__).parent
-ROOT: Final = PACKAGE.parent
-PYTHON: Final = (sys.executable, "-m")
-# The run on the copy must not get these variables: coverage would count its lines, and pytest would add our options.
-OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
 # The helpers of the derived tests, and these tests.
 DERIVED: Final = ("tests/client.py", "tests/observer.py", "tests/unit/interface/test_every_row.py")
 
@@ -52,9 +47,9 @@ def test_room_knows_the_grown_table(grown: Path, room: str) -> None:
     run_tests(grown, file)
 
 
-@pytest.mark.slow
-def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path) -> None:
-    assert wrong_mutants(grown, first=3, step=12) == []
+@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), 60])
+def test_mutants_of_the_grown_table_break_only_their_clause(grown: Path, step: int) -> None:
+    assert wrong_mutants(grown, first=3, step=step) == []
 
 
 def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:
@@ -66,7 +61,7 @@ def test_rules_for_each_row_hold_for_the_grown_table(grown: Path) -> None:
 
 def run_tests(folder: Path, *arguments: str) -> None:
     options = ("-q", "--color=no", "-p", "no:cacheprovider", "-o", "pythonpath=.", f"--rootdir={folder}")
-    run(*PYTHON, "pytest", *options, *arguments, cwd=folder, without=OF_THIS_RUN)
+    run_python(folder, "-m", "pytest", *options, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +101,8 @@ def test_row_that_contradicts_another_is_refused_at_import(
     source = path.read_text(encoding="utf-8")
     assert before in source
     path.write_text(source.replace(before, after, 1), encoding="utf-8")
-    told = run(sys.executable, "-c", "from petstore_mock import PetStoreMock", cwd=copy, without=OF_THIS_RUN, code=1)
+    (copy / "start.py").write_text("from petstore_mock import PetStoreMock\n", encoding="utf-8")
+    told = run_python(copy, "start.py", code=1)
     assert words in told
 
 
@@ -127,7 +123,7 @@ def grow(folder: Path) -> None:
     insert(pipeline, '    "getPet": get_pet,', additions.EXECUTOR_ROWS)
     replace(pipeline, "import BASE_PATH, ", "import BASE_PATH, FIELDS, ")
     write_schemas(folder / "schemas")
-    run(*PYTHON, "tools.static_types", cwd=folder, without=OF_THIS_RUN)
+    run_python(folder, "-m", "tools.static_types")
 
 
 def write_schemas(folder: Path) -> None:
@@ -225,7 +221,7 @@ def rename(folder: Path) -> None:
         for pattern, other in RENAMED.items():
             name = re.sub(pattern, other, name)
         file.rename(file.with_name(name[1:]))
-    run(*PYTHON, "tools.static_types", cwd=folder, without=OF_THIS_RUN)
+    run_python(folder, "-m", "tools.static_types")
 
 
 def test_rules_for_each_row_hold_if_every_row_has_another_name(grown: Path, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from petstore_mock.verify.mutants import MUTANTS
 from tests.sentences import HELD, PASSAGES, UNSEEN, sentences
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize("name", MUTANTS)
 def test_each_mutant_breaks_only_its_clause(name: str) -> None:
     with PetStoreMock(seed=30, mutant=name) as petstore:

@@ -1,0 +1,31 @@
+"""Runs Python on a copy of the package. If coverage measures this process, the lines of the copy count too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import petstore_mock
+from tests.programs import run
+
+ROOT: Final = Path(petstore_mock.__file__).parent.parent
+# The copy must not get these variables: coverage would look for the original, and pytest would add our options.
+_OF_THIS_RUN: Final = ("COVERAGE_", "PYTEST_")
+# The files that the copy changes. Their lines are not those of the original.
+EDITED: Final = ("core/pipeline.py", "interface/gaps.py", "interface/static.py", "interface/table.py")
+
+
+def run_python(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run Python in ``folder``, and return what it printed; another exit code than ``code`` fails the test."""
+    return run(sys.executable, *_tracer(), *arguments, cwd=folder, without=_OF_THIS_RUN, code=code)
+
+
+def _tracer() -> tuple[str, ...]:
+    if "COVERAGE_PROCESS_CONFIG" not in os.environ:
+        return ()
+    data = os.environ.get("COVERAGE_FILE", ROOT / ".coverage")
+    omitted = ",".join(f"*/petstore_mock/{file}" for file in EDITED)
+    options = (f"--rcfile={ROOT / 'pyproject.toml'}", f"--data-file={data}", f"--omit={omitted}")
+    return ("-m", "coverage", "run", "--parallel-mode", *options)
