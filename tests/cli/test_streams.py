@@ -68,12 +68,22 @@ def test_serve_without_a_stream_serves(closed: str, options: str) -> None:
 def test_a_signal_that_ends_serve_leaves_no_file_behind(name: str, tmp_path: Path) -> None:
     command = [*PETSTORE_MOCK, "serve", "--port", "0", "--tls"]
     variables = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=variables, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        assert list(tmp_path.iterdir())
-        process.send_signal(getattr(signal, name))
-        assert process.wait(PATIENCE) == 0
+    number = getattr(signal, name)
+    # nohup, under which this run may have been started, would let the program ignore SIGHUP.
+    former = signal.signal(number, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=variables, text=True)
+    finally:
+        signal.signal(number, former)
+    with process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            assert list(tmp_path.iterdir())
+            process.send_signal(number)
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
     assert list(tmp_path.iterdir()) == []
 
 
