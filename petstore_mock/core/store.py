@@ -246,12 +246,13 @@ class Store:
 
     def fill(self, seed: Seed | None) -> None:
         """Add the animals of a starting state: a number of them, a list, or a JSON file."""
-        if isinstance(seed, (str, PathLike)):
-            self.seed_each(animals_of_file(seed), f"{seed}: ")
-        elif isinstance(seed, int):
-            self.seed_count(seed, "seed")
-        elif seed is not None:
-            self.seed_each(seed, "seed: ")
+        animals = read_seed(seed)
+        if isinstance(animals, int):
+            self.seed_count(animals, "seed")
+        elif isinstance(animals, AnimalsOfFile):
+            self.seed_each(animals, f"{animals.path}: ")
+        elif animals is not None:
+            self.seed_each(animals, "seed: ")
 
     def _add(self, given: Mapping[str, Any], filled: Iterable[str]) -> Pet:
         check_animal(given, "seed")
@@ -323,7 +324,20 @@ def check_animal(given: Mapping[str, Any], call: str) -> None:
         refuse(f"expected text that UTF-8 can encode; got {shown(given)}")
 
 
-def animals_of_file(path: str | PathLike[str]) -> list[Any]:
+class AnimalsOfFile(list[Any]):
+    """The animals of a seed file, read once. Errors show its path."""
+
+    def __init__(self, animals: Iterable[Any], path: str | PathLike[str]) -> None:
+        super().__init__(animals)
+        self.path = path
+
+
+def read_seed(seed: Seed | None) -> int | Iterable[Any] | None:
+    """Return a seed that needs no file any more. A test may replace the file system before the next reset."""
+    return animals_of_file(seed) if isinstance(seed, (str, PathLike)) else seed
+
+
+def animals_of_file(path: str | PathLike[str]) -> AnimalsOfFile:
     words = f"a number of animals, or a JSON file with an array of them; got {path}"
     try:
         animals = loads(as_path(path, "seed").read_text(encoding="utf-8-sig"))
@@ -333,4 +347,4 @@ def animals_of_file(path: str | PathLike[str]) -> list[Any]:
         refuse(f"expected {words}: {error}")
     if not is_array(animals):
         refuse(f"expected {words}: {describe(animals)}")
-    return list(animals)
+    return AnimalsOfFile(animals, path)

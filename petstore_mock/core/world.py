@@ -14,7 +14,7 @@ from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.mutants import mutants
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, checked_keys, own_start, start_of
 from petstore_mock.core.routing import rules_for
-from petstore_mock.core.store import Store
+from petstore_mock.core.store import Store, read_seed
 from petstore_mock.core.verification import Verification
 from petstore_mock.http.handler import Pending
 from petstore_mock.journal.exchange import Exchange
@@ -161,6 +161,7 @@ class World:
     def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # the options of own_start
         """Begin another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
+        start = start._replace(added=read_seed(start.added))
         with self.lock:
             self._begin(start)
             self.owner = owner

@@ -12,7 +12,9 @@ import pytest
 
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.core.options import options_at
+from petstore_mock.core.store import read_seed
 from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
+from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.pytest_plugin import FIXTURE
 from petstore_mock.pytest_plugin.facts import Facts
 from petstore_mock.pytest_plugin.variants import declared_variant, name_without_variant, variant_of
@@ -53,11 +55,21 @@ class Run:
         self.reasons: list[str] = []  # the message of each failure
         self.tracebacks: list[str] = []
         self.facts = Facts(multiplied=declared_variant(item) is not None)
+        self._start: dict[str, Any] | None = None
         self._issued = issued
         self._issued_here: set[str] = set()
 
     def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
-        """Return the arguments of ``World.renew`` from the markers of the test. The nearest marker wins."""
+        """Return the arguments of ``World.renew`` from the markers of the test.
+
+        The first call reads the files that the markers name: an example may run under a fake file system.
+        """
+        if self._start is None:
+            self._start = self._marked(assumed)
+        return self._start
+
+    def _marked(self, assumed: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the markers of the test set, with the contents of files. The nearest marker wins."""
         start: dict[str, Any] = {}
         declared: dict[str, str] = {}
         for mark in self.item.iter_markers():
@@ -74,6 +86,9 @@ class Run:
         gaps = {**assumed, **declared}
         if self.variant.kind == "gap":
             gaps[self.variant.name] = self.variant.alternative
+        if start.get("behaviour") is not None:
+            start["behaviour"] = as_behaviour(start["behaviour"])
+        start["seed"] = read_seed(start.get("seed"))
         return {**start, "gaps": gaps or None, "mutant": self.mutant}
 
     def require_start(self) -> None:
