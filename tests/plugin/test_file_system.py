@@ -33,6 +33,7 @@ _CALL = """
 
 def passes(pytester: pytest.Pytester, source: str, *, count: int) -> None:
     """Run a file of ``count`` tests in a new process. Every test must pass."""
+    pytest.importorskip("pyfakefs", reason="not installed: it is in the group 'test'")
     pytester.makepyfile(call=_CALL, test_inner=source)
     printed = run(*_PYTEST, cwd=pytester.path, without=("PETSTORE_",))
     assert f"{count} passed" in printed, printed
