@@ -16,6 +16,7 @@ class Facts:
     multiplied: bool = False  # the test has variants
     passed: bool = True
     failed: bool = False  # for a reason that says something about the client
+    flaky: bool = False  # it failed under the variant, but not for the variant
     finished: bool = False
     reached: bool = False  # the mutant changed a response
     removed: bool = False  # the client called a removed operation

@@ -22,12 +22,16 @@ class Ledger:
     def __init__(self) -> None:
         self.facts: dict[str, dict[Variant, Facts]] = {}
         self.leaks: dict[str, list[str]] = {}  # requests by owner
+        # The tests that failed under a variant of a kind, but not for the variant.
+        self.flaky: dict[str, set[str]] = {"as_is": set(), "gap": set(), "mutant": set()}
         self.pages: dict[str, list[str]] = {}  # the file and the reason of each failing test
 
     def add(self, record: dict[str, Any]) -> None:
         """Add the record of a report. A later record of the same test and variant replaces its facts."""
         variant = Variant(*record["variant"])
         self.facts.setdefault(record["test"], {})[variant] = Facts.of(record["facts"])
+        if record["facts"]["flaky"]:
+            self.flaky[variant.kind].add(record["test"])
         for owner, request in record["leaks"]:
             self.leaks.setdefault(owner, []).append(request)
         page = record.get("page")
@@ -58,6 +62,10 @@ class Ledger:
         passed = {*self.tests(has_passed)}
         return [test for test in self.tests(has, Variant("mutant", mutant)) if test in passed]
 
+    def noticed_by(self, mutant: str) -> list[str]:
+        """Return the tests that noticed a mutant. A flaky test notices nothing."""
+        return [test for test in self.under_mutant(has_failed, mutant) if test not in self.flaky["mutant"]]
+
     def is_needless(self, item: pytest.Item) -> bool:
         """Return whether a variant can show nothing new. Such a variant is not run."""
         variant = declared_variant(item)
@@ -72,7 +80,7 @@ class Ledger:
         if not facts.passed:
             return True
         is_met = not set(mutants()[variant.name].operations).isdisjoint(facts.calls)
-        return not is_met or bool(self.under_mutant(has_failed, variant.name))
+        return not is_met or bool(self.noticed_by(variant.name))
 
 
 def has_passed(facts: Facts) -> bool:

@@ -48,13 +48,20 @@ def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config) -> N
         text = _journal_and_files(report, run, run.home, config)
     except Exception as error:  # noqa: BLE001  # a bug in this plugin must not hide the failure of the test
         text = f"the journal can't be shown because of a bug in petstore_mock: {type(error).__name__}: {error}"
-    # The journal is not added as captured output: --show-capture=no would hide it, and junit.xml would omit it.
+    add_section(report, TITLE, text)
+
+
+def add_section(report: pytest.TestReport, title: str, text: str) -> None:
+    """Add a section to the report of a failure.
+
+    It is not added as captured output: ``--show-capture=no`` would hide it, and ``junit.xml`` would omit it.
+    """
     add = getattr(report.longrepr, "addsection", None)
     if add is not None:
-        add(TITLE, text)
+        add(title, text)
     else:
         # The report of a doctest, or of a failed verification, is plain text.
-        report.longrepr = f"{report.longreprtext}\n{f' {TITLE} ':-^80}\n{text}"
+        report.longrepr = f"{report.longreprtext}\n{f' {title} ':-^80}\n{text}"
 
 
 def _journal_and_files(report: pytest.TestReport, run: Run, home: Home, config: pytest.Config) -> str:

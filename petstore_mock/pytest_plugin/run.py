@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
+    from petstore_mock.pytest_plugin.variants import Variant
 
 _DECORATOR_LINES: Final = 50
 _MOST_WARNINGS: Final = 20  # per test; a property test can break one rule in a hundred ways
@@ -36,10 +37,13 @@ _MOST_WORLDS: Final = 10  # worlds of fresh() per test; some tests begin thousan
 class Run:
     """One test, from its setup to its teardown."""
 
-    def __init__(self, item: pytest.Item, issued: set[tuple[str, str]]) -> None:
-        """``issued`` has the warnings that the session has issued, each by its test and text."""
+    def __init__(self, item: pytest.Item, issued: set[tuple[str, str]], variant: Variant | None = None) -> None:
+        """``issued`` has the warnings that the session has issued, each by its test and text.
+
+        A replay may play the item under another ``variant`` than its own.
+        """
         self.item = item
-        self.variant = variant_of(item)
+        self.variant = variant or variant_of(item)
         self.mutant = self.variant.name if self.variant.kind == "mutant" else None
         self.test = name_without_variant(item)
         self.uses = FIXTURE in getattr(item, "fixturenames", ())  # note() sets it as well

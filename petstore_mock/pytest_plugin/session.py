@@ -16,6 +16,7 @@ import pytest
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import FIXTURE, settings, variants
+from petstore_mock.pytest_plugin.replays import Replays
 from petstore_mock.pytest_plugin.report import add_journal, describe
 from petstore_mock.pytest_plugin.run import Run
 from petstore_mock.pytest_plugin.terminal import Summaries, runs_bodies
@@ -48,6 +49,7 @@ class Session:
         self._leak_count = 0
         self._under_mutants: set[str] = set()  # ids of the tests that ran against a mutant
         self._issued: set[tuple[str, str]] = set()
+        self._replays = Replays()
         self._original_body: Any = None  # of a Hypothesis test, while a wrapper replaces it
         self._run: Run | None = None if item is None else Run(item, self._issued)
 
@@ -130,7 +132,9 @@ class Session:
 
     def enter(self, item: pytest.Item) -> None:
         """Begin a test."""
-        self._run = run = Run(item, self._issued)
+        # The play before this one may have replaced it.
+        item.__dict__.pop("setup", None)
+        self._run = run = Run(item, self._issued, self._replays.current)
         if run.mutant is not None:
             self._under_mutants.add(item.nodeid)
         self._begin()
@@ -241,10 +245,18 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
+        if self._replays.current is not None:
+            self._replays.replay(item, nextitem)
+            return True
         # The last test of a class or module always runs, because it tears down the fixtures.
         is_last = nextitem is None or nextitem.parent is not item.parent
         is_needless = not is_last and self.summaries.ledger.is_needless(item)
-        return True if is_needless else None
+        if is_needless:
+            return True
+        if variants.variant_of(item).kind == "as_is":
+            return None
+        self._replays.play(item, nextitem)
+        return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Wrapper:
@@ -252,6 +264,11 @@ class Session:
         report = yield
         run = self._run
         if run is None or run.item is not item:
+            return report
+        if self._replays.current is not None:
+            run.record(report, None if call.excinfo is None else call.excinfo.value, [])
+            self._replays.note(failed=run.facts.failed)
+            _hide(report, call)
             return report
         leaks = self._new_leaks(run, report)
         if not run.uses and not leaks:
@@ -262,10 +279,8 @@ class Session:
         record = run.record(report, error, of_tests)
         report.petstore = record
         if run.mutant is not None:
-            # A failure means that the test noticed the mutant. A debugger must not stop at it.
-            report.outcome, report.longrepr, report.sections = "passed", None, []
-            report.__dict__.pop("wasxfail", None)
-            call.excinfo = None
+            # A failure means that the test noticed the mutant.
+            _hide(report, call)
         elif report.failed:
             if error is not None and error is run.verdict:
                 report.longrepr = describe(error, item)
@@ -288,5 +303,14 @@ class Session:
             return None
         if report.when != "teardown":
             return "", "", ""
+        if record["facts"]["flaky"]:
+            return "flaky", "f", "FLAKY"
         has_noticed = record["facts"]["failed"]
         return ("noticed", "n", "NOTICED") if has_noticed else ("unnoticed", "u", "UNNOTICED")
+
+
+def _hide(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Let a failure look like a pass. A debugger must not stop at it."""
+    report.outcome, report.longrepr, report.sections = "passed", None, []
+    report.__dict__.pop("wasxfail", None)
+    call.excinfo = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.pytest_plugin.ledger import Ledger
 
+_FLAKY: Final = "These tests are flaky: they failed, and a replay had another result. Their failures do not count:"
 _SHOWN: Final = 10  # owners of leaks, or tests in one line
 
 
@@ -96,12 +97,14 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
 
     explored = ledger.multiplied()
     broken = sorted({*explored} & {*ledger.tests(has_failed)})
-    sound = {*explored}.difference(broken)
+    flaky = sorted(ledger.flaky["gap"].difference(broken))
+    sound = {*explored}.difference(broken, flaky)
     most = min(count, sum(len(GAPS[name].alternatives) - 1 for name in VARIED))
     lines = [
         f"{counted(len(explored), 'test')} ran as is and under up to {most} behaviours each (random seed: {seed})",
         *_reliances(ledger, sound),
         *_block("These tests fail as they are, so their variants show nothing:", broken),
+        *_block(_FLAKY, flaky),
         *_block("The fake keeps these known assumptions:", _assumptions(ledger, assumed)),
         *_alone(ledger),
     ]
@@ -151,11 +154,13 @@ def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
     multiplied = {*ledger.tests(lambda facts: facts.multiplied)}
     finished = {*ledger.tests(lambda facts: facts.finished)} & multiplied
     broken = sorted(finished.difference(ledger.tests(has_passed)))
+    flaky = sorted(ledger.flaky["mutant"].difference(broken))
     document = {
         **_measured(chosen, noticed, "noticed"),
         "random_seed": seed,
         "mutants": chosen,
         "failed_as_they_are": broken,
+        "flaky": flaky,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
     line = "{name}: {does} (breaks {clause}, §{section}: {words}); reached by {tests}"
@@ -164,6 +169,7 @@ def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
         *_block("No test noticed these mutants. Those that the largest number of tests reached come first:", survivors),
         *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
+        *_block(_FLAKY, flaky),
         *_alone(ledger),
     ]
     return Measure(lines, document)
@@ -172,7 +178,7 @@ def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
 def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
     mutant = mutants()[name]
     clause = clause_of(mutant)
-    noticed = ledger.under_mutant(has_failed, name)
+    noticed = ledger.noticed_by(name)
     return {
         "name": name,
         "does": mutant.words,

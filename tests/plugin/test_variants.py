@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,83 @@ def test_a_known_assumption_is_kept_and_listed(inner: Inner) -> None:
     assert result.ret == pytest.ExitCode.OK
     assert "  list_order=by_name: the setting petstore_assumes" in str(result.stdout)
     assert "test_robust[list_order=" not in str(result.stdout)
+
+
+# Flakes. Each test passes as it is, and then fails for a reason that is no variant.
+_FLAKES = {
+    "each fourth run": """
+        runs = []
+
+        def test_flaky(petstore):
+            call(petstore)
+            runs.append(0)
+            assert len(runs) % 4
+    """,
+    "from the third run on": """
+        runs = []
+
+        def test_flaky(petstore):
+            call(petstore)
+            runs.append(0)
+            assert len(runs) < 3
+    """,
+    "each second run": """
+        runs = []
+
+        def test_flaky(petstore):
+            call(petstore)
+            runs.append(0)
+            assert len(runs) % 2
+    """,
+}
+_RELIES = """
+    def test_relies(petstore):
+        rex, ada = petstore.seed(name="Rex"), petstore.seed(name="Ada")
+        assert call(petstore) == (200, [rex, ada])
+"""
+
+
+@pytest.mark.parametrize("source", _FLAKES.values(), ids=_FLAKES)
+def test_exploration_calls_a_flake_a_flake_and_still_names_a_reliance(inner: Inner, source: str) -> None:
+    text = str(inner(source + textwrap.indent(_RELIES, "    "), "--petstore-explore=all", "--show-capture=no").stdout)
+    summary = text.partition("= petstore exploration =")[2].partition("short test summary")[0]
+    relied, _, flaky = summary.partition("These tests are flaky")
+    assert "test_inner.py::test_flaky" in flaky
+    assert "test_flaky" not in relied
+    assert "list_order=" in relied
+    assert "test_inner.py::test_relies" in relied
+    assert "- petstore: a flake -" in text, "the report of the failure says so too"
+
+
+@pytest.mark.parametrize("source", _FLAKES.values(), ids=_FLAKES)
+def test_a_flake_is_no_noticed_mutant(inner: Inner, pytester: pytest.Pytester, source: str) -> None:
+    options = ("--petstore-mutants=40", "--petstore-mutants-json=found.json")
+    result = inner(source + textwrap.indent(_RELIES, "    "), *options)
+    found = written(pytester)
+    tests = [test for mutant in found["mutants"] for test in mutant["noticed_by"]]
+    assert found["flaky"] == ["test_inner.py::test_flaky"]
+    assert {*tests} == {"test_inner.py::test_relies"}
+    outcomes = result.parseoutcomes()
+    assert outcomes["flaky"] >= 1
+    assert (outcomes["noticed"] >= 1, outcomes["passed"]) == (True, 2)
+
+
+def test_the_last_test_of_a_module_is_played_again_with_new_fixtures(inner: Inner) -> None:
+    source = """
+        @pytest.fixture(scope="module")
+        def numbers():
+            numbers = []
+            yield numbers
+            numbers.append("ended")
+
+        def test_last(petstore, numbers):
+            assert "ended" not in numbers
+            assert petstore.behaviour.list_order == "id_ascending"
+    """
+    text = str(inner(source, "--petstore-explore=all", "-k", "test_last", "--tb=line").stdout)
+    summary = text.partition("= petstore exploration =")[2]
+    assert "relies on list_order" in summary
+    assert "flaky" not in summary
 
 
 # Mutants
