@@ -155,6 +155,7 @@ class Observation:
     doing: str = ""  #: what the client does without a call, such as ``close()``; empty if that is not known
     earlier: Sequence[Exchange] = ()  #: the requests of the same client before this call
     foreign: Sequence[Exchange] = ()  #: requests that reached another service, or the world of another client
+    others_work: bool = False  #: whether threads or tasks of other clients may have sent some of ``foreign``
     earlier_results: Sequence[Kept] = ()  #: results of earlier calls that the caller still holds
     meanwhile: Call | None = None  #: the call that ran at the same time, or None
     shared: bool = False  #: whether threads or tasks of the client may have sent some of the requests

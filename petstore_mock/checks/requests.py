@@ -74,8 +74,8 @@ def key_only_to_its_service(seen: Observation) -> Mistake | None:
         parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:
             return Mistake("key to another service")
-        # Other programs may probe the port. While a client is made or closed, a thread of another client may read.
-        is_own = exchange.operation is not None and seen.call is not None and not seen.shared
+        # Other programs may probe the port, and another client sends its own requests.
+        is_own = exchange.operation is not None and not seen.shared and not seen.others_work
         if is_own and not redirected:
             has_failed = exchange.condition is not None
             whose = "without its key" if has_failed else "with the key of another client"
@@ -420,19 +420,17 @@ def is_lost(exchange: Exchange) -> bool:
 @check(
     section="RFC 9110 §10.2.3",
     words="a client waits as long as Retry-After says, or does not retry",
+    needs=("call",),
     rules={"retry before Retry-After": "retried {waited:.2f} s after {status} with 'Retry-After: {hint}'"},
 )
 def retry_after_is_honoured(seen: Observation) -> Mistake | None:
-    if seen.shared:
-        return None
-    for chain in chains(seen):
-        latest: dict[str | None, Exchange] = {}
-        for exchange in chain:
-            former = latest.get(exchange.operation)
-            mistake = None if former is None else _too_early(former, exchange)
-            if mistake is not None:
-                return mistake
-            latest[exchange.operation] = exchange
+    latest: dict[str | None, Exchange] = {}
+    for exchange in () if seen.shared else seen.exchanges:
+        former = latest.get(exchange.operation)
+        mistake = None if former is None else _too_early(former, exchange)
+        if mistake is not None:
+            return mistake
+        latest[exchange.operation] = exchange
     return None
 
 

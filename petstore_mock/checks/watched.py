@@ -8,7 +8,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
@@ -45,7 +45,7 @@ _CLOSES: Final = 0.002  # seconds that the service takes to close a broken conne
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
 _MAKES: Final = 10.0  # seconds that make_client may take without a request
 _KEPT: Final = 2  # earlier results that are checked after each call
-_open: Final[WeakSet[WatchedClient]] = WeakSet()
+_open: Final[WeakKeyDictionary[WatchedClient, None]] = WeakKeyDictionary()  # the clients that are not closed
 _looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # the number of checked requests, by mock
 
 
@@ -120,6 +120,7 @@ class WatchedClient:
         self._results: list[Kept] = []
         self._keys = [petstore.api_key]
         self._before = open_connections(petstore)
+        self._others_work = self._do_others_work()
         self._look()
         self._watch = Watch() if any("process" in one.needs for one in self._checks) else None
         try:
@@ -128,7 +129,7 @@ class WatchedClient:
             self.player.end()
             self._end_watch()
             raise
-        _open.add(self)
+        _open[self] = None
 
     def _make(self, make: Callable[[], AdaptedClient]) -> None:
         __tracebackhide__ = True
@@ -235,6 +236,19 @@ class WatchedClient:
         """Skip the requests that the client sent between two calls. They can't be attributed to a call."""
         self.limits.sends_by_itself |= len(self.petstore.journal) > _looked_at[self.petstore]
         _looked_at[self.petstore] = len(self.petstore.journal)
+        self._others_work = self._do_others_work()
+
+    def _do_others_work(self) -> bool:
+        """Whether threads or tasks of other clients may send requests meanwhile."""
+        clients = [reference() for reference in _open.keyrefs()]
+        others = [other for other in clients if other is not None and other.petstore in self.others]
+        return any(other.works for other in others)
+
+    @property
+    def works(self) -> bool:
+        """Whether threads or tasks of the client may send requests at any time."""
+        tasks_go_on = "client" in vars(self) and self.client.tasks_go_on
+        return tasks_go_on or (self._watch is not None and self._watch.threads_work())
 
     def _look(self) -> None:
         _looked_at.update((one, len(one.journal)) for one in (self.petstore, *self.others))
@@ -280,7 +294,7 @@ class WatchedClient:
         __tracebackhide__ = True
         if self not in _open:
             return
-        _open.discard(self)
+        del _open[self]
         if self.player.is_lost:
             self._end_watch()
             return
@@ -333,6 +347,7 @@ class WatchedClient:
         seen.shared = self.limits.sends_by_itself or tasks_go_on
         for other in self.others:
             seen.foreign = [*seen.foreign, *other.journal[_looked_at[other] :]]
+        seen.others_work = self._others_work
         self._look()
         seen.flaw = self._flaw(has_sent=bool(exchanges))
         return seen

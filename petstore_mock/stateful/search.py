@@ -309,6 +309,9 @@ class _Confirmation:
     def confirmed(self) -> Bug | None:
         """Return the simplest bug that shows in a new run, with a sentence if it does not always show."""
         first = self._bug
+        if not self._run.operations:
+            # No client was made, so no step can be left out.
+            return first
         # Two calls at once may show a bug only now and then.
         shows_alone = first.scenario.has_races or self._play(first.scenario) is not None
         steady = self._steady(self._shrunk(first)) if shows_alone else None

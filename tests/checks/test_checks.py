@@ -6,7 +6,7 @@ import contextlib
 import http.client
 import os
 import re
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +16,8 @@ from tests.checks import stories
 from tests.checks.stories import Story, creates, finds, lists, meets, misses, watch
 from tests.clients import buggy_asking, buggy_living, buggy_reading, patience, slips
 from tests.clients.correct import CORRECT, ApiError, HttpClientPets
-from tests.clients.shapes import SHAPES, maker_of
+from tests.clients.shapes import SHAPES, by_key, maker_of
+from tests.clients.slips import ReadsMuchLater
 
 FOUND: dict[str, list[tuple[type, Story]]] = {
     "key_only_in_authorization": [
@@ -228,6 +229,11 @@ def test_a_key_sent_to_another_service_is_found() -> None:
             seen = checks.Observation([], call, foreign=foreign, keys=[petstore.api_key])
             with pytest.raises(AssertionError, match=words):
                 checks.key_only_to_its_service(seen)
+        made = checks.Observation([], foreign=borrowed, doing="make_client", keys=[petstore.api_key])
+        with pytest.raises(AssertionError, match="make_client sent GET /v1/pets with the key of another client"):
+            checks.key_only_to_its_service(made)
+        made.others_work = True  # a thread of the other client may have sent it
+        checks.key_only_to_its_service(made)
         checks.key_only_to_its_service(checks.Observation(borrowed, call, keys=[other.api_key]))
         other.reset()
         with contextlib.closing(http.client.HTTPConnection(urlsplit(other.url).netloc)) as connection:
@@ -236,6 +242,38 @@ def test_a_key_sent_to_another_service_is_found() -> None:
         probed = checks.Observation([], call, foreign=list(other.journal), keys=[petstore.api_key])
         checks.key_only_to_its_service(probed)  # another program looks for its own service at this port
         other.reset()
+
+
+class AsksFirst(HttpClientPets):
+    """Sends a request when it is made, with the address and the key of the first client."""
+
+    first: ClassVar[list[tuple[str, str]]] = []
+
+    def __init__(self, url: str, key: str) -> None:
+        self.first.append((url, key))
+        super().__init__(url, key)
+        with contextlib.closing(HttpClientPets(*self.first[0])) as pets:
+            pets.list_pets()
+
+
+def test_a_request_to_the_world_of_another_client_is_found_when_a_client_is_made() -> None:
+    with PetStoreMock() as petstore, petstore.fresh() as other:
+        with watch(by_key(AsksFirst), petstore), pytest.raises(AssertionError, match="with the key of another client"):
+            watch(by_key(AsksFirst), other, others=[petstore])
+        petstore.reset()
+
+
+def test_a_thread_of_another_client_may_send_a_request_when_a_client_is_made() -> None:
+    with PetStoreMock() as petstore, petstore.fresh() as other:
+        rex = petstore.seed(name="Rex", categoryId=1)
+
+        def waits_for_the_thread(mock: PetStoreMock) -> Any:
+            petstore.journal.wait_for(operation="listPets")
+            return by_key(HttpClientPets)(mock)
+
+        with watch(by_key(ReadsMuchLater), petstore) as reader:
+            reader.get_pet(rex["id"])
+            watch(waits_for_the_thread, other, others=[petstore]).close()
 
 
 def test_a_request_after_a_failed_certificate_check_is_found() -> None:

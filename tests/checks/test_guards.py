@@ -164,14 +164,16 @@ def test_a_repr_that_never_ends_is_a_finding() -> None:
 
 @pytest.mark.slow
 def test_make_client_that_never_returns_is_a_finding() -> None:
-    released = threading.Event()
+    released, made = threading.Event(), []
 
     def waits(petstore: PetStoreMock) -> Any:
+        made.append(petstore)
         released.wait(120)
         return make_correct("http.client")(petstore)
 
     try:
         assert "make_client neither ended nor sent a request for" in found(waits)
+        assert len(made) == 1  # the machine does not wait again
     finally:
         released.set()
 
