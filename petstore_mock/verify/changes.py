@@ -12,15 +12,15 @@ from petstore_mock.interface.table import ANIMAL
 from petstore_mock.verify.seen import Wanted, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Parameter
     from petstore_mock.verify.row import Change
 
     Pet = dict[str, Any]
-    # Whether a list shows an animal, which the filters of the request should decide.
-    Selection = Callable[[Pet, list[Wanted]], bool]
+    # Returns the wrong value of a field.
+    NewValue = Callable[[Any], Any]
 
 
 def becomes(**attributes: object) -> Change:
@@ -41,8 +41,20 @@ def when(holds: Callable[[Turn], object], change: Change) -> Change:
     return change_if
 
 
+def both(first: Change, second: Change) -> Change:
+    def change(turn: Turn) -> None:
+        first(turn)
+        second(turn)
+
+    return change
+
+
 def refuse(status: int = 400) -> Change:
     return lambda turn: turn.refuse(status)
+
+
+def refuse_if(holds: Callable[[Turn], object], status: int = 400) -> Change:
+    return when(holds, refuse(status))
 
 
 def let_in(*conditions: str) -> Change:
@@ -136,13 +148,22 @@ def keep_refused(name: str) -> Change:
     return change
 
 
-def store(turn: Turn, fields: Mapping[str, Any], without: str = "") -> None:
-    """Change the animal of a successful change further, in the store and in the response."""
-    pet = {**(turn.animals.document(turn.pet_id) or {}), **fields}
-    ordered = {name: pet[name] for name in properties(ANIMAL) if name in pet and name != without}
-    turn.animals.put(ordered)
-    if turn.operation.shows_one:
-        turn.document = ordered
+def of_left_out(name: str, *, is_kept: bool) -> Change:
+    """Return a change that keeps or drops a field of the animal that the request left out."""
+
+    def change(turn: Turn) -> None:
+        former = turn.former or {}
+        if name not in former or name in turn.fields:
+            return
+        pet = {**(turn.animals.document(turn.pet_id) or {}), name: former[name]}
+        if not is_kept:
+            del pet[name]
+        ordered = {key: pet[key] for key in properties(ANIMAL) if key in pet}
+        turn.animals.put(ordered)
+        if turn.operation.shows_one:
+            turn.document = ordered
+
+    return change
 
 
 def remove_others(turn: Turn) -> None:
@@ -164,7 +185,7 @@ def in_pets(name: str, change: Callable[[Pet], object]) -> Change:
     return change_each
 
 
-def set_field(name: str, change: Callable[[Any], Any]) -> Change:
+def set_field(name: str, change: NewValue) -> Change:
     return in_pets(name, lambda pet: pet.update({name: change(pet[name])}))
 
 
@@ -176,7 +197,7 @@ def rename_field(name: str) -> Change:
     return in_pets(name, lambda pet: pet.update({f"pet_{name}": pet.pop(name)}))
 
 
-def keep_field(name: str, change: Callable[[Any], Any]) -> Change:
+def keep_field(name: str, change: NewValue) -> Change:
     """Return a change to the stored animal; the response to its creation stays correct."""
 
     def change_stored(turn: Turn) -> None:
@@ -190,19 +211,19 @@ def keep_field(name: str, change: Callable[[Any], Any]) -> Change:
 # Parameters
 
 
-def has(parameter: Parameter, value: str | None = None) -> Callable[[Turn], bool]:
+def has(parameter: Parameter, value: object = None) -> Callable[[Turn], bool]:
     """Return whether a request has a parameter, and the value if one is given."""
 
     def has_it(turn: Turn) -> bool:
         text = turn.given.get(parameter.name)
-        return text is not None and value in {None, text}
+        return text is not None and (value is None or text == str(value))
 
     return has_it
 
 
-def when_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
+def has_both(first: Parameter, second: Parameter) -> Callable[[Turn], bool]:
     """Return whether a request has both parameters."""
-    return lambda turn: first.name in turn.given and second.name in turn.given
+    return lambda turn: {first.name, second.name} <= turn.given.keys()
 
 
 def select_after_limit(turn: Turn) -> None:
@@ -243,12 +264,16 @@ def page_of(turn: Turn, pets: Iterable[Pet]) -> None:
     turn.document = [*pets][: most if isinstance(most, int) else None]
 
 
-def select(holds: Selection) -> Change:
-    """Return a change to a list: it selects animals of the store in another way than its filters say."""
+def select(parameter: Parameter, chooses: Callable[[Pet, Wanted], bool]) -> Change:
+    """Return a change to a list: ``chooses`` decides about a parameter, if the request has it."""
 
     def change(turn: Turn) -> None:
         filters = filters_of(turn)
-        page_of(turn, [pet for pet in turn.animals.documents() if holds(pet, filters)])
+        own = [one for one in filters if one.parameter is parameter]
+        others = [one for one in filters if one.parameter is not parameter]
+        if own:
+            pets = [pet for pet in turn.animals.documents() if matches(pet, others) and chooses(pet, own[0])]
+            page_of(turn, pets)
 
     return change
 
@@ -262,8 +287,3 @@ def filters_of(turn: Turn) -> list[Wanted]:
         for parameter in turn.operation.filters
         if parameter.name in given
     ]
-
-
-def matches_others(pet: Pet, filters: list[Wanted], parameter: Parameter) -> bool:
-    """Whether an animal matches all filters except one."""
-    return matches(pet, [one for one in filters if one.parameter is not parameter])

@@ -6,7 +6,6 @@ the order of sending, and checks an exchange against every clause that it can sh
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from json import dumps
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,7 +16,7 @@ from petstore_mock.interface.table import FIELDS, LABEL
 from petstore_mock.verify.evidence import GAP_PROBES
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
 from petstore_mock.verify.row import CREATES, EVERY, Clause, Result, sections, success_clause
-from petstore_mock.verify.rows import animals, bodies, fields, keys, lists, messages
+from petstore_mock.verify.rows import animals, bodies, effects, fields, keys, lists, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,7 @@ class Check(NamedTuple):
     result: Result
 
 
-_SUBJECTS: Final = (messages, fields, lists, animals, bodies, keys)
+_SUBJECTS: Final = (messages, fields, lists, animals, effects, bodies, keys)
 
 
 def _collected() -> dict[str, Clause]:
@@ -41,9 +40,7 @@ def _collected() -> dict[str, Clause]:
     for row in sections(chain.from_iterable(subject.rows() for subject in _SUBJECTS)):
         if row.id in rows:
             refuse(f"expected one row for each clause; got two for {row.id}: {rows[row.id].words}, and {row.words}")
-        mutants = tuple(replace(mutant, clause=row.id) for mutant in row.mutants)
-        probes = tuple(replace(probe, shows=row.id) for probe in row.probes)
-        rows[row.id] = replace(row, mutants=mutants, probes=probes)
+        rows[row.id] = row
     return rows
 
 
@@ -72,7 +69,7 @@ def _simplest() -> Iterator[Probe]:
 PROBES: Final = tuple(_in_order())
 
 
-def read_backs(operation: Operation) -> list[tuple[Probe, ...]]:
+def read_backs(operation: Operation) -> list[list[Probe]]:
     """Return the requests that show what a success of an operation left, by clause. One of each tuple is enough."""
     return [row.probes for row in CLAUSES if row.after is operation]
 

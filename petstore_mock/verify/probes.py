@@ -114,16 +114,23 @@ class Probe:
         return self.expected is OPEN
 
     @property
+    def is_delicate(self) -> bool:
+        """Whether a service may refuse the value, or keep it exactly."""
+        return self.phase is Phase.DELICATE_CREATES
+
+    @property
     def is_last_resort(self) -> bool:
         return self.phase is Phase.SIMPLEST_CREATE
 
-    def with_parameter(self, parameter: Parameter, text: str) -> Probe:
-        """Return the probe with one more parameter. ``text`` may be a placeholder."""
+    def with_parameter(self, parameter: Parameter, value: object) -> Probe:
+        """Return the probe with one more parameter. ``value`` may be a placeholder."""
+        text = str(value)
         if parameter.where == "header":
             return replace(self, fields=(*self.fields, (parameter.name, text)))
-        value = text if text.startswith("{") else quote(text)
+        if not text.startswith("{"):
+            text = quote(text)
         sign = "&" if "?" in self.target else "?"
-        return replace(self, target=f"{self.target}{sign}{parameter.name}={value}")
+        return replace(self, target=f"{self.target}{sign}{parameter.name}={text}")
 
 
 def request(operation: Operation, pet_id: str = "{known}", body: str | None = None, **attributes: Any) -> Probe:  # noqa: ANN401

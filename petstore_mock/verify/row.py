@@ -6,21 +6,24 @@ of the table. A row needs no name of an operation or a field: it asks the table 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.interface.bodies import short
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.http.mutant import Turn
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Probe
     from petstore_mock.verify.seen import History, Seen
 
-    Check = Callable[[Seen, History], Iterator["Result"]]
+    Results = Iterator["Result"]
+    Rows = Iterator["Clause"]
+    Check = Callable[[Seen, History], Results]
     Change = Callable[[Turn], object]
 
 EVERY: Final = tuple(OPERATIONS.values())
@@ -42,6 +45,8 @@ COMMITS: Final = tuple(operation for operation in EVERY if operation.commits)
 SUCCESSES: Final = tuple(sorted({operation.success for operation in EVERY} | {200, 201, 204}))
 # Mutants that change requests have no statuses.
 OF_REQUESTS: Final[tuple[int, ...]] = ()
+# The first operations of their kind. Their mutants have short names.
+_FIRST: Final = (*LISTS[:1], *CREATES[:1], *READS[:1])
 
 
 class Result(NamedTuple):
@@ -60,8 +65,8 @@ class Mutant:
     words: str  # the mistake of the service
     of: Sequence[Operation]  # the operations with the mistake
     apply: Change
-    statuses: tuple[int, ...] = SUCCESSES  # the statuses of the responses to change; empty if it changes requests
-    clause: str = ""  # the id of the clause that it breaks: that of its row
+    statuses: tuple[int, ...]  # the statuses of the responses to change; empty if it changes requests
+    clause: str  # the id of the clause that it breaks: that of its row
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -73,20 +78,22 @@ class Mutant:
             self.apply(turn)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Clause:
-    """A testable statement of the interface."""
+    """A testable statement of the interface. Its row is complete when the package is imported."""
 
     id: str  # stable; it starts with the section of the interface
     words: str
+    check: Check
+    names: Mapping[str, object] = field(repr=False)  # the values of the templates in names and words of mutants
+    own: Sequence[Operation]  # the operations that its mutants change, unless they name others
     # Each exchange of these operations can show the clause, and so can the probes of the row.
     operations: Sequence[Operation] = ()
     needs: str = ""  # the animals or responses that an exchange needs to show the clause
-    probes: tuple[Probe, ...] = ()
     # If an operation stands here, the probes follow each of its successes, with the id of its animal as ``{made}``.
     after: Operation | None = None
-    check: Check
-    mutants: tuple[Mutant, ...] = ()
+    probes: list[Probe] = field(default_factory=list["Probe"])
+    mutants: list[Mutant] = field(default_factory=list[Mutant])
 
     @property
     def section(self) -> str:
@@ -94,6 +101,67 @@ class Clause:
 
     def is_shown_by(self, probe: Probe) -> bool:
         return probe.operation in self.operations or probe.shows == self.id
+
+    def send(self, *probes: Probe) -> None:
+        """Add probes."""
+        self.probes += [replace(probe, shows=self.id) for probe in probes]
+
+    def mutant(self, name: str, words: str, apply: Change, statuses: tuple[int, ...] = SUCCESSES) -> None:
+        """Add a mutant of all operations at once. Name and words are templates."""
+        name, words = name.format_map(self.names), words.format_map(self.names)
+        self.mutants.append(Mutant(name, words, self.own, apply, statuses, self.id))
+
+    def mistake(
+        self,
+        end: str,
+        does: str,
+        apply: Change,
+        statuses: tuple[int, ...] = SUCCESSES,
+        of: Sequence[Operation] | None = None,
+    ) -> None:
+        """Add a mutant of each operation. The operation is the start of its name and of its words."""
+        end, does = end.format_map(self.names), does.format_map(self.names)
+        for operation in self.own if of is None else of:
+            name, words = f"{prefix(operation)}-{end}", f"{operation.name} {does}"
+            self.mutants.append(Mutant(name, words, [operation], apply, statuses, self.id))
+
+
+class About:
+    """What rows are about: operations, perhaps with a field or a parameter. It fills the templates of their texts.
+
+    Templates hold ``{section}``, ``{operation}``, ``{prefix}`` and ``{lead}`` of the first operation, ``{name}`` and
+    ``{short}`` of the field or the parameter, and ``more``.
+    """
+
+    def __init__(self, operations: Sequence[Operation] | Operation, name: str = "", **more: object) -> None:
+        self._own = operations if isinstance(operations, Sequence) else (operations,)
+        first = self._own[0]
+        self._names: dict[str, object] = {
+            "section": first.section,
+            "operation": first.name,
+            "prefix": prefix(first),
+            "lead": lead(first),
+            "name": name,
+            "short": short(name),
+            **more,
+        }
+
+    def says(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+        """Return a row for what the interface says. It has no probes and no mutants yet."""
+        names = {**self._names, **more}
+        return Clause(
+            id=clause.format_map(names), words=words.format_map(names), check=check, names=names, own=self._own
+        )
+
+    def means(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+        """Return a row for an inference, and mark it as one. The section does not say it literally."""
+        return self.says(clause, f"{words} (by the meaning of §{{section}})", check, **more)
+
+    def every(self, clause: str, words: str, check: Check, **more: object) -> Clause:
+        """Return a row that each exchange of the operations can show."""
+        row = self.says(clause, words, check, **more)
+        row.operations = self._own
+        return row
 
 
 # Names
@@ -105,26 +173,14 @@ def prefix(operation: Operation) -> str:
     return operation.verb if first is operation else short(operation.name)
 
 
-def lead(operation: Operation, among: Sequence[Operation]) -> str:
-    """Return the start of names that only later operations need: the names of the first one are short."""
-    return "" if operation is among[0] else f"{prefix(operation)}-"
-
-
-def each(
-    operations: Sequence[Operation], end: str, does: str, apply: Change, statuses: tuple[int, ...] = SUCCESSES
-) -> tuple[Mutant, ...]:
-    """Return a mutant of each operation. The operation is the start of its name and of its words."""
-    return tuple(Mutant(f"{prefix(one)}-{end}", f"{one.name} {does}", [one], apply, statuses) for one in operations)
+def lead(operation: Operation) -> str:
+    """Return the start of names that only later operations need."""
+    return "" if operation in _FIRST else f"{prefix(operation)}-"
 
 
 def success_clause(operation: Operation) -> str:
     """Return the id of the clause for the success status of an operation."""
     return f"{operation.section}-{'created' if operation.does.adds else prefix(operation)}"
-
-
-def meant(words: str, operation: Operation) -> str:
-    """Mark a sentence as an inference. The section does not say it literally."""
-    return f"{words} (by the meaning of §{operation.section})"
 
 
 def sections(rows: Iterable[Clause]) -> list[Clause]:

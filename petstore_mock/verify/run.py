@@ -141,7 +141,7 @@ class Run:
             for pet_id in made:
                 self._read_back(readings, seen, pet_id)
 
-    def _read_back(self, readings: tuple[Probe, ...], change: Seen, pet_id: int | None) -> None:
+    def _read_back(self, readings: list[Probe], change: Seen, pet_id: int | None) -> None:
         """Send the first reading whose operation still works, until it shows the change (gap visibility)."""
         if not readings or pet_id is None:
             return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.dates import seconds_of
@@ -214,6 +214,11 @@ class Seen:
         except ValueError:
             return None
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether the request has a limit."""
+        return self.operation.limit is not None and bool(self.text(self.operation.limit))
+
     @cached_property
     def objects(self) -> list[Mapping[str, Any]]:
         """The elements of the response that have at least one field of an animal."""
@@ -236,8 +241,9 @@ class Seen:
     def header(self, name: str) -> str:
         return self.exchange.response_headers.get(name.lower(), "")
 
-    def shows(self, pet_id: int) -> bool:
-        return any(pet["id"] == pet_id for pet in self.pets)
+    def pet(self, pet_id: int | None) -> Pet | None:
+        """Return the animal with an id in the response, or None."""
+        return next((pet for pet in self.pets if pet["id"] == pet_id), None)
 
     def shows_change(self, change: Seen, pet_id: int) -> bool:
         """Whether the response shows what a change left, or is about another animal."""
@@ -245,10 +251,10 @@ class Seen:
         if is_about_other:
             return True
         if change.operation.does.ends:
-            is_there = self.is_success if self.operation.shows_one else self.shows(pet_id)
+            is_there = self.is_success if self.operation.shows_one else self.pet(pet_id) is not None
             return not is_there
         if change.operation.does.adds:
-            return self.shows(pet_id)
+            return self.pet(pet_id) is not None
         return any(has_sent(pet, change) for pet in self.pets if pet["id"] == pet_id)
 
     @property
@@ -391,15 +397,31 @@ class History:
 
         With ``lists``, only lists count.
         """
-        views = [view for view in self.views.get(pet_id, ()) if view.is_listed or not lists]
-        changes = self._changes.get(pet_id, [])
-        place = bisect_right(changes, number)
-        begin = changes[place - 1] if place else 0
-        end = changes[place] if place < len(changes) else len(self.exchanges) + 1
-        first = bisect_left(views, begin, key=_number)
-        before, after = bisect_left(views, number, key=_number), bisect_right(views, number, key=_number)
-        last = bisect_left(views, end, key=_number)
-        return [view.pet for view in views[first:before]], [view.pet for view in views[after:last]]
+        changes = self._changes.get(pet_id, ())
+        begin = max((at for at in changes if at <= number), default=0)
+        end = min((at for at in changes if at > number), default=inf)
+        views = [view for view in self.views.get(pet_id, ()) if begin <= view.number < end]
+        if lists:
+            views = [view for view in views if view.is_listed]
+        before = [view.pet for view in views if view.number < number]
+        return before, [view.pet for view in views if view.number > number]
+
+    def last(self, operation: Operation, number: int) -> Seen | None:
+        """Return the last success of an operation before a request that created, changed or removed an animal."""
+        done = [*self.created, *self.changed]
+        own = [seen for seen in done if seen.operation is operation and seen.number < number]
+        return own[-1] if own else None
+
+    @cached_property
+    def has_short_pages(self) -> bool:
+        """Whether a page is shorter than its limit, although more animals match (gap page_fill)."""
+        return any(map(self._is_short, self.lists))
+
+    def _is_short(self, seen: Seen) -> bool:
+        if seen.limit is None or not seen.probe.is_valid:
+            return False
+        created = {one.pets[0]["id"] for one in self.created}
+        return 0 < seen.count < min(seen.limit, len(self.standing(seen) - created))
 
     def before_change(self, seen: Seen) -> Pet | None:
         """Return an animal as it was before the change of a request, as far as this run knows."""
@@ -465,7 +487,3 @@ class History:
         if not before or not after:
             return False
         return matches(before[-1], seen.filters) and matches(after[0], seen.filters)
-
-
-def _number(view: View) -> int:
-    return view.number

@@ -1,0 +1,268 @@
+"""Rows about what creates, changes and removes leave in the store."""
+
+from __future__ import annotations
+
+from functools import partial
+from json import dumps
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common.guards import is_object
+from petstore_mock.interface.bodies import short
+from petstore_mock.interface.gaps import OMITTED
+from petstore_mock.interface.schemas import properties, schema
+from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL
+from petstore_mock.verify import changes
+from petstore_mock.verify.probes import ABSENT, SUCCESS, Phase, largest, request, sends
+from petstore_mock.verify.row import CHANGES, CREATES, LISTS, READS, READS_BY_ID, REMOVES, WHOLE_LISTS, About, Result
+from petstore_mock.verify.seen import has_sent, is_pet, is_same_value, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from petstore_mock.interface.table import Operation
+    from petstore_mock.verify.probes import Expected, Probe
+    from petstore_mock.verify.row import Clause, Results, Rows
+    from petstore_mock.verify.seen import History, Seen
+
+    Pet = dict[str, Any]
+
+_OPTIONAL: Final = tuple(name for name in properties(ANIMAL) if name not in schema(ANIMAL)["required"])
+
+
+def rows() -> Rows:
+    for operation in CREATES:
+        yield _listed(operation)
+    for operation in (*CREATES, *CHANGES):
+        if operation.body is not None:
+            yield from _of_keeping(operation, operation.body)
+    for operation in CHANGES:
+        if operation.body is not None:
+            yield _of_left_out(operation, operation.body)
+    for operation in REMOVES:
+        yield from _of_removing(operation)
+
+
+def _readings(expected: Expected = SUCCESS) -> Iterator[Probe]:
+    """Yield requests that show an animal. A run sends the first whose operation still works."""
+    for operation in READS_BY_ID:
+        yield request(operation, "{made}", phase=Phase.READS, expected=expected)
+    for operation in WHOLE_LISTS:
+        yield largest(operation, phase=Phase.LISTS)
+
+
+# What creates and changes keep
+
+_OF_CREATES: Final = {
+    "what": "create",
+    "done": "created",
+    "object": "animal",
+    "kept": "A created animal stays in the catalogue",
+    "refused": "A refused create adds no animal",
+}
+_OF_CHANGES: Final = {
+    "what": "change",
+    "done": "changed",
+    "object": "change",
+    "kept": "A changed animal has the fields of the request",
+    "refused": "A refused change changes nothing",
+}
+
+
+def _of_keeping(operation: Operation, body: str) -> Rows:
+    adds = operation.does.adds
+    words = _OF_CREATES if adds else _OF_CHANGES
+    about = About(operation, **words)
+    row = about.means("{section}-kept", "{kept}", partial(_is_kept if adds else _has_changed, operation))
+    row.needs = f"a {words['done']} animal"
+    row.after = operation
+    row.send(*_readings())
+    row.mistake("forgotten", "does not store the {object}", changes.forget)
+    yield row
+    if LABEL not in properties(body):
+        return
+    row = about.means("{section}-refused-not-kept", "{refused}", partial(_has_no_refused, operation, words["what"]))
+    row.needs = f"a {words['what']} that was refused with 400 or 401"
+    row.operations = LISTS
+    if not adds:
+        row.operations = (*LISTS, *READS_BY_ID)
+        row.send(*[request(one, "{made}", phase=Phase.AFTER_WRONG_CHANGES) for one in READS_BY_ID[:1]])
+    keeps = "the store keeps the {object} although the response is 400 or 401"
+    row.mutant("{lead}refused-is-kept", keeps, changes.keep_refused(LABEL), (400, 401))
+    yield row
+
+
+def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
+    """Check that the last created animal is found, possibly some requests later (gap visibility)."""
+    create = history.last(operation, seen.number)
+    if create is None:
+        return
+    pet_id = create.pets[0]["id"]
+    _, later = history.around(pet_id, seen.number)
+    is_found = seen.pet(pet_id) is not None or bool(later)
+    if is_found or (_would_show(seen, history) and not history.is_late):
+        yield Result(is_found, f"the created animal {pet_id}, in this response or later")
+
+
+def _would_show(seen: Seen, history: History) -> bool:
+    """Whether a response would show an animal that exists."""
+    if seen.operation.shows_many:
+        return _is_whole(seen, history)
+    return seen.is_success or seen.status == 404
+
+
+def _is_whole(seen: Seen, history: History) -> bool:
+    """Whether a list shows every matching animal. It does if another page with the same limit is longer."""
+    if history.has_short_pages or not seen.is_distinct:
+        return False
+    pages = [one.count for one in history.lists if one.limit == seen.limit]
+    return 0 < seen.count < max(pages, default=0)
+
+
+def _listed(operation: Operation) -> Clause:
+    row = About(operation).means("{section}-listed", "Lists show a created animal", partial(_is_listed, operation))
+    row.operations = LISTS
+    row.needs = "a created animal and a list that is not full"
+    return row
+
+
+def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
+    """Check that lists show the created animals that a read showed."""
+    if seen.items is None or not _is_whole(seen, history):
+        return
+    ids = [one.pets[0]["id"] for one in history.created if one.operation is operation]
+    views = [history.views[pet_id] for pet_id in ids if history.views.get(pet_id)]
+    looked = [own for own in views if own[0].number < seen.number and matches(own[-1].pet, seen.filters)]
+    if looked:
+        # One animal is enough, because the others may appear later.
+        is_shown = any(view.is_listed for own in looked for view in own)
+        shown_ids = ", ".join(str(own[0].pet["id"]) for own in looked)
+        yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them")
+
+
+def _has_no_refused(operation: Operation, what: str, seen: Seen, history: History) -> Results:
+    """Check that no animal has the label of a refused request. Each request has its own label."""
+    labels = history.refused_labels(operation, seen.number)
+    if labels and seen.pets:
+        kept = [pet["id"] for pet in seen.pets if isinstance(pet.get(LABEL), str) and pet[LABEL] in labels]
+        words = f"no animal of a refused {what}; the animals {kept} have {LABEL}s of refused {what}s"
+        yield Result(not kept, words)
+
+
+def _has_changed(operation: Operation, seen: Seen, history: History) -> Results:
+    """Check that the last changed animal has the sent fields, possibly some responses later."""
+    change = history.last(operation, seen.number)
+    pet = None if change is None else seen.pet(change.is_about)
+    if change is None or pet is None or not is_pet(pet):
+        return
+    _, later = history.around(pet["id"], seen.number)
+    views = [pet, *filter(is_pet, later)]
+    for name in properties(ANIMAL):
+        if name in change.sent:
+            value = change.sent[name]
+            is_kept = any(is_same_value(name, view.get(name), value) for view in views)
+            yield Result(is_kept, f"{name} to be {dumps(value)}, as {change.line} changed it", f"{name} differs")
+
+
+# Fields that a change leaves out
+
+
+def _of_left_out(operation: Operation, body: str) -> Clause:
+    """Return the row about fields that a change leaves out, with the changes themselves."""
+    end, words = "others-stay", "A field that the request leaves out stays as it was"
+    if operation.replaces:
+        end, words = "replaced", "An optional field that the request leaves out is absent afterwards"
+    row = About(operation).means(f"{{section}}-{end}", words, partial(_keeps_left_out, operation))
+    row.operations = (operation, *READS, *LISTS)
+    row.needs = "a changed animal"
+    required = schema(body).get("required", ())
+    # An optional field gets its last sample, which differs from that of a created animal.
+    texts = {name: dumps(FIELDS[name].samples[-1]) for name in properties(body) if name not in required}
+    row.send(sends(operation, texts, phase=Phase.CHANGES))
+    if operation.replaces:
+        row.send(sends(operation, {}, phase=Phase.CHANGES))
+        for name in [name for name in texts if name not in OMITTED]:
+            kept = changes.of_left_out(name, is_kept=True)
+            row.mistake(f"{short(name)}-merged", f"keeps {name}, which was left out", kept)
+        return row
+    for name in [*texts][:2]:
+        row.send(sends(operation, {name: texts[name]}, phase=Phase.CHANGES))
+    for name in _OPTIONAL:
+        lost = changes.of_left_out(name, is_kept=False)
+        row.mistake(f"{short(name)}-lost", f"drops {name}, which was left out", lost)
+    return row
+
+
+def _change_of(operation: Operation, seen: Seen, history: History) -> Seen | None:
+    """Return the last change of an animal before a response, if it was by this operation."""
+    pet_ids = {seen.is_about, *(pet["id"] for pet in seen.pets)}
+    done = [one for one in history.changed if one.number <= seen.number and one.is_about in pet_ids]
+    return done[-1] if done and done[-1].operation is operation else None
+
+
+def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Results:
+    change = _change_of(operation, seen, history)
+    if change is None:
+        return
+    pet, former = seen.pet(change.is_about), history.before_change(change)
+    # A response without the sent fields is older than the change.
+    if pet is None or former is None or not has_sent(pet, change):
+        return
+    if not is_pet(pet) or not is_pet(former):
+        return
+    for name in properties(ANIMAL):
+        is_left_out = name in former and name not in change.sent
+        if is_left_out and not FIELDS[name].is_assigned:
+            yield from _of_one_left_out(operation, name, pet, former)
+
+
+def _of_one_left_out(operation: Operation, name: str, pet: Pet, former: Pet) -> Results:
+    if not operation.replaces:
+        is_same = is_same_value(name, pet.get(name), former[name])
+        yield Result(is_same, f"{name} of the animal {pet['id']} to stay {dumps(former[name])}", f"{name} differs")
+    elif name in properties(str(operation.body)) and name not in OMITTED:
+        yield Result(name not in pet, f"no {name} of the animal {pet['id']}, because the request left it out")
+
+
+# Removes
+
+
+def _of_removing(operation: Operation) -> Rows:
+    about = About(operation)
+    row = about.means("{section}-gone", "A removed animal is gone", partial(_is_gone, operation))
+    row.needs = "a removed animal"
+    row.after = operation
+    row.send(*_readings(ABSENT))
+    row.mistake("not-gone", "does not remove the animal", changes.forget)
+    yield row
+    words = "Only the animal of the request is gone"
+    row = about.means("{section}-others-stay", words, partial(_has_left_others, operation))
+    row.needs = "a removed animal, and another one"
+    row.after = operation
+    row.send(*[request(one, "{known}", phase=Phase.READS) for one in READS_BY_ID[:1]])
+    row.mistake("removes-all", "removes all animals", changes.remove_others)
+    yield row
+
+
+def _is_gone(operation: Operation, seen: Seen, history: History) -> Results:
+    removal = history.last(operation, seen.number)
+    if removal is None:
+        return
+    pet_id = removal.is_about
+    is_there = seen.pet(pet_id) is not None
+    if seen.operation.shows_one:
+        is_there = seen.is_success and is_object(seen.document)
+    # Another response may come from a cache. A later one counts as well.
+    later = history.exchanges[seen.number :]
+    is_gone_later = any(one.is_about == pet_id and one.status == 404 for one in later)
+    if is_there or _would_show(seen, history):
+        yield Result(not is_there or is_gone_later, f"no animal {pet_id}, which {removal.line} removed")
+
+
+def _has_left_others(operation: Operation, seen: Seen, history: History) -> Results:
+    removal, pet_id = history.last(operation, seen.number), seen.is_about
+    if removal is None or pet_id is None or not history.was_last_there(pet_id, seen.number):
+        return
+    # The operation has to show the animal at all.
+    was_read = any(one.is_success and one.operation is seen.operation for one in history.exchanges)
+    if was_read and (seen.is_success or seen.status == 404):
+        yield Result(seen.is_success, f"the animal {pet_id}, which {removal.line} did not name")
