@@ -33,4 +33,4 @@ def wrong_mutants(folder: Path, *, first: int = 0, step: int = 1) -> list[str]:
     """
     file = folder / "mutants.py"
     file.write_text(_PROGRAM, encoding="utf-8")
-    return run_python(folder, file.name, str(first), str(step)).splitlines()
+    return run_python(folder, file.name, str(first), str(step), counts=True).splitlines()
