@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.mutants import mutants_of
+from tools.mutation import mutants_of
 
 SOURCE = '''
 """A docstring."""
