@@ -1,35 +1,50 @@
 r"""Finds API keys in texts, in each form in which clients and services write them.
 
-How this works: a key stands in a text as it is, or in a fixed encoding such as base64 (``forms``). In addition, each
-character may be escaped: percent-encoded, also repeatedly, or as JSON allows it (``\/``, ``\u002f``). A text with
-percent signs or backslashes is therefore searched again after each decoding. ``_Decoded`` keeps the way back.
+How this works: a key stands in a text as it is, or in one encoding: hexadecimal, base64 (also within the base64 of a
+longer text, such as ``Bearer KEY``), or UTF-16. In addition, each character may be escaped: percent-encoded, also
+repeatedly, as JSON allows it (``\/``, ``\u002f``), or as HTML does (``&#47;``). A text with escapes is therefore
+searched again after each of three decodings. ``_Decoded`` keeps the way back. That is all: a key in two encodings, such
+as base64 of base64, or in another one, such as base32, is not found.
 
-Clients choose the texts, so all work is linear. The one regular expression decides within a few characters.
+Two kinds of keys are found: the keys that the caller knows, and all keys that a world has issued, by their form. So
+a text shows no issued key of another world either.
+
+Clients choose the texts, so all work is linear. No regular expression runs on from a mistake. ``_may_hide`` decides
+about texts without a key by functions of C alone.
 """
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
+from binascii import a2b_qp
 from bisect import bisect_right
 from functools import cached_property, lru_cache
+from html import unescape
 from itertools import accumulate
+from string import ascii_letters, digits, hexdigits
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 CUT: Final = "..."  # the end of a text that was cut
-_ISSUED_START: Final = "petstore-"
-_ISSUED_KEY: Final = re.compile(rf"{_ISSUED_START}[0-9a-f]{{8}}-\d{{6,}}")  # a key that a world issues
 # Characters; a shorter fixed key, such as `test`, also occurs in ordinary words.
 RECOGNISABLE: Final = 8
 
+_ISSUED_START: Final = "petstore-"
+_ISSUED_KEY: Final = re.compile(rf"{_ISSUED_START}[0-9a-f]{{8}}-[0-9]{{6,20}}")  # a key that a world issues
+_CUT_ISSUED_KEY: Final = re.compile(rf"{_ISSUED_START}[0-9a-f]{{1,8}}(-[0-9]{{0,20}})?")
+_LONGEST_ISSUED: Final = len(_ISSUED_START) + 8 + 1 + 20
 _LONGEST: Final = 4096  # characters of a key whose encodings are kept; a client may send a key of 64 KiB
 _MOST_DECODINGS: Final = 3
+_SHORT: Final = 500  # characters; ``_Decoded`` decodes a shorter text in no time
 _URL_SAFE: Final = str.maketrans("+/", "-_")  # the other alphabet of base64 (RFC 4648 §5)
 # A percent sign that was encoded again begins with %25. JSON inside JSON doubles backslashes.
-_ESCAPE: Final = re.compile(r"""(%(?:25)*[0-9A-Fa-f]{2}|\\(?<!\\\\)\\{0,8}(?:[/"']|(?:u00|x)[0-9A-Fa-f]{2}))""")
+_ESCAPE: Final = re.compile(
+    r"""(%(?:25)*[0-9A-Fa-f]{2}|\\(?<!\\\\)\\{0,8}(?:[/"']|(?:u00|x)[0-9A-Fa-f]{2})"""
+    r"""|&\#(?:[xX]0{0,4}[0-9A-Fa-f]{2}|0{0,4}[0-9]{2,3});)"""
+)
 
 
 class FoundKey(NamedTuple):
@@ -48,20 +63,11 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
 
     A form of a key with fewer than ``shortest`` characters does not count.
     """
-    keys = tuple(keys)
-    found = list(_unescaped(text, keys, shortest))
-    layers: list[_Decoded] = []
-    decoded = text
-    for _ in range(_MOST_DECODINGS):
-        if "%" not in decoded and "\\" not in decoded:
-            break
-        layer = _Decoded(decoded)
-        if layer.text == decoded:
-            break
-        decoded = layer.text
-        layers.append(layer)
-        found += [_in_source(text, hidden, layers) for hidden in _unescaped(decoded, keys, shortest)]
-    return _without_overlaps(found)
+    forms = [form for key in keys for form in _forms(key, shortest)]
+    found = [*_issued(text), *_known(text, forms)]
+    if _has_escapes(text) and _may_hide(text, forms):
+        found += _escaped(text, forms)
+    return _without_overlaps(found) if found else found
 
 
 def key_in(text: str, keys: Iterable[str]) -> str | None:
@@ -71,58 +77,235 @@ def key_in(text: str, keys: Iterable[str]) -> str | None:
     return found[0].encoding if found else None
 
 
-@lru_cache(maxsize=64)
+# Known keys
+
+
+class _Form(NamedTuple):
+    """A text that stands for a known key."""
+
+    text: str
+    key: str
+    encoding: str  # as in ``FoundKey``
+
+
 def _encodings(key: str) -> Mapping[str, str]:
     raw = key.encode("utf-8", "surrogatepass")
-    found = dict.fromkeys((raw.hex(), raw.hex().upper()), " in hexadecimal")
-    # Base64 encodes groups of three bytes, and the key may begin anywhere in a group.
+    found = dict.fromkeys((raw.hex(), raw.hex().upper()), _HEXADECIMAL)
     for before in range(3):
-        encoded = b64encode(b"\0" * before + raw).decode()
-        # The characters that depend on the key alone.
-        alone = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
-        found |= dict.fromkeys((alone, alone.translate(_URL_SAFE)), " in base64")
-    found["\0".join(key)] = " in UTF-16"
+        alone = _in_base64(raw, before)
+        found |= dict.fromkeys((alone, alone.translate(_URL_SAFE)), _BASE64)
+    found["\0".join(key)] = _UTF_16
     found[key.replace("\\", "\\\\").replace('"', '\\"')] = " escaped"
     return found | {key: ""}
 
 
-def _forms(key: str) -> Mapping[str, str]:
-    """Return the encodings of a key, each with words about it."""
-    return _encodings(key) if len(key) <= _LONGEST else {key: ""}
+def _in_base64(raw: bytes, before: int) -> str:
+    """Return the characters of base64 that depend on these bytes alone. ``before`` bytes of a group precede them."""
+    encoded = b64encode(b"\0" * before + raw).decode()
+    return encoded[_characters(before) : (before + len(raw)) * 8 // 6]
 
 
-def _unescaped(text: str, keys: Iterable[str], shortest: int) -> Iterator[FoundKey]:
-    """Yield the keys in a text whose characters are not escaped."""
+def _characters(count: int) -> int:
+    """Return how many characters of base64 a number of bytes takes."""
+    return -(-count * 8 // 6)
+
+
+def _forms(key: str, shortest: int) -> tuple[_Form, ...]:
+    """Return the forms of a key. The search for issued keys finds all of them at once."""
+    if len(key) <= _LONGEST:
+        return _kept_forms(key, shortest)
+    return (_Form(key, key, ""),)
+
+
+@lru_cache(maxsize=64)
+def _kept_forms(key: str, shortest: int) -> tuple[_Form, ...]:
+    if _ISSUED_KEY.fullmatch(key):
+        return ()
+    return tuple(_Form(text, key, encoding) for text, encoding in _encodings(key).items() if len(text) >= shortest)
+
+
+def _whole(text: str, form: _Form) -> Iterator[FoundKey]:
+    begin = text.find(form.text)
+    while begin >= 0:
+        end = begin + len(form.text)
+        yield FoundKey(begin, end, form.key, form.encoding)
+        begin = text.find(form.text, end)
+
+
+def _cut(text: str, form: _Form) -> Iterator[FoundKey]:
+    """Yield the beginnings of a key, from 8 characters, at which the text was cut."""
+    start = form.text[:RECOGNISABLE]
+    begin = text.find(start)
+    while begin >= 0:
+        least = begin + RECOGNISABLE
+        end = text.find(CUT, least, begin + len(form.text) + len(CUT))
+        if end >= 0 and form.text.startswith(text[begin:end]):
+            yield FoundKey(begin, end, form.key, "", is_cut=True)
+        begin = text.find(start, least)
+
+
+def _known(text: str, forms: Iterable[_Form]) -> Iterator[FoundKey]:
+    """Yield the known keys in a text whose characters are not escaped."""
     is_cut = CUT in text
-    for key in keys:
-        for form, encoding in _forms(key).items():
-            if len(form) >= shortest:
-                yield from _whole(text, key, form, encoding)
-                if is_cut:
-                    yield from _cut(text, key, form)
+    for form in forms:
+        yield from _whole(text, form)
+        if is_cut:
+            yield from _cut(text, form)
+
+
+# Issued keys
+
+
+class _Coding(NamedTuple):
+    """An encoding in which an issued key may stand."""
+
+    words: str
+    start: str  # the beginning of each issued key in this encoding
+    piece: Callable[[str, int], str]  # returns the encoded text that begins at a position, of bounded length
+    decode: Callable[[str], str]  # returns the text of such a piece
+    size: Callable[[int], int]  # returns the number of encoded characters of a number of characters
+
+
+def _coding_of_base64(before: int) -> _Coding:
+    """Return base64 behind a number of other bytes of the same group."""
+    missing = _characters(before)
+
+    def piece(text: str, begin: int) -> str:
+        run = text[begin : begin + _characters(_LONGEST_ISSUED)].translate(_STANDARD)
+        return run[: len(run) - len(run.lstrip(_OF_BASE64))]
+
+    def decode(run: str) -> str:
+        padded = "A" * missing + run
+        whole = padded[: len(padded) - (len(padded) % 4 == 1)]
+        decoded = b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
+        # The missing characters have a part of the first one of the key.
+        return _ISSUED_START[0] + decoded[before + 1 :]
+
+    start = _in_base64(_ISSUED_START.encode(), before)
+    return _Coding(_BASE64, start, piece, decode, lambda count: _characters(before + count) - missing)
+
+
+def _coding_of_hexadecimal(start: str) -> _Coding:
+    def piece(text: str, begin: int) -> str:
+        run = text[begin : begin + 2 * _LONGEST_ISSUED]
+        return run[: len(run) - len(run.lstrip(_OF_HEXADECIMAL))]
+
+    def decode(run: str) -> str:
+        return bytes.fromhex(run[: len(run) // 2 * 2]).decode("latin-1")
+
+    return _Coding(_HEXADECIMAL, start, piece, decode, lambda count: 2 * count)
+
+
+def _piece_of_utf_16(text: str, begin: int) -> str:
+    run = text[begin : begin + 2 * _LONGEST_ISSUED]
+    ends = [at for at in range(1, len(run), 2) if run[at] != "\0"]
+    return run[: ends[0]] if ends else run
+
+
+_HEXADECIMAL: Final = " in hexadecimal"
+_BASE64: Final = " in base64"
+_UTF_16: Final = " in UTF-16"
+_STANDARD: Final = str.maketrans("-_", "+/")
+_OF_BASE64: Final = f"{ascii_letters}{digits}+/"
+_OF_HEXADECIMAL: Final = hexdigits
+_HEXADECIMAL_START: Final = _ISSUED_START.encode().hex()
+_CODINGS: Final = (
+    *map(_coding_of_base64, range(3)),
+    _coding_of_hexadecimal(_HEXADECIMAL_START),
+    _coding_of_hexadecimal(_HEXADECIMAL_START.upper()),
+    _Coding(_UTF_16, "\0".join(_ISSUED_START), _piece_of_utf_16, lambda run: run[::2], lambda count: 2 * count - 1),
+)
+
+
+def _issued(text: str) -> Iterator[FoundKey]:
+    """Yield the issued keys in a text, also those that were cut."""
     if _ISSUED_START in text:
         for match in _ISSUED_KEY.finditer(text):
             yield FoundKey(*match.span(), match[0], "")
+        for match in _CUT_ISSUED_KEY.finditer(text):
+            if text.startswith(CUT, match.end()):
+                yield FoundKey(*match.span(), match[0], "", is_cut=True)
+    for coding in _CODINGS:
+        begin = text.find(coding.start)
+        while begin >= 0:
+            yield from _encoded(text, begin, coding)
+            begin = text.find(coding.start, begin + len(coding.start))
 
 
-def _whole(text: str, key: str, form: str, encoding: str) -> Iterator[FoundKey]:
-    begin = text.find(form)
-    while begin >= 0:
-        end = begin + len(form)
-        yield FoundKey(begin, end, key, encoding)
-        begin = text.find(form, end)
+def _encoded(text: str, begin: int, coding: _Coding) -> Iterator[FoundKey]:
+    """Yield the issued key whose encoded form begins at a position, if there is one."""
+    piece = coding.piece(text, begin)
+    decoded = coding.decode(piece)
+    key = _ISSUED_KEY.match(decoded)
+    if key is not None:
+        yield FoundKey(begin, begin + coding.size(len(key[0])), key[0], coding.words)
+    elif text.startswith(CUT, begin + len(piece)):
+        yield FoundKey(begin, begin + len(piece), decoded, coding.words, is_cut=True)
 
 
-def _cut(text: str, key: str, form: str) -> Iterator[FoundKey]:
-    """Yield the beginnings of a key, from 8 characters, at which the text was cut."""
-    least = len(_ISSUED_START) + 1 if form.startswith(_ISSUED_START) else RECOGNISABLE
-    start = form[:least]
-    begin = text.find(start)
-    while begin >= 0:
-        end = text.find(CUT, begin + least, begin + len(form) + len(CUT))
-        if end >= 0 and form.startswith(text[begin:end]):
-            yield FoundKey(begin, end, key, "", is_cut=True)
-        begin = text.find(start, begin + least)
+# Escapes
+
+
+def _has_escapes(text: str) -> bool:
+    return "%" in text or "\\" in text or "&#" in text
+
+
+def _escaped(text: str, forms: Iterable[_Form]) -> Iterator[FoundKey]:
+    """Yield the keys that further decodings of a text show."""
+    layers: list[_Decoded] = []
+    decoded = text
+    while len(layers) < _MOST_DECODINGS and _has_escapes(decoded):
+        layer = _Decoded(decoded)
+        if layer.text == decoded:
+            return
+        decoded = layer.text
+        layers.append(layer)
+        for hidden in (*_issued(decoded), *_known(decoded, forms)):
+            yield _in_source(text, hidden, layers)
+
+
+def _may_hide(text: str, forms: Iterable[_Form]) -> bool:
+    """Return whether a decoding of escapes may show a key: False only if none does.
+
+    ``_Decoded`` takes twenty times as long as a search in plain text. So this decodes without a way back, by functions
+    of C: ``a2b_qp`` decodes ``=41``, as which all escapes are written. The byte 1 stands for an equals sign meanwhile.
+    """
+    if len(text) < _SHORT or "&#" in text:
+        return True
+    starts = [coding.start for coding in _CODINGS] + [_ISSUED_START] + [form.text[:RECOGNISABLE] for form in forms]
+    if not all(start.isascii() and "%" not in start for start in starts):
+        return True
+    wanted = [start.encode().replace(b"=", b"\1") for start in starts]
+    content = text.encode("utf-8", "surrogatepass").replace(b"=", b"\1")
+    for _ in range(_MOST_DECODINGS):
+        former, content = content, _roughly_decoded(content)
+        if any(start in content for start in wanted):
+            return True
+        if content == former:
+            return False
+    return False
+
+
+def _roughly_decoded(content: bytes) -> bytes:
+    """Return bytes after one decoding of their escapes, in which further escapes may be decoded as well."""
+    if b"\\" in content:
+        while b"\\\\" in content:
+            content = content.replace(b"\\\\", b"\\")
+        content = content.replace(b"\\u00", b"%").replace(b"\\x", b"%")
+        for mark in (b"/", b'"', b"'"):
+            content = content.replace(b"\\" + mark, mark)
+    if b"%25" in content:
+        # In steps of powers of two, because a client can repeat it thousands of times.
+        for power in range(len(content).bit_length(), -1, -1):
+            content = content.replace(b"%" + b"25" * 2**power, b"%")
+    content = content.replace(b"%3D", b"\1").replace(b"%3d", b"\1")
+    # Of several percent signs, only the last two can begin an escape, now or later.
+    while b"%%%" in content:
+        content = content.replace(b"%%%", b"%%")
+    # a2b_qp reads == as one sign, and drops = at the end of a line.
+    content = content.replace(b"%%", b"%25%")
+    content = content.replace(b"%\r", b"%25\r").replace(b"%\n", b"%25\n")
+    return a2b_qp(content.replace(b"%", b"=")).replace(b"=", b"%")
 
 
 class _Decoded:
@@ -154,6 +337,8 @@ def _begins_of(parts: Iterable[str]) -> list[int]:
 
 
 def _character(escape: str) -> str:
+    if escape.startswith("&"):
+        return unescape(escape)
     return escape[-1] if escape[-1] in "/\"'" else chr(int(escape[-2:], 16))
 
 

@@ -313,12 +313,22 @@ def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[
 def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
     """Before the schema applies, remove members that the behaviour ignores, and convert floats that it accepts."""
     chosen, known = rules.policies, schemas.properties(schema)
-    for name, value in list(document.items()):
-        if name not in known:
-            if not chosen.unknown_body_field:
-                del document[name]
-        elif value is None and name in NULLS and not getattr(chosen, NULLS[name].name):
+    if not chosen.unknown_body_field:
+        for name in document.keys() - known.keys():
             del document[name]
-        elif isinstance(value, float) and known[name].get("type") == "integer" and not chosen.integral_float:
-            # From 2**53 on, a float may differ from the number that the client sent. The schema refuses such a float.
-            document[name] = int(value) if value.is_integer() and abs(value) < 2**53 else value
+    for name in known.keys() & document.keys():
+        value = document[name]
+        is_ignored = value is None and name in NULLS and not getattr(chosen, NULLS[name].name)
+        if is_ignored:
+            del document[name]
+        elif known[name].get("type") == "integer" and not chosen.integral_float:
+            document[name] = _as_integer(value)
+
+
+def _as_integer(value: object) -> object:
+    """Return a float as an integer if it is exactly the number that the client sent. The schema refuses others."""
+    if not isinstance(value, float):
+        return value
+    # From 2**53 on, a float may differ from the number that the client sent.
+    is_exact = value.is_integer() and abs(value) < 2**53
+    return int(value) if is_exact else value

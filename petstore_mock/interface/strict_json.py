@@ -17,6 +17,8 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.violations import Violation, Violations, path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from petstore_mock.common.values import JsonValue
 
 # RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface have one level; 100 levels leave room for
@@ -29,6 +31,8 @@ _ENDS_EARLY: Final = "; it ends too early: Content-Length counts bytes, not char
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)  # as JSON writes it (RFC 8259 §6)
 _BROKEN_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_LONG_INTEGER: Final = b"0" * (_MOST_DIGITS + 1)
 
 
 class MalformedJsonError(Exception):
@@ -64,7 +68,11 @@ def _refuse_constant(text: str) -> NoReturn:
     _refuse(f"must not contain {text}, which is not a JSON value (RFC 8259 §6)")
 
 
-_decoder: Final = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=_refuse_constant)
+_decoder: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_refuse_constant)
+# Of a body with thousands of numbers, the calls of ``parse_int`` take most of the time.
+_decoder_of_long_integers: Final = json.JSONDecoder(
+    object_pairs_hook=_members, parse_int=_integer, parse_constant=_refuse_constant
+)
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -74,8 +82,10 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
         _refuse("must be a JSON object and is empty")
     if body.startswith(b"\xef\xbb\xbf"):
         _refuse("must not begin with a byte-order mark (RFC 8259 §8.1)")
+    has_long_integer = _LONG_INTEGER in body.translate(_DIGITS)
+    decoder = _decoder_of_long_integers if has_long_integer else _decoder
     try:
-        value: JsonValue = _decoder.decode(body.decode("utf-8"))
+        value: JsonValue = decoder.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         early = _ENDS_EARLY if error.reason == "unexpected end of data" else ""
         _refuse(f"must be UTF-8; byte {error.start} is not valid (RFC 8259 §8.1){early}")
@@ -84,8 +94,29 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     except RecursionError:
         _refuse(_TOO_DEEP)
     repeated = Violations()
-    _look_through(value, (), repeated)
+    # UTF-8 has no surrogates, so a lone one stands in an escape.
+    may_have_surrogates = b"\\ud" in body or b"\\uD" in body
+    is_one_container = body.count(b"{") + body.count(b"[") <= 1
+    is_plain = not isinstance(value, RepeatedMembers) if is_one_container else _is_plain(value)
+    if may_have_surrogates or not is_plain:
+        _look_through(value, (), repeated)
     return value, repeated
+
+
+def _is_plain(value: JsonValue) -> bool:
+    """Return whether no member is repeated, and no container nests too deep."""
+    containers = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(_DEEPEST):
+        if not containers:
+            return True
+        if any(isinstance(container, RepeatedMembers) for container in containers):
+            return False
+        containers = [part for container in containers for part in _parts(container) if isinstance(part, (dict, list))]
+    return not containers
+
+
+def _parts(container: dict[str, JsonValue] | list[JsonValue]) -> Iterable[JsonValue]:
+    return container.values() if isinstance(container, dict) else container
 
 
 def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:

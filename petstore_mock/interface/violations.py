@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from json import dumps
+from json import JSONEncoder, dumps
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
@@ -55,11 +55,26 @@ def describe(value: object) -> str:
     return f"{cut(text, _SHOWN)} ({_kind(value, len(text))})"
 
 
+_encoder: Final = JSONEncoder(default=repr, skipkeys=True)
+
+
 def _as_json(value: object) -> str:
+    """Return a value as JSON; of a long container, only the beginning."""
+    is_container = is_array(value) or is_object(value)
     try:
-        return dumps(value, default=repr, skipkeys=True)
+        return _beginning(_encoder.iterencode(value)) if is_container else _encoder.encode(value)
     except (RecursionError, ValueError):  # a Python value can contain itself or nest too deep; decoded JSON cannot
         return "..."
+
+
+def _beginning(parts: Iterable[str]) -> str:
+    """Return the first of the parts. A container may have a million members, of which only a few are shown."""
+    text = ""
+    for part in parts:
+        text += part
+        if len(text) > _SHOWN:
+            break
+    return text
 
 
 def _kind(value: object, length: int) -> str:

@@ -51,6 +51,7 @@ class ChunkReader:
         position = 0
         while not self._is_in_trailers:
             position = self._take_data(buffer, position)
+            position = self._take_whole_chunks(buffer, position)
             if self._left or self._is_before_crlf:
                 break
             line = self._find_size(buffer, position)
@@ -62,6 +63,24 @@ class ChunkReader:
             self._is_in_trailers = not self._left
         del buffer[:position]
         return self._is_in_trailers and self._take_trailers(buffer)
+
+    def _take_whole_chunks(self, buffer: bytearray, position: int) -> int:
+        """Take the chunks that have arrived completely, and return the position after them.
+
+        A body can have a chunk for each byte, so this loop is short. It leaves all else to the caller.
+        """
+        if self._left or self._is_before_crlf or self._searched:
+            return position
+        body = self.body
+        while (line := _SIZE_LINE.match(buffer, position)) is not None:
+            begin = line.end()
+            end = begin + int(line[1], 16)
+            is_whole = buffer[end : end + 2] == _CRLF
+            if end == begin or not is_whole or begin - position > self._limit:
+                break
+            body += buffer[begin:end]
+            position = end + 2
+        return position
 
     def _take_data(self, buffer: bytearray, position: int) -> int:
         """Take data and the CRLF behind it, and return the position after them."""

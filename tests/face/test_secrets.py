@@ -55,6 +55,8 @@ FORMS: dict[str, str] = {
     "base64, percent": quote(encoded(f"u:{KEY}"), safe=""),
     "base64, escaped": encoded(f"Bearer {KEY}").replace("/", "\\/"),
     "hexadecimal": KEY.encode().hex(),
+    "HTML": "".join(f"&#{ord(character)};" for character in KEY),
+    "HTML, hexadecimal": "".join(f"&#x{ord(character):02x};" for character in KEY),
 }
 
 

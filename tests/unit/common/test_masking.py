@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote
+
 import pytest
 
 from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
@@ -46,6 +49,35 @@ def test_field_shows_no_credentials(field: str, shown: str) -> None:
 )
 def test_target_shows_no_key(query: str, shown: str) -> None:
     assert mask_target(f"/v1/pets{query}", (FIXED, "a/key+with=signs")) == f"/v1/pets{shown}"
+
+
+ISSUED = {
+    "plain": KEY,
+    "hexadecimal": KEY.encode().hex(),
+    "upper-case hexadecimal": KEY.encode().hex().upper(),
+    **{f"base64 behind {user!r}": b64encode(f"{user}:{KEY}".encode()).decode() for user in ("", "a", "ab", "abc")},
+    "base64, URL": urlsafe_b64encode(f"Bearer {KEY}, and ???".encode()).decode(),
+    "base64 in percent": quote(b64encode(f"a:{KEY}".encode())),
+    "UTF-16": "\0".join(KEY),
+    "HTML": "".join(f"&#{ord(character)};" for character in KEY),
+    "percent": "".join(f"%{ord(character):02X}" for character in KEY),
+}
+
+
+@pytest.mark.parametrize("form", ISSUED.values(), ids=ISSUED)
+def test_an_issued_key_of_any_world_is_masked_in_each_form(form: str) -> None:
+    shown = mask_text(f"<{form}>", ())
+    assert "***0042" in shown
+    assert "0123abcd" not in shown
+    assert b"abcd".hex() not in shown.lower()
+    assert not any(part in shown for part in ("MDEyM", "AxMjN", "wMTIz", "0\x001", "%30%31", "&#48;&#49;"))
+    assert shown.startswith("<"), "all else stays as it is"
+
+
+def test_a_text_that_only_looks_like_an_issued_key_stays() -> None:
+    for text in ("petstore-mock", "petstore-0123abcd-00004", b64encode(b"petstore-mock is a fake").decode()):
+        assert mask_text(f"<{text}>") == f"<{text}>"
+        assert mask_text(f"<{text.encode().hex()}>") == f"<{text.encode().hex()}>"
 
 
 def test_text_shows_no_key_even_if_the_key_was_cut() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,3 +62,49 @@ def test_hostile_bodies_are_read_fast_and_violations_are_limited() -> None:
     for body in (b'["' + b'[\\"' * 330_000 + b'"]', b"[" + b"{}," * 300_000 + b"1]", b"9" * 1_000_000):
         decode_json(body)
     assert time.process_time() - started < 10  # many times the usual time
+
+
+MANY = {
+    "numbers": (b"[%s]" % b",".join([b"1"] * 30_000), 4.0),
+    "members": (b"{%s}" % b",".join(b'"m%d":1' % number for number in range(10_000)), 2.6),
+    "texts": (("[" + ",".join(['"é"'] * 12_000) + "]").encode(), 8.0),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_a_strict_decoder_takes_a_few_times_as_long_as_the_standard_one(name: str) -> None:
+    body, most = MANY[name]
+
+    def seconds(decode: Callable[[bytes], object]) -> float:
+        times = []
+        for _ in range(9):
+            started = time.process_time()
+            decode(body)
+            times.append(time.process_time() - started)
+        return min(times)
+
+    assert seconds(decode_json) < most * seconds(json.loads)
+
+
+@pytest.mark.parametrize("text", ["1", '"x"', '{"a":1}', '[{"a":1}]', '{"a":{"b":[]}}'])
+def test_every_container_is_looked_at_for_repeated_members(text: str) -> None:
+    members = f'"m":{text},"m":{text}'
+    _, repeated = decode_json(f'[[1,{{"x":{{{members}}}}}]]'.encode())
+    assert [violation.path for violation in repeated] == ["body.0.1.x.m"]
+    assert decode_json(f"{{{members}}}".encode())[1][0].path == "body.m"
+    assert decode_json(f'[[1,{{"x":{text}}}]]'.encode())[1] == []
+
+
+@pytest.mark.parametrize("text", [r"\ud800", r"\uD800", r"\udfff"])
+def test_a_lone_surrogate_is_refused_wherever_it_stands(text: str) -> None:
+    for body in (f'"{text}"', f'{{"{text}":1}}', f'[[{{"a":["{text}"]}}]]'):
+        with pytest.raises(MalformedJsonError) as caught:
+            decode_json(body.encode())
+        assert caught.value.violation.rule == "unicode"
+    assert decode_json(rb'"\ud83d\udc36"') == ("🐶", [])
+
+
+@pytest.mark.parametrize("digits", [400, 401, 5000])
+def test_a_long_integer_keeps_its_first_digits(digits: int) -> None:
+    value, _ = decode_json(b"[1,%s,-%s]" % (b"9" * digits, b"8" * digits))
+    assert value == [1, int("9" * min(digits, 400)), int("-" + "8" * min(digits, 400 - (digits > 400)))]

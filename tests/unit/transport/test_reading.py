@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import repeat
@@ -57,6 +58,18 @@ def test_the_data_of_a_chunk_costs_the_same_whatever_it_is(content: bytes) -> No
     hostile, plain = content * (SIZE // len(content)), b"x" * SIZE
     assert read(chunk(hostile)) == ([hostile], "")
     assert seconds(lambda: read(chunk(hostile))) < 5 * seconds(lambda: read(chunk(plain)))
+
+
+def test_a_chunk_for_each_byte_costs_little_more_than_the_search_for_its_size() -> None:
+    body, size = b"x" * 60_000, re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
+    data = CHUNKED + b"1\r\nx\r\n" * len(body) + END
+    assert read(data) == ([body], "")
+
+    def search() -> None:
+        for _ in body:
+            assert size.match(data, len(CHUNKED))
+
+    assert seconds(lambda: read(data)) < 3.5 * seconds(search)
 
 
 LARGE: Final[dict[str, Callable[[int], bytes]]] = {
