@@ -7,6 +7,8 @@ The machine, its pasted tests and your own tests use the same checks: ``checks.n
 # ruff: noqa: I001  # each check stands on one line here, and __all__ takes the checks from CHECKS
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from petstore_mock.checks.adapting import PetClient
 from petstore_mock.checks.check import Broken, Call, Check, Finding, Kept, Observation, Outcome, Process, check
 from petstore_mock.checks.process import (
@@ -38,6 +40,7 @@ from petstore_mock.checks.results import (
     results_stay as results_stay,
 )
 from petstore_mock.checks.watched import CHECKS, WatchedClient, watched
+from petstore_mock.common.suggesting import of_module
 
 __all__ = [
     "CHECKS",
@@ -55,3 +58,6 @@ __all__ = [
 __all__ += ["UnknownErrorError", "WatchedClient", "check", "classify_exception", "read_pet", "watched"]
 __all__ += [*CHECKS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy  # editors and consoles complete these names
+
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+    __getattr__ = of_module(__name__, __all__)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 from petstore_mock.checks.reading import literal, raised, read_pet, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import one_of, refuse
+from petstore_mock.common.suggesting import guided
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, Operation, in_words, snake_case, source
@@ -280,6 +281,7 @@ class Check:
             raise AssertionError(str(found))
 
 
+@guided
 def check(
     *,
     section: str,

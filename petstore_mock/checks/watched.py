@@ -18,6 +18,7 @@ from petstore_mock.checks.process import Watch, settled
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.suggesting import guided
 from petstore_mock.errors import ReportedError
 from petstore_mock.interface.table import OPERATIONS, Operation
 
@@ -91,6 +92,7 @@ class WatchedClient:
         AssertionError: a check failed while the client was made. Each call raises this error for its own checks.
     """
 
+    @guided
     def __init__(
         self,
         make_client: Callable[[Any], Any],

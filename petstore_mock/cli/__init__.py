@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
-from petstore_mock.cli.arguments import Parser, misspelt_variables
+from petstore_mock.cli.arguments import Parser
+from petstore_mock.core.options import misspelt_variables
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse
+from petstore_mock.common.refusing import one_of, refuse
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import text_of, variable_of
-from petstore_mock.core.options import options_at
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.options import Option
 
-# Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
-_PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 # Separates the values of a repeated option in a variable.
 _BETWEEN: Final = re.compile(r"[,\s]+")
 
@@ -114,14 +111,3 @@ def _value_of(option: Option, texts: Any, source: str) -> Any:  # noqa: ANN401  
         return option.check(option.name, value)
     except PetStoreMockError as error:
         refuse(f"{source}: {error}")
-
-
-def misspelt_variables() -> list[str]:
-    """Return a line for each environment variable whose name resembles that of an option."""
-    known = [variable_of(name) for name in {**options_at("serve"), **options_at("setting")}]
-    lines: list[str] = []
-    for name in filter(_PREFIXED.match, os.environ):
-        meant = None if name in known else nearest(name, known)
-        if meant is not None:
-            lines.append(f"unknown environment variable {name}; did you mean {meant}?")
-    return lines

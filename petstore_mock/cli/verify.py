@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
@@ -34,9 +35,9 @@ def add_shared_options(parser: ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the base address of the service, which ends in /v1")
     parser.add_argument("--api-key", metavar="KEY", help="a valid API key")
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
-    defaults: Mapping[str, Any] = verify.__kwdefaults__ or {}
+    arguments = signature(verify).parameters
     for name, option in options_at("verify").items():
-        default = defaults[name]
+        default = arguments[name].default
         if default is None:
             parser.add_argument(flag(name), metavar=option.metavar, help=option.words)
         else:

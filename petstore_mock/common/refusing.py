@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST_SLIP: Final = 100  # characters; longer names take too long to compare
 _SHOWN: Final = 200  # characters of a value
 
 
@@ -35,29 +34,14 @@ def require(holds: object, expected: str, **got: object) -> None:
         refuse(f"expected {expected}; got {', '.join(f'{name}={shown(value)}' for name, value in got.items())}")
 
 
-def one_of(name: object, known: Iterable[str], kind: str) -> str:
-    """Return ``name`` if it is one of ``known``; else raise PetStoreMockError with the nearest of them."""
+def one_of(name: object, known: Iterable[str], kind: str, meant: str | None = None) -> str:
+    """Return ``name`` if it is one of ``known``; else raise PetStoreMockError with the nearest one, or ``meant``."""
     names = list(known)
     if isinstance(name, str) and name in names:
         return name
     article = "an" if kind[0] in "aeiou" else "a"
-    refuse(f"expected {article} {kind}, one of {', '.join(names)}; got {shown(name)}{did_you_mean(name, names)}")
-
-
-def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return " (did you mean 'x'?)", or "" if no name is near."""
-    meant = nearest(name, known)
-    return "" if meant is None else f" (did you mean {meant!r}?)"
-
-
-def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name most like ``name``, or None; case, hyphens and underscores do not count."""
-    text = str(name)
-    if len(text) > _LONGEST_SLIP:
-        return None
-    folded = {_fold(other): other for other in known}
-    close = difflib.get_close_matches(_fold(text), folded, n=1)
-    return folded[close[0]] if close else None
+    hint = did_you_mean(meant or name, names)
+    refuse(f"expected {article} {kind}, one of {', '.join(names)}; got {shown(name)}{hint}")
 
 
 def shown(value: object) -> str:
@@ -67,7 +51,3 @@ def shown(value: object) -> str:
     except ValueError:  # Python refuses to convert an integer of more than 4,300 digits to text
         return "an integer of thousands of digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _fold(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()

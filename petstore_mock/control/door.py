@@ -14,7 +14,7 @@ from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
-from petstore_mock.common.refusing import did_you_mean
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.control.admission import PROBLEM_TYPE, Admission
 from petstore_mock.control.console import console_page
 from petstore_mock.control.schemas import Schema, Shape, door_document, shape_of, violations

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.refusing import Stays
+from petstore_mock.common.suggesting import helpful
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+@helpful()
 class Clock(Stays):
     """The fake's clock. It runs like the real clock, with the offset that your test sets.
 

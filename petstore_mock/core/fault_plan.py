@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, one_of, refuse, require, shown
+from petstore_mock.common.suggesting import helpful
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -52,6 +53,7 @@ def operations_of(fault: Fault) -> list[str]:
 
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
+@helpful()
 class FaultHandle(Stays):
     """A planned fault. You can read how often it fired, and cancel it.
 

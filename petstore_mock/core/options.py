@@ -14,6 +14,7 @@ A name has several rows if its value differs between places. ``OPTIONS`` has the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, ca
 
 from petstore_mock.common.dates import moment_of
 from petstore_mock.common.guards import is_object
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
-from petstore_mock.common.values import is_integer, is_number, shown_url
+from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.suggesting import did_you_mean, nearest
+from petstore_mock.common.values import is_integer, is_number, shown_url, variable_of
 from petstore_mock.http.credentials import KEY_TEXT
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ MAX_WORLDS: Final = 10_000
 KEPT_REQUESTS: Final = 1_000  # in each world at /w/NAME: a test needs only its own few requests
 MOST_PETS: Final = 1_000_000  # in one seed
 
+# Kubernetes sets the excluded variables in each pod if a service has the name petstore-mock.
+_PREFIXED: Final = re.compile(r"PETSTORE_MOCK_(?!SERVICE_(HOST|PORT)|PORT_\d)")
 _COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
 _YES: Final = ("true", "yes", "on", "1")
 _NO: Final = ("false", "no", "off", "0")
@@ -506,6 +510,17 @@ OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in revers
 
 def options_at(place: Place) -> dict[str, Option]:
     return {option.name: option for option in _ROWS if place in option.places.split()}
+
+
+def misspelt_variables() -> list[str]:
+    """Return a line for each environment variable whose name resembles that of an option."""
+    known = [variable_of(name) for name in {**options_at("serve"), **options_at("setting")}]
+    lines: list[str] = []
+    for name in filter(_PREFIXED.match, os.environ):
+        meant = None if name in known else nearest(name, known)
+        if meant is not None:
+            lines.append(f"unknown environment variable {name}; did you mean {meant}?")
+    return lines
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:

@@ -48,6 +48,10 @@ _PATHS: Final = in_words("/".join(["", *row.pattern]) for row in ROUTES)
 BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers request them on their own
 
 
+# Load balancers and orchestrators request them to see whether a service is up.
+_PROBES: Final = ("/", "/health", "/healthz", "/livez", "/ping", "/readyz")
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     condition: str  # a name of ``CONDITIONS``
@@ -113,8 +117,14 @@ class Rules:
                 self._validate(route, operation, {**in_path, **dict(in_header)}, query)
             return route
         shown = "GET" if method == "HEAD" else method  # the Content-Length of HEAD must be that of GET (RFC 9110 §8.6)
-        condition = "browser_file" if path in BROWSER_FILES else self.policies.unknown_route
-        return _no_route(condition, f"{shown} {cut(path, 200)}; {_path_hint(path)}")
+        return _no_route(self._unknown_path(shown, path), f"{shown} {cut(path, 200)}; {_path_hint(path)}")
+
+    def _unknown_path(self, method: str, path: str) -> str:
+        """Return the condition of a path that the interface does not have."""
+        if path in BROWSER_FILES:
+            return "browser_file"
+        is_probe = method == "GET" and path in _PROBES
+        return "probe" if is_probe else str(self.policies.unknown_route)
 
     # Parameters
 
@@ -242,6 +252,10 @@ def _no_route(condition: str, detail: str, allow: str = "") -> Route:
 def _path_hint(path: str) -> str:
     if f"{path}/".startswith(f"{DOOR_PATH}/"):
         return f"the control door is {CLOSED}"
+    if path.startswith("/_"):
+        return f"the paths are {_PATHS}, and that of the control door is {DOOR_PATH}/"
+    if path in _PROBES:
+        return f"to see whether the stub is ready, request {DOOR_PATH}/health"
     tidied = path.lower().strip("/").replace("//", "/").split("/")
     if any(row.match(tidied) is not None for row in ROUTES):
         return "trailing slashes, double slashes and letter case matter"

@@ -10,9 +10,9 @@ the connection need a socket. Every fault that responds can also be late: ``serv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from petstore_mock.faults.fault import Fault, coerce, kind, loses, responds, slows
+from petstore_mock.faults.fault import Fault, call_like, coerce, kind, loses, responds, slows
 from petstore_mock.faults.kinds import REQUEST_KINDS, status_from
 
 if TYPE_CHECKING:
@@ -185,3 +185,10 @@ def sequence(*faults: int | Fault) -> Fault:
 __all__ = ["Fault", "coerce", "sequence", "tls"]
 __all__ += [*REQUEST_KINDS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy  # the names that editors and consoles complete
+
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+
+    def __getattr__(name: str) -> NoReturn:
+        call = None if name.startswith("_") else call_like(name)
+        offer = f"the faults are {', '.join(REQUEST_KINDS)}" if call is None else f"did you mean faults.{call}?"
+        raise AttributeError(f"there is no fault {name!r} ({offer})")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from functools import partial, wraps
+from http import HTTPStatus
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.suggesting import did_you_mean, nearest, refuse_arguments
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import ARGUMENTS, KINDS, REQUEST_KINDS, Argument, Kind
 from petstore_mock.http.handler import Delivery
@@ -176,7 +178,7 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
             try:
                 given = form.bind(*args, **kwargs).arguments
             except TypeError as error:
-                raise TypeError(f"{name}() {error}") from None
+                refuse_arguments(function, kwargs, TypeError(f"faults.{name}() {error}"), f"faults.{name}")
             return _make(name, given)
 
         return made
@@ -238,11 +240,11 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
     if is_integer(fault):
         return _of_status(fault)
     if not is_object(fault):
-        meant = nearest(getattr(fault, "__name__", fault), KINDS)  # a function that was not called
-        hint = "" if meant is None else f" (did you mean faults.{meant}()?)"
-        refuse(f"expected an HTTP status or a fault; got fault={shown(fault)}{hint}")
+        refuse(f"expected an HTTP status or a fault; got fault={shown(fault)}{_hint_of(fault)}")
     given = {str(name): value for name, value in fault.items()}
-    kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
+    if "kind" not in given:
+        refuse(f"expected the member kind of a fault; got {', '.join(given) or 'no member'}{_kind_for(given)}")
+    kind = one_of(given.pop("kind"), KINDS, "kind of fault")
     known = [name for name in schema_of(kind)["properties"] if name != "kind"]
     for name in (one for one in given if one not in known):
         members = ", ".join(known) or "none"
@@ -255,6 +257,31 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         except (TypeError, ValueError):
             refuse("expected base64 text as body_base64 (RFC 4648 §4); got another value")
     return _make(kind, given)
+
+
+def _kind_for(given: Mapping[str, object]) -> str:
+    """Return a hint to the kind of fault that takes these members."""
+    fitting = [kind for kind in KINDS if given and given.keys() <= KINDS[kind].arguments.keys()]
+    return f" (did you mean 'kind': {fitting[0]!r}?)" if fitting else ""
+
+
+def _hint_of(value: object) -> str:
+    """Return a hint to the fault that a value may mean: a text, a class or an object of an exception, a list."""
+    # A function that was not called, or a class, has a name.
+    name = value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__)
+    call = call_like(str(name))
+    return "" if call is None else f" (did you mean faults.{call}?)"
+
+
+def call_like(name: str) -> str | None:
+    """Return the call of the fault that a name may mean, such as ``server_error(503)`` for ``service_unavailable``."""
+    calls = {kind: f"{kind}()" for kind in KINDS}
+    for status in HTTPStatus:
+        if status >= 400:
+            calls.setdefault(status.name.lower(), str(_of_status(status.value)))
+            calls[str(status.value)] = str(_of_status(status.value))
+    meant = nearest(name, calls)
+    return None if meant is None else calls[meant]
 
 
 def schema_of(kind: str) -> dict[str, Any]:

@@ -111,10 +111,17 @@ def _headers(name: str, value: Any) -> dict[str, str | list[str]]:  # noqa: ANN4
             if not is_text or not is_field(field, str(text)):
                 refuse(f"expected a header field that HTTP allows (RFC 9110 §5); got {field!r}: {text!r}")
         if field.lower() in FRAMING:
-            refuse(f"expected no {field} in {name}, because the fake sets it")
+            refuse(f"expected no {field} in {name}, because the fake sets it; {_INSTEAD[field.lower()]}")
     return {field: [*map(str, text)] if is_array(text) else str(text) for field, text in value.items()}
 
 
+# What a test does instead of setting a header field that the fake sets.
+_INSTEAD: Final = {
+    "connection": "to end the connection, use faults.empty_reply() or the gap connection=closed_after_answer",
+    "content-length": "to announce a longer body than arrives, use faults.truncate()",
+    "date": "to change the date, use the clock: petstore.clock.travel_to()",
+    "transfer-encoding": "for chunks, use faults.malformed_chunk(), or configure() a gap",
+}
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ARGUMENTS: Final[Mapping[str, Argument]] = {
     "status": status_from(200),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_target, mask_text
+from petstore_mock.common.suggesting import readable
 from petstore_mock.http.credentials import NO_KEYS, bearer_key
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Headers(dict[str, str]):
 NO_FIELDS: Final = Fields()
 
 
+@readable()
 @dataclass(eq=False, repr=False)
 class ApiRequest:
     """A request. The ``when=`` functions of :meth:`PetStoreMock.inject` receive only complete ones."""

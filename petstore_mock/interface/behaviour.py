@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
+from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import as_path
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.gaps import GAPS, PRESETS

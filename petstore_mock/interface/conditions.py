@@ -92,6 +92,8 @@ _ROWS: Final = (
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
     # Browsers request files such as a favicon by default. The client made no mistake.
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
+    # Load balancers request a path such as / to see whether the service is up. The client made no mistake.
+    _row("probe", 404, "The interface has no such path", "4", "paths", violation=False),
     _row("unknown_path_501", 501, "The interface does not describe an operation at this path", "4.4", "paths"),
     _row("unsupported_media_type", 415, _NOT_JSON, "", "body"),
     _row("content_coding", 415, "The request body must not have a content coding", "RFC 9110 §15.5.16", "json"),

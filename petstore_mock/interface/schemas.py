@@ -20,9 +20,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import nearest
+from petstore_mock.common.suggesting import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import KINDS, quick, require_known
+from petstore_mock.interface.table import operation_at
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
 if TYPE_CHECKING:
@@ -203,7 +204,8 @@ def _words(rule: str, error: Any) -> str:  # noqa: ANN401  # as above
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
         choices = f", {_one_of(error.schema['enum'])}" if "enum" in error.schema else ""
-        return f"must be {' or '.join(map(_with_article, kinds))}{choices}"
+        form = f"must be {' or '.join(map(_with_article, kinds))}{choices}"
+        return f"{form}{_meant(error.instance, error.schema.get('discriminator', {}).get('mapping', ()))}"
     if rule == "format":
         return f"must be {next(kind.expected for kind in KINDS.values() if kind.format == wanted)}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
@@ -216,7 +218,8 @@ def _one_of(values: Iterable[object]) -> str:
 
 def _meant(value: object, allowed: Iterable[object]) -> str:
     """Return a hint to the nearest allowed value; empty if no value is near."""
-    near = nearest(value, map(str, allowed)) if isinstance(value, str) else None
+    names = [*map(str, allowed)]
+    near = nearest(operation_at(value) or value, names) if isinstance(value, str) else None
     return "" if near is None else f" (did you mean {near}?)"
 
 

@@ -368,7 +368,19 @@ def operations(effect: EffectName) -> tuple[Operation, ...]:
 
 def require_operation(name: object) -> Operation:
     """Return the operation ``name``; if there is none, raise PetStoreMockError with the nearest name."""
-    return OPERATIONS[one_of(name, OPERATIONS, "operation")]
+    return OPERATIONS[one_of(name, OPERATIONS, "operation", operation_at(name))]
+
+
+def operation_at(text: object) -> str | None:
+    """Return the operation that a method and a path name, such as ``GET /pets/7``, or that a path names; else None."""
+    method, _, target = str(text).strip().rpartition(" ")
+    if not target.startswith("/"):
+        return None
+    path = target.partition("?")[0].removeprefix(BASE_PATH)
+    segments = f"{BASE_PATH}{path}".strip("/").split("/")
+    operations = [one for row in ROUTES if row.match(segments) is not None for one in row.operations.values()]
+    fitting = [one.name for one in operations if not method or one.method == method.upper()]
+    return fitting[0] if fitting else None
 
 
 def snake_case(name: str) -> str:

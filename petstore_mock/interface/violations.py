@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_parameter
-from petstore_mock.common.refusing import nearest
+from petstore_mock.common.suggesting import nearest
 from petstore_mock.interface.table import SENTENCES
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from urllib.parse import parse_qs
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse
+from petstore_mock.common.refusing import one_of, refuse
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import REQUEST_KINDS

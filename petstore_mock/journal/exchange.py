@@ -10,7 +10,8 @@ from urllib.parse import quote, urlsplit
 from petstore_mock.common.masking import mask_target, mask_text, printable, request_line
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
-from petstore_mock.http.request import Headers
+from petstore_mock.common.suggesting import readable
+from petstore_mock.http.request import ApiRequest, Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
 from petstore_mock.interface.violations import in_words
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from petstore_mock.faults import Fault
-    from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.conditions import Condition
     from petstore_mock.interface.violations import Violation
 
@@ -37,6 +37,7 @@ def _of_request(name: str) -> Any:  # noqa: ANN401  # the attribute's annotation
     return property(lambda exchange: getattr(exchange.request, name))
 
 
+@readable(request=ApiRequest)
 class Exchange:
     """One request, its response, and the fake's decision about it.
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real import Event, monotonic
 from petstore_mock.common.refusing import Stays, refuse, require
+from petstore_mock.common.suggesting import helpful
 from petstore_mock.common.values import counted, is_integer, is_number, write_text
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.text import request_lines
 from petstore_mock.journal.waiting import Watch, alarms, refuse_in_a_task, signal_of_this_task
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from petstore_mock.interface.static import OperationName
-    from petstore_mock.journal.exchange import Exchange
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
 _LONGEST_WAIT: Final = 86_400.0  # seconds: one day
@@ -40,6 +41,7 @@ class EvictedError(PetStoreMockError):
     status = 409  # of the control door's response
 
 
+@helpful(last=Exchange)
 class Journal(Stays):
     """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.
 

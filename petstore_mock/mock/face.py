@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import Stays, require
+from petstore_mock.common.suggesting import helpful
 from petstore_mock.common.values import counted
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.options import read_animals
@@ -15,6 +16,7 @@ from petstore_mock.core.verification import ExpectedViolation
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
+from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.text import add_note, journal_text
 from petstore_mock.verbs import state, worlds
 
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.static import GapChoices, OperationName, PetChanges, PetFields
-    from petstore_mock.journal.journal import Journal
     from petstore_mock.verbs.verb import Verb
 
 
+@helpful(journal=Journal, clock=Clock)
 class PetStore(Stays):
     """The methods that ``PetStoreMock`` and ``RemotePetStore`` share.
 

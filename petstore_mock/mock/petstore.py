@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, Unpack
 
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.suggesting import helpful
 from petstore_mock.core.options import Seed, checked, options_at
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.listener import Listener
 
 
+@helpful()
 class PetStoreMock(PetStore):
     """A fake of the pet store service in this process.
 

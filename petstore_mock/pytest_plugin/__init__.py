@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
@@ -96,7 +97,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("petstore_assumes", "Known assumptions of the client, one per line: gap = alternative.", "linelist")
 
 
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    """Refuse an unknown option of this plugin. pytest would refuse it too, but without the nearest name."""
+    known = [f"--petstore-{name}" for name in _COMMAND_LINE]
+    options = [text.partition("=")[0] for text in args if text.startswith("--petstore")]
+    for name in options:
+        if name not in known:
+            from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such option
+
+            raise pytest.UsageError(f"unknown option {name}{did_you_mean(name, known)}; see pytest --help")
+
+
+def _warn_of_misspelt_settings(config: pytest.Config) -> None:
+    """Warn of settings and variables that look like those of this plugin and have no effect."""
+    known = ["petstore_assumes", *(f"petstore_{name}" for name, _, _, _ in SETTINGS)]
+    variables = {variable for _, variable, _, _ in SETTINGS}
+    with warnings.catch_warnings():
+        # pytest 9 deprecates the only public name of the settings that no plugin knows.
+        warnings.simplefilter("ignore")
+        settings = [str(name) for name in getattr(config, "inicfg", ())]
+    lines: list[str] = []
+    for name in settings:
+        if name.startswith("petstore_") and name not in known:
+            from petstore_mock.common.suggesting import did_you_mean  # noqa: PLC0415  # most runs have no such setting
+
+            lines.append(f"unknown setting {name}{did_you_mean(name, known)}")
+    if any(name.startswith("PETSTORE_MOCK_") and name not in variables for name in os.environ):
+        from petstore_mock.core.options import misspelt_variables  # noqa: PLC0415  # most runs have no such variable
+
+        lines += misspelt_variables()
+    for line in lines:
+        config.issue_config_time_warning(pytest.PytestConfigWarning(line), stacklevel=2)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _warn_of_misspelt_settings(config)
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     hooks = Hooks(config)

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 from petstore_mock.common.dates import iso
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.suggesting import guided, helpful, no_attribute
 from petstore_mock.common.values import shown_url
+from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
@@ -21,6 +23,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.exchange import is_base_url
+from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
 from petstore_mock.remote.door import RemoteDoor, printable_lines
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 _SAME_PROCESS: Final = frozenset({"app", "httpserver", "requests_session", "tls"})
 
 
+@guided
 def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
     """Return a world of a stub in another process, with the same methods as ``PetStoreMock``.
 
@@ -104,6 +108,7 @@ class RemoteHandle(FaultHandle):
             self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
 
 
+@helpful()
 class RemotePetStore(PetStore):
     """A world of a stub in another process. Call :func:`connect` to get one.
 
@@ -158,8 +163,7 @@ class RemotePetStore(PetStore):
                 f"expected a fake in this process for petstore.{name}; got a stub in another process. Give the client "
                 "petstore.url, plan faults.respond(...) with where=, or use your own PetStoreMock()"
             )
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(message)
+        raise no_attribute(self, name, {"journal": Journal, "clock": Clock})
 
     # The block
 

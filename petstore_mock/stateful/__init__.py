@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ParamSpec
 from petstore_mock.checks import UnknownErrorError
 from petstore_mock.checks.results import UNREAD
 from petstore_mock.common.refusing import refuse
+from petstore_mock.common.suggesting import of_module, refuse_arguments
 from petstore_mock.stateful.environments import environment
 from petstore_mock.stateful.replay import is_replay
 from petstore_mock.stateful.report import ClientBugError
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckReport", "ClientBugError", "check_client", "environment"]
 __dir__ = __all__.copy  # editors and consoles complete these names
+
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+    __getattr__ = of_module(__name__, __all__)
 
 P = ParamSpec("P")
 
@@ -42,6 +46,10 @@ def _with_options_of(
     def decorated(function: Callable[[Options], CheckReport]) -> Callable[P, CheckReport]:
         def checks(*args: P.args, **kwargs: P.kwargs) -> CheckReport:
             __tracebackhide__ = True
+            try:
+                signature(options).bind(*args, **kwargs)
+            except TypeError as error:
+                refuse_arguments(options, kwargs, error, function.__name__)
             return function(options(*args, **kwargs))
 
         checks.__doc__ = options.__doc__

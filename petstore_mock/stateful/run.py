@@ -14,6 +14,7 @@ from petstore_mock.checks.calling import Limits
 from petstore_mock.checks.process import client_threads, settled
 from petstore_mock.checks.watched import checked_rules
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.suggesting import readable
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
@@ -147,6 +148,7 @@ def _names(given: Collection[str], known: Collection[str], kind: str, argument: 
     return [one_of(name, known, kind) for name in dict.fromkeys(given)]
 
 
+@readable()
 @dataclass
 class CheckReport:
     """The coverage of a run: how often the client met each response, gap and fault.

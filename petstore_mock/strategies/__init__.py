@@ -7,6 +7,7 @@ strategy reports an unknown gap when Hypothesis draws the first value.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 if find_spec("hypothesis") is None:
     raise ModuleNotFoundError(
@@ -17,6 +18,7 @@ if find_spec("hypothesis") is None:
 
 # isort: split
 from petstore_mock.checks.scenario import PlannedFault, Scenario
+from petstore_mock.common.suggesting import of_module
 from petstore_mock.strategies.animals import (
     InvalidListQuery,
     InvalidNewPet,
@@ -36,3 +38,6 @@ __all__ = ["InvalidListQuery", "InvalidNewPet", "PlannedFault", "Scenario", "beh
 __all__ += ["faults", "invalid_list_queries", "invalid_new_pets", "list_queries", "names", "new_pets", "pet_statuses"]
 __all__ += ["pets", "scenarios"]
 __dir__ = __all__.copy  # editors and consoles complete these names
+
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+    __getattr__ = of_module(__name__, __all__)

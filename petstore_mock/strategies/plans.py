@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from petstore_mock import faults as kinds
 from petstore_mock.checks.scenario import PlannedFault
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.suggesting import guided
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS, VARIED
@@ -90,6 +91,7 @@ SLOW_FAULTS: Final = (
 _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
+@guided
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
     """Draw behaviours that differ from the default in some gaps. They shrink to the default.
 
@@ -116,6 +118,7 @@ def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     return changes.map(lambda drawn: Behaviour().replace(**dict[str, Any](drawn)))
 
 
+@guided
 def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrategy[Fault]:
     """Draw faults that every operation may meet, for ``petstore.inject()``.
 

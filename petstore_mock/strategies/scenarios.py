@@ -19,6 +19,7 @@ from petstore_mock import faults as kinds
 from petstore_mock.checks.check import Call
 from petstore_mock.checks.scenario import Act, Pick, PlannedFault, Scenario, Together
 from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.suggesting import guided
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.kinds import kind_of
@@ -184,6 +185,7 @@ def _told_apart(row: Operation, which: int) -> Call:
     return Call(row.name, given)
 
 
+@guided
 def scenarios(
     *,
     operations: Mapping[str, Collection[str]] | None = None,

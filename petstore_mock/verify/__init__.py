@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.suggesting import guided, of_module
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
 __dir__ = __all__.copy  # editors and consoles complete these names
 
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+    __getattr__ = of_module(__name__, __all__)
 
+
+@guided
 def verify(
     url: str,
     *,

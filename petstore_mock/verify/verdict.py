@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.suggesting import readable
 from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
 
@@ -49,6 +50,7 @@ class Drift:
         return f"{self.gap}: expected {self.expected}, as recorded; got {self.came}"
 
 
+@readable()
 @dataclass(frozen=True)
 class Verdict:
     """The result of a run."""

@@ -249,3 +249,17 @@ def test_connect_shows_no_secret_of_an_address(url: str) -> None:
     with pytest.raises(PetStoreMockError, match=r"127\.0\.0\.1") as refused:
         connect(url)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("guess", "meant"),
+    [
+        (("run",), "serve"),
+        (("serve", "--data", "3"), "--seed"),
+        (("serve", "--key", "k"), "--api-key"),
+        (("serve", "-p", "80"), "--port"),
+        (("verify", "--creates", "3", "http://127.0.0.1:1"), "--allow-create"),
+    ],
+)
+def test_command_or_option_of_another_tool_names_ours(command: Command, guess: tuple[str, ...], meant: str) -> None:
+    assert f"did you mean {meant!r}?" in command(*guess)[2]

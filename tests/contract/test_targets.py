@@ -147,3 +147,16 @@ MALFORMED = ["/v1/pets/%", "/v1/pets/%2", "/v1/pets/%zz", "/v1/pets/%ff", "/v1/%
 def test_target_that_is_no_path_in_percent_encoded_utf8_is_400(client: Client, target: str) -> None:
     assert (client.authed("GET", target).status, client.refusal) == (400, "malformed_target")
     assert client.list().status == 200
+
+
+@pytest.mark.parametrize("target", ["/", "/healthz"])
+def test_probe_of_a_load_balancer_breaks_no_contract(client: Client, target: str) -> None:
+    response = client.send("GET", target)
+    assert response.status == 404
+    assert "/__petstore/health" in response.message
+    assert not client.petstore.journal.last.is_violation
+
+
+def test_other_method_at_the_path_of_a_probe_breaks_the_contract(client: Client) -> None:
+    client.send("POST", "/")
+    assert client.petstore.journal.last.is_violation

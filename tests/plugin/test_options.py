@@ -289,3 +289,18 @@ def test_wrong_options_fail_the_test_with_a_message(inner: Inner, given: object,
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
     result.assert_outcomes(errors=1)
     assert words in str(result.stdout)
+
+
+def test_misspelt_option_names_the_nearest_one(inner: Inner) -> None:
+    result = inner("def test_one(petstore): pass", "--petstore-explor", "3")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*unknown option --petstore-explor (did you mean '--petstore-explore'?)*")
+
+
+def test_misspelt_setting_and_variable_name_the_nearest_ones(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_SEEDS", "3")
+    result = inner("def test_one(petstore): pass", settings="petstore_strikt = true")
+    result.assert_outcomes(passed=1, warnings=3)  # pytest's own warning of the setting is the third
+    printed = result.stdout.str()
+    assert "unknown setting petstore_strikt (did you mean 'petstore_strict'?)" in printed
+    assert "unknown environment variable PETSTORE_MOCK_SEEDS; did you mean PETSTORE_MOCK_SEED?" in printed

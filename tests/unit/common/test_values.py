@@ -12,7 +12,8 @@ from freezegun import freeze_time
 from petstore_mock import PetStoreMockError
 from petstore_mock.common import real
 from petstore_mock.common.dates import day, http_date, iso, moment_of, seconds_of
-from petstore_mock.common.refusing import did_you_mean, one_of, require
+from petstore_mock.common.refusing import one_of, require
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import as_path
 
 OPERATIONS = ("listPets", "createPet", "getPet")
