@@ -9,15 +9,13 @@ as base64 of base64, or in another one, such as base32, is not found.
 Two kinds of keys are found: the keys that the caller knows, and all keys that a world has issued, by their form. So
 a text shows no issued key of another world either.
 
-Clients choose the texts, so all work is linear. No regular expression runs on from a mistake. ``_may_hide`` decides
-about texts without a key by functions of C alone.
+Clients choose the texts, so all work is linear. No regular expression runs on from a mistake.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from binascii import a2b_qp
 from bisect import bisect_right
 from functools import cached_property, lru_cache
 from html import unescape
@@ -38,7 +36,6 @@ _CUT_ISSUED_KEY: Final = re.compile(rf"{_ISSUED_START}[0-9a-f]{{1,8}}(-[0-9]{{0,
 _LONGEST_ISSUED: Final = len(_ISSUED_START) + 8 + 1 + 20
 _LONGEST: Final = 4096  # characters of a key whose encodings are kept; a client may send a key of 64 KiB
 _MOST_DECODINGS: Final = 3
-_SHORT: Final = 500  # characters; ``_Decoded`` decodes a shorter text in no time
 _URL_SAFE: Final = str.maketrans("+/", "-_")  # the other alphabet of base64 (RFC 4648 §5)
 # A percent sign that was encoded again begins with %25. JSON inside JSON doubles backslashes.
 _ESCAPE: Final = re.compile(
@@ -65,7 +62,7 @@ def find_keys(text: str, keys: Iterable[str], *, shortest: int = RECOGNISABLE) -
     """
     forms = [form for key in keys for form in _forms(key, shortest)]
     found = [*_issued(text), *_known(text, forms)]
-    if _has_escapes(text) and _may_hide(text, forms):
+    if _has_escapes(text):
         found += _escaped(text, forms)
     return _without_overlaps(found) if found else found
 
@@ -262,50 +259,6 @@ def _escaped(text: str, forms: Iterable[_Form]) -> Iterator[FoundKey]:
         layers.append(layer)
         for hidden in (*_issued(decoded), *_known(decoded, forms)):
             yield _in_source(text, hidden, layers)
-
-
-def _may_hide(text: str, forms: Iterable[_Form]) -> bool:
-    """Return whether a decoding of escapes may show a key: False only if none does.
-
-    ``_Decoded`` takes twenty times as long as a search in plain text. So this decodes without a way back, by functions
-    of C: ``a2b_qp`` decodes ``=41``, as which all escapes are written. The byte 1 stands for an equals sign meanwhile.
-    """
-    if len(text) < _SHORT or "&#" in text:
-        return True
-    starts = [coding.start for coding in _CODINGS] + [_ISSUED_START] + [form.text[:RECOGNISABLE] for form in forms]
-    if not all(start.isascii() and "%" not in start for start in starts):
-        return True
-    wanted = [start.encode().replace(b"=", b"\1") for start in starts]
-    content = text.encode("utf-8", "surrogatepass").replace(b"=", b"\1")
-    for _ in range(_MOST_DECODINGS):
-        former, content = content, _roughly_decoded(content)
-        if any(start in content for start in wanted):
-            return True
-        if content == former:
-            return False
-    return False
-
-
-def _roughly_decoded(content: bytes) -> bytes:
-    """Return bytes after one decoding of their escapes, in which further escapes may be decoded as well."""
-    if b"\\" in content:
-        while b"\\\\" in content:
-            content = content.replace(b"\\\\", b"\\")
-        content = content.replace(b"\\u00", b"%").replace(b"\\x", b"%")
-        for mark in (b"/", b'"', b"'"):
-            content = content.replace(b"\\" + mark, mark)
-    if b"%25" in content:
-        # In steps of powers of two, because a client can repeat it thousands of times.
-        for power in range(len(content).bit_length(), -1, -1):
-            content = content.replace(b"%" + b"25" * 2**power, b"%")
-    content = content.replace(b"%3D", b"\1").replace(b"%3d", b"\1")
-    # Of several percent signs, only the last two can begin an escape, now or later.
-    while b"%%%" in content:
-        content = content.replace(b"%%%", b"%%")
-    # a2b_qp reads == as one sign, and drops = at the end of a line.
-    content = content.replace(b"%%", b"%25%")
-    content = content.replace(b"%\r", b"%25\r").replace(b"%\n", b"%25\n")
-    return a2b_qp(content.replace(b"%", b"=")).replace(b"=", b"%")
 
 
 class _Decoded:
