@@ -335,7 +335,7 @@ def _may_be_retried(exchange: Exchange) -> bool:
     if exchange.status is None:
         return True
     if fault is not None and not fault.row.responds:
-        return not fault.row.only_slows
+        return not fault.row.is_whole or fault.row.excuses
     is_broken_success = fault is not None and exchange.status in SUCCESSES
     return is_broken_success or exchange.status in _PASSING or exchange.status in REDIRECTS
 

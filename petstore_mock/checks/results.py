@@ -319,7 +319,7 @@ def _by_request(call: Call, exchange: Exchange, seen: Observation) -> _Allowed:
         return _after_loss(call, fault, expected)
     is_slow = exchange.delayed_by is not None
     if fault is not None:
-        is_slow = is_slow or fault.takes_time or fault.row.readable
+        is_slow = is_slow or fault.takes_time or fault.row.excuses
     return expected._replace(kinds=expected.kinds | _LOST) if is_slow else expected
 
 

@@ -283,7 +283,7 @@ def _meet_fault(call: Call) -> Response | Deferred:
         return _deferred(call, fault, lambda: _resume(call))
     if fault.row.loses_response:
         return _broken(call, fault, None)
-    if not fault.row.only_slows:
+    if not fault.row.is_whole:
         call.commit = False
         return _broken(call, fault, _execute(call))
     response = _commit(call)  # the client receives all of it, so it must be correct
@@ -325,8 +325,8 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
         unsent = _render(call.world.store, 503)
         return _deferred(call, fault, lambda: unsent)
     else:
-        head, body = fault.corrupt(response.head, response.body) if response.body else (response.head, b"")
-        broken = Response(head, body, response.date, response.wire_format)  # the store may cache the original
+        # The store may cache the original.
+        broken = fault.changed(replace(response, wire=b""))
     if fault.delay is None and fault.delivery is None:
         return broken
     _dress(call.world, call.exchange, broken)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from petstore_mock.faults.fault import Fault, call_like, coerce, kind, loses, responds, slows
-from petstore_mock.faults.kinds import REQUEST_KINDS, status_from
+from petstore_mock.faults import changes
+from petstore_mock.faults.fault import Fault, call_like, coerce, keeps, kind, loses, responds, slows
+from petstore_mock.faults.kinds import INTERIM_STATUS, REQUEST_KINDS, status_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
-
-    from petstore_mock.http.response import Head
 
 Seconds = float | tuple[float, float]
 
@@ -144,20 +143,12 @@ def dribble(bytes_per_second: float) -> Fault:
     """
 
 
-def _cut_json(head: Head, body: bytes) -> tuple[Head, bytes]:
-    return head, body[: max(1, len(body) // 2)] + b'"\\'  # ends within a string
-
-
-@kind("the response's body was not JSON (§1)", corrupts=_cut_json)
+@kind("the response's body was not JSON (§1)", changes=changes.cut_json)
 def malformed_json() -> Fault:
     """Send the operation's response with a body that is not JSON."""
 
 
-def _as_html(head: Head, body: bytes) -> tuple[Head, bytes]:
-    return head.with_fields(("Content-Type", "text/html; charset=utf-8")), body
-
-
-@kind("the response's JSON had the media type text/html (§1)", readable=True, corrupts=_as_html)
+@kind("the response's JSON had the media type text/html (§1)", readable=True, excuses=True, changes=changes.as_html)
 def wrong_content_type() -> Fault:
     """Send the operation's response as ``text/html``. With ``at="before_commit"``, the store keeps no new animal."""
 
@@ -165,6 +156,117 @@ def wrong_content_type() -> Fault:
 @kind("a chunk of the response had no valid size (RFC 9112 §7.1)", needs_socket=True)
 def malformed_chunk() -> Fault:
     """Send the response in chunks, one of which has no valid size (RFC 9112 §7.1)."""
+
+
+# The response of these is complete and true, or could be read: HTTP allows them, and libraries get them wrong.
+
+
+@keeps(
+    "the service sent an interim response before the final one (RFC 9110 §15.2)",
+    needs_socket=True,
+    arguments={"status": INTERIM_STATUS},
+)
+def interim(status: int, times: int = 1) -> Fault:
+    """Send interim responses before the operation's response. A client of HTTP/1.0 gets none.
+
+    Args:
+        status: 100, 102 or 103.
+        times: how many interim responses, from 1 to 1000.
+
+    Raises:
+        PetStoreMockError: ``status`` is another one, or ``times`` is out of its range.
+    """
+
+
+@keeps("the service sent a second response that nobody requested (RFC 9112 §9.2)", needs_socket=True)
+def surplus() -> Fault:
+    """Send one more complete response behind the operation's response, on a connection that stays open."""
+
+
+@keeps("the service ended an idle connection with a 408 (RFC 9110 §15.5.9)", needs_socket=True)
+def idle_408() -> Fault:
+    """Send the operation's response as if the connection stayed open, then a 408 and the end of the connection."""
+
+
+@keeps("the response had many header fields", excuses=True, changes=changes.add_fields)
+def many_fields(n: int = 150) -> Fault:
+    """Add ``n`` different header fields to the operation's response, from 1 to 1000. Some libraries have a limit."""
+
+
+@keeps("the response had an unusual reason phrase (RFC 9112 §4)", needs_socket=True, changes=changes.name_reason)
+def reason_phrase(phrase: str = "") -> Fault:
+    """Send the operation's response with another reason phrase, which no client may interpret.
+
+    Args:
+        phrase: any text that HTTP allows, also none. It is sent as Latin-1.
+
+    Raises:
+        PetStoreMockError: HTTP does not allow the text.
+    """
+
+
+@keeps("the response had no Date (RFC 9110 §6.6.1)", needs_socket=True, changes=changes.leave_out_date)
+def no_date() -> Fault:
+    """Send the operation's response without ``Date``, as a service without a clock does."""
+
+
+@keeps(
+    "the response ended with the connection, as in HTTP/1.0 (RFC 9112 §6.3)",
+    needs_socket=True,
+    changes=changes.end_with_connection,
+)
+def until_close() -> Fault:
+    """Send the operation's response as HTTP/1.0, without ``Content-Length``: its body ends with the connection."""
+
+
+@keeps(
+    "the chunks of the response had extensions and trailers (RFC 9112 §7.1)",
+    needs_socket=True,
+    changes=changes.add_to_chunks,
+)
+def chunk_extras() -> Fault:
+    """Send the operation's response in chunks with extensions, and fields behind the body. Not to HTTP/1.0 clients."""
+
+
+@kind(
+    "the response had a content coding (RFC 9110 §8.4)",
+    readable=True,
+    excuses=True,
+    needs_socket=True,
+    changes=changes.encode,
+)
+def encoded(coding: str) -> Fault:
+    """Send the operation's response under a content coding, also to a client that did not ask for it.
+
+    Args:
+        coding: ``gzip-multi`` (two members), ``x-gzip``, ``deflate-zlib``, ``deflate-raw``, ``double`` (gzip twice,
+            named once), or ``gzip-cut`` (the data ends early).
+
+    Raises:
+        PetStoreMockError: there is no such coding. The message suggests the nearest name.
+    """
+
+
+@kind("the response's body stalled", needs_socket=True, waits=True)
+def stall_body(after: int = 0) -> Fault:
+    """Send the head and ``after`` bytes of the operation's response, but never its last byte, and then nothing.
+
+    The fault ends when the client closes the connection, at a reset, or when the test ends.
+
+    Args:
+        after: a number of bytes.
+
+    Raises:
+        PetStoreMockError: ``after`` is negative.
+    """
+
+
+@loses("the response's body never ended", needs_socket=True, waits=True, is_endless=True)
+def endless_body() -> Fault:
+    """Send a 200 without ``Content-Length``, with JSON that goes on as fast as the client reads.
+
+    The fault ends as that of :func:`stall_body`.
+    """
 
 
 from petstore_mock.faults import tls  # noqa: E402  # the import adds its kinds to the table here

@@ -20,11 +20,13 @@ from petstore_mock.http.response import BODILESS_STATUSES
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from petstore_mock.http.response import Head
+    from petstore_mock.http.response import Response
 
 P = ParamSpec("P")
+
+_POSITIONAL: Final = frozenset({"status", "seconds", "fraction", "bytes_per_second", "coding", "phrase", "n"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,8 +62,7 @@ class Fault:
     def _call(self, told: Mapping[str, str], write: Callable[[object], str]) -> str:
         if self.kind == "sequence":
             return f"sequence({', '.join(map(write, self.parts))})"
-        positional = {"status", "seconds", "fraction", "bytes_per_second"}
-        words = (text if name in positional else f"{name}={text}" for name, text in told.items())
+        words = [text if name in _POSITIONAL else f"{name}={text}" for name, text in told.items()]
         return f"{self.kind}({', '.join(words)})"
 
     @property
@@ -91,26 +92,43 @@ class Fault:
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """Header fields that the fault's own response adds, or sends instead of the usual ones."""
-        after, body = self.arguments.get("retry_after"), self.body
+        after = self.arguments.get("retry_after")
         if after is not None:
-            return (("Retry-After", http_date(moment_of(after)) if isinstance(after, str) else str(after)),)
+            hint = http_date(moment_of(after)) if isinstance(after, str) else str(after)
+            return (("Retry-After", hint),)
         headers: dict[str, str | list[str]] = self.arguments.get("headers", {})
-        given = [(name, one) for name, text in headers.items() for one in ([text] if isinstance(text, str) else text)]
+        fields = [*self._media_type(headers)]
+        for name, given in headers.items():
+            texts = [given] if isinstance(given, str) else given
+            fields += [(name, text) for text in texts]
+        return tuple(fields)
+
+    def _media_type(self, headers: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        """Yield the media type of the fault's own body, unless ``headers`` have one."""
+        body = self.body
         if not body or any(name.lower() == "content-type" for name in headers):
-            return tuple(given)
-        text = "text/html; charset=utf-8" if body.lstrip()[:1] == b"<" else "text/plain; charset=utf-8"
-        return (("Content-Type", "application/json" if "json" in self.arguments else text), *given)
+            return
+        if "json" in self.arguments:
+            yield "Content-Type", "application/json"
+        elif body.lstrip()[:1] == b"<":
+            yield "Content-Type", "text/html; charset=utf-8"
+        else:
+            yield "Content-Type", "text/plain; charset=utf-8"
 
     @property
     def delay(self) -> tuple[float, float] | None:
         """The lower and upper bound of the delay in seconds, or None."""
         given = self.arguments.get("seconds", self.arguments.get("delay"))
-        return None if given is None else (given[0], given[1]) if is_array(given) else (given, given)
+        if given is None:
+            return None
+        low, high = given if is_array(given) else (given, given)
+        return low, high
 
     @property
     def delivery(self) -> Delivery | None:
         """The way to send the response over the connection; None sends it whole and at once."""
-        return Delivery(self.kind, *self.arguments.values()) if self.row.needs_socket else None
+        row = self.row
+        return Delivery(self.kind, tuple(self.arguments.values()), row.changes) if row.needs_socket else None
 
     @property
     def breaks_contract(self) -> bool:
@@ -119,19 +137,23 @@ class Fault:
             return any(part.breaks_contract for part in self.parts)
         if self.row.responds:  # by the meaning of §7, no success has an Error as its body
             return self.body is not None or (self.status or 0) < 400
-        return not self.row.only_slows
+        return not self.row.is_whole
 
     @property
     def damages_body(self) -> bool:
         """Whether it only damages the operation's own response, so that a response without a body shows nothing."""
         row = self.row
-        is_own_response = not (row.responds or row.loses_response or row.only_slows)
+        is_own_response = not (row.responds or row.loses_response or row.is_whole)
         return is_own_response and self.kind != "sequence"
 
     @property
     def takes_time(self) -> bool:
         """Whether the fault takes real time, such as the time until the client gives up."""
-        return any(part.row.only_slows or part.row.waits or part.delay is not None for part in self.parts)
+        for part in self.parts:
+            row = part.row
+            if row.is_slow or row.waits or part.delay is not None:
+                return True
+        return False
 
     @property
     def tells_to_wait(self) -> bool:
@@ -139,9 +161,12 @@ class Fault:
         fields = [one for part in self.parts for one in part.fields]
         return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fields)
 
-    def corrupt(self, head: Head, body: bytes) -> tuple[Head, bytes]:
-        """Return the operation's response with the changes of the fault."""
-        return (head, body) if self.row.corrupts is None else self.row.corrupts(head, body)
+    def changed(self, response: Response) -> Response:
+        """Return the operation's response with the changes of the fault that need no socket."""
+        row = self.row
+        if row.changes is None or row.needs_socket:
+            return response
+        return row.changes(response, *self.arguments.values())
 
     def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
         """Return the shortest JSON value that :func:`coerce` reads: only the status, if that is enough."""
@@ -155,7 +180,10 @@ class Fault:
                 data["body_base64"] = b64encode(data.pop("body")).decode()
         if self.kind == "sequence":
             data["faults"] = [part.to_data() for part in self.parts]
-        return {name: list(value) if is_array(value) else value for name, value in data.items()}
+        for name, value in data.items():
+            if is_array(value):
+                data[name] = list(value)
+        return data
 
 
 def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable[P, Fault]]:  # noqa: ANN401
@@ -165,11 +193,11 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
         meets_handshakes = function.__module__.endswith(".tls")
         name = f"tls.{function.__name__}" if meets_handshakes else function.__name__
         form = signature(function)
-        arguments = {one: _KNOWN[one] for one in form.parameters} | facts.pop("arguments", {})
+        own: Mapping[str, Argument] = facts.pop("arguments", {})
+        arguments = {**{one: _KNOWN[one] for one in form.parameters}, **own}
         defaults = {one.name: one.default for one in form.parameters.values() if one.default is not one.empty}
-        KINDS[name] = Kind(
-            sentence=sentence, arguments=arguments, defaults=defaults, meets_handshakes=meets_handshakes, **facts
-        )
+        facts["meets_handshakes"] = meets_handshakes
+        KINDS[name] = Kind(sentence=sentence, arguments=arguments, defaults=defaults, **facts)
         if not meets_handshakes and name != "sequence":
             REQUEST_KINDS.append(name)
 
@@ -188,7 +216,8 @@ def kind(sentence: str, **facts: Any) -> Callable[[Callable[P, Fault]], Callable
 
 responds: Final = partial(kind, responds=True, loses_response=True)
 loses: Final = partial(kind, loses_response=True)
-slows: Final = partial(kind, readable=True, only_slows=True)
+keeps: Final = partial(kind, readable=True, is_whole=True)
+slows: Final = partial(keeps, is_slow=True)
 
 
 def _make(kind: str, given: Mapping[str, Any]) -> Fault:
@@ -246,17 +275,24 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passe
         refuse(f"expected the member kind of a fault; got {', '.join(given) or 'no member'}{_kind_for(given)}")
     kind = one_of(given.pop("kind"), KINDS, "kind of fault")
     known = [name for name in schema_of(kind)["properties"] if name != "kind"]
-    for name in (one for one in given if one not in known):
-        members = ", ".join(known) or "none"
-        refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
-    if "body_base64" in given:
-        if "body" in given:
-            refuse("expected body or body_base64; got both")
-        try:
-            given["body"] = b64decode(given.pop("body_base64"), validate=True)
-        except (TypeError, ValueError):
-            refuse("expected base64 text as body_base64 (RFC 4648 §4); got another value")
-    return _make(kind, given)
+    for name in given:
+        if name not in known:
+            members = ", ".join(known) or "none"
+            refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
+    return _make(kind, _with_body(given))
+
+
+def _with_body(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a JSON form with the bytes of ``body_base64`` as the body."""
+    if "body_base64" not in given:
+        return given
+    if "body" in given:
+        refuse("expected body or body_base64; got both")
+    try:
+        given["body"] = b64decode(given.pop("body_base64"), validate=True)
+    except (TypeError, ValueError):
+        refuse("expected base64 text as body_base64 (RFC 4648 §4); got another value")
+    return given
 
 
 def _kind_for(given: Mapping[str, object]) -> str:

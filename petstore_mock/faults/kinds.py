@@ -10,9 +10,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
-from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.refusing import one_of, refuse, require
 from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.http.response import FRAMING, Head, is_field
+from petstore_mock.faults.changes import CODINGS
+from petstore_mock.http.response import FRAMING, Response, is_field
 from petstore_mock.interface.strict_json import copy_json
 
 Schema = Mapping[str, Any]
@@ -38,10 +39,13 @@ class Kind:
     responds: bool = False  # it responds instead of the operation
     loses_response: bool = False  # the client does not get the operation's response
     readable: bool = False  # a client with a long timeout can read the operation's response
-    only_slows: bool = False  # the operation's response arrives whole and unchanged
+    is_whole: bool = False  # the operation's response arrives whole and true
+    is_slow: bool = False  # the operation's response takes time to arrive
+    excuses: bool = False  # a client may fail although its service sent a response that it could read
     waits: bool = False  # the client waits until it gives up
+    is_endless: bool = False  # the body never ends, so no timeout for a single read ends the call
     needs_socket: bool = False  # it changes the way in which the connection sends the response
-    corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # changes the operation's response
+    changes: Callable[..., Response] | None = None  # returns the response in another form, from it and the arguments
     meets_handshakes: bool = False  # TLS handshakes meet it, not requests
     breaks_certificate: bool = False  # a client that verifies certificates sends no request over the connection
 
@@ -122,6 +126,27 @@ _INSTEAD: Final = {
     "date": "to change the date, use the clock: petstore.clock.travel_to()",
     "transfer-encoding": "for chunks, use faults.malformed_chunk(), or configure() a gap",
 }
+
+
+def _phrase(name: str, value: Any) -> str:  # noqa: ANN401
+    require(isinstance(value, str) and is_field("X", value), "a text that HTTP allows (RFC 9112 §4)", **{name: value})
+    return str(value)
+
+
+def _coding(name: str, value: Any) -> str:  # noqa: ANN401
+    return one_of(value, CODINGS, name)
+
+
+_INTERIM: Final = (100, 102, 103)
+
+
+def _interim_status(name: str, value: Any) -> int:  # noqa: ANN401
+    # 101 switches to another protocol.
+    require(is_integer(value) and value in _INTERIM, "the status 100, 102 or 103", **{name: value})
+    return int(value)
+
+
+INTERIM_STATUS: Final = Argument({"enum": list(_INTERIM)}, _interim_status)
 _TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 ARGUMENTS: Final[Mapping[str, Argument]] = {
     "status": status_from(200),
@@ -131,6 +156,11 @@ ARGUMENTS: Final[Mapping[str, Argument]] = {
     "delay": Argument(_TIMES, _seconds),
     "seconds": Argument(_TIMES, _seconds),
     "retry_after": Argument({"type": ["integer", "string", "null"], "minimum": 0}, _retry_after),
+    "times": _number("integer", "a whole number from 1 to 1000", minimum=1, maximum=1000),
+    "after": _number("integer", "a whole number of bytes", minimum=0, maximum=_LARGEST_NUMBER),
+    "coding": Argument({"enum": list(CODINGS)}, _coding),
+    "n": _number("integer", "a whole number from 1 to 1000", minimum=1, maximum=1000),
+    "phrase": Argument({"type": "string"}, _phrase),
     "fraction": _number("number", "a fraction of at least 0 and below 1", minimum=0, exclusiveMaximum=1),
     "bytes_per_second": _number(
         "number", "a positive number of bytes per second", exclusiveMinimum=0, maximum=_LARGEST_NUMBER

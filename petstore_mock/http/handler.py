@@ -19,8 +19,10 @@ class Delivery:
     """The way in which a fault sends a response. Every kind needs a socket."""
 
     kind: str
-    # The first argument of the fault, such as the fraction of ``truncate``.
-    value: Any = None
+    # The arguments of the fault, such as the fraction of ``truncate``.
+    values: tuple[Any, ...] = ()
+    # Returns the response in another form, which the connection sends whole; None if the kind has its own way.
+    change: Callable[..., Response] | None = None
 
 
 class Pending:

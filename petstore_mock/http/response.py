@@ -27,6 +27,10 @@ UNSIZED_STATUSES: Final = frozenset({204, 304})
 # Header fields that the adapters set. Some faults and gaps make them wrong or leave them out.
 FRAMING: Final = frozenset({"connection", "content-length", "date", "transfer-encoding"})
 
+# RFC 9112 §7.1.1, §7.1.2: a client ignores extensions and trailer fields that it does not know.
+_EXTENSION: Final = b';part="1; 2"'
+_TRAILERS: Final = b'X-Trace: 1\r\nETag: "trailer"\r\n'
+
 # More than one, so that a client which reads only the first chunk fails.
 _CHUNKS: Final = 3
 
@@ -75,6 +79,13 @@ class WireFormat:
     close: bool = False
     # The gap header_names.
     lower_case: bool = False
+    # The rest is only for faults: another version or reason phrase, a head without Date, a body that ends with the
+    # connection, and chunks with extensions and a trailer section.
+    version: str = "1.1"
+    reason: str | None = None
+    without_date: bool = False
+    until_close: bool = False
+    chunk_extras: bool = False
 
 
 PLAIN: Final = WireFormat()
@@ -145,16 +156,20 @@ def frame(
     response: Response, *, modern: bool, bodiless: bool, closing: bool, chunked: bool | None = None
 ) -> tuple[bytes, bytes]:
     """Return the head and the body of ``response`` as bytes to send."""
-    body = response.body
+    body, form = response.body, response.wire_format
     if chunked is None:
-        chunked = response.wire_format.chunked
+        chunked = form.chunked or form.chunk_extras
     can_be_chunked = modern and not bodiless
-    lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
+    lines = [_first_lines(response)]
+    if not form.without_date:
+        lines += [b"Date: ", response.date, b"\r\n"]
     if response.status in UNSIZED_STATUSES:
         body = b""
+    elif form.until_close:
+        closing = True
     elif chunked and can_be_chunked:
         lines.append(b"Transfer-Encoding: chunked\r\n")
-        body = _in_chunks(body)
+        body = _in_chunks(body, extras=form.chunk_extras)
     else:
         lines.append(b"Content-Length: %d\r\n" % len(body))
     if closing:
@@ -163,11 +178,21 @@ def frame(
         lines.append(b"Connection: keep-alive\r\n")
     lines.append(b"\r\n")
     head = b"".join(lines)
-    if response.wire_format.lower_case:
+    if form.lower_case:
         head = _with_lower_case_names(head)
     if bodiless:
         body = b""
     return head, body
+
+
+def _first_lines(response: Response) -> bytes:
+    """Return the status line and the fields of a response."""
+    form, wire = response.wire_format, response.head.wire
+    if form.version == "1.1" and form.reason is None:
+        return wire
+    _, _, fields = wire.partition(b"\r\n")
+    reason = reason_phrase(response.status) if form.reason is None else form.reason
+    return f"HTTP/{form.version} {response.status} {reason}\r\n".encode("latin-1") + fields
 
 
 def _with_lower_case_names(head: bytes) -> bytes:
@@ -178,7 +203,10 @@ def _with_lower_case_names(head: bytes) -> bytes:
     return b"\r\n".join(lines)
 
 
-def _in_chunks(body: bytes) -> bytes:
+def _in_chunks(body: bytes, *, extras: bool) -> bytes:
     size = len(body) // _CHUNKS + 1
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    return b"".join(map(chunk, (*pieces, b"")))
+    if not extras:
+        return b"".join(map(chunk, (*pieces, b"")))
+    parts = [b"%x%b\r\n%b\r\n" % (len(piece), _EXTENSION, piece) for piece in pieces]
+    return b"".join([*parts, b"0", _EXTENSION, b"\r\n", _TRAILERS, b"\r\n"])

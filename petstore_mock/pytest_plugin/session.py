@@ -133,7 +133,7 @@ class Session:
     def enter(self, item: pytest.Item) -> None:
         """Begin a test."""
         # The play before this one may have replaced it.
-        item.__dict__.pop("setup", None)
+        vars(item).pop("setup", None)
         self._run = run = Run(item, self._issued, self._replays.current)
         if run.mutant is not None:
             self._under_mutants.add(item.nodeid)

@@ -144,7 +144,7 @@ def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedF
     found: list[PlannedFault] = []
     for fault, row in product(faults, rows):
         # Before the commit, a readable response would show an animal that the service does not keep.
-        only_after = any(part.row.readable and not part.row.only_slows for part in fault.parts)
+        only_after = any(part.row.readable and not part.row.is_whole for part in fault.parts)
         points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
         if row.name in operations_of(fault):
             one = PlannedFault(fault=fault, on=row.name, times=None if fault.kind == "sequence" else 1)

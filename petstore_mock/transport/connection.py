@@ -319,7 +319,9 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def closes(self, head: RequestHead, response: Response) -> bool:
-        return self._last or response.wire_format.close or not head.keep_alive
+        form = response.wire_format
+        ends = form.close or form.until_close
+        return self._last or ends or not head.keep_alive
 
     def respond(self, head: RequestHead, response: Response) -> None:
         """Send a response that was held, and serve the next request."""

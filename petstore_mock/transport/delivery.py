@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from contextlib import closing
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real import Event, Thread
 from petstore_mock.http.handler import Deferred
-from petstore_mock.http.response import Response, StreamError, chunk, frame, frame_stream
+from petstore_mock.http.response import Head, Response, StreamError, chunk, frame, frame_stream
+from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.transport.connection import call_in_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from petstore_mock.http.handler import Blocking
+    from petstore_mock.http.handler import Blocking, Delivery
     from petstore_mock.http.response import Stream
     from petstore_mock.transport.connection import Connection, Held
     from petstore_mock.transport.reading import RequestHead
 
 # Seconds (about) between two pieces of a dribbled body; more below 100 bytes per second.
 _TICK: Final = 0.01
+# Parts of an endless body of JSON, and seconds without one for HEAD.
+_ENDLESS: Final = b",0" * 8192
+_PAUSE: Final = 0.05
+# A response that nobody requested, and the end of an idle connection (RFC 9110 §15.5.9).
+_SURPLUS: Final = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"surplus":true}'
+_IDLE_408: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 # Seconds between two checks of a stream whose client does not read.
 _OVERFLOW_CHECK: Final = 0.5
 
@@ -38,7 +45,9 @@ class Waiting:
     def __init__(self, connection: Connection, head: RequestHead, deferred: Deferred) -> None:
         self._connection = connection
         self._head = head
-        self._ended = self._hangs = self._sent = False
+        self._ended = self._sent = False
+        # The outcome of a response that stalled; else empty.
+        self._stalls = ""
         deferred.pending.add(self._release)
         self._wait(deferred)
 
@@ -55,7 +64,7 @@ class Waiting:
         self._end("client gone")
 
     def outlives_input(self) -> bool:
-        if self._hangs or self._connection.has_left():
+        if self._stalls or self._connection.has_left():
             self.gone()
         return not self._ended
 
@@ -71,7 +80,7 @@ class Waiting:
             self._ended = True
             self._timer.cancel()
             self._deferred.pending.discard(self._release)
-            self._deferred.complete("hang" if self._hangs else outcome, sent=self._sent)
+            self._deferred.complete(self._stalls or outcome, sent=self._sent)
 
     def _due(self) -> None:
         deferred, connection = self._deferred, self._connection
@@ -89,36 +98,112 @@ class Waiting:
             self._end("delayed")
             connection.respond(self._head, response)
         else:
-            self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
+            self._deliver(response, deferred.delivery)
 
-    def _deliver(self, response: Response, kind: str, value: float) -> None:
-        """Send the response as the fault demands."""
-        connection, head = self._connection, self._head
-        framed = partial(frame, response, modern=head.modern, bodiless=head.bodiless)
-        match kind:
-            case "hang":
-                self._hangs = True
-                self._deferred.complete("hang", sent=False)
-                connection.drain()
-                if connection.input_ended:
-                    self.gone()
-                    connection.finish()
-            case "reset":
-                self._reset()
-            case "empty_reply":
-                self._cut("empty reply", b"")
-            case "truncate":
-                wire, body = framed(closing=False, chunked=False)
-                self._cut("truncated", wire + body[: max(0, min(int(len(body) * value), len(body) - 1))])
-            case "malformed_chunk":
-                wire, body = framed(closing=False, chunked=True)
-                self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
-            case _:
-                closes = connection.closes(head, response)
-                wire, body = framed(closing=closes)
-                connection.send(wire)
-                self._sent = True
-                self._dribble(memoryview(body), value, connection.finish if closes else connection.proceed)
+    def _deliver(self, response: Response, delivery: Delivery) -> None:
+        if delivery.change is None:
+            DELIVERIES[delivery.kind](self, response, *delivery.values)
+        else:
+            self._whole(delivery.kind.replace("_", " "), delivery.change(response, *delivery.values))
+
+    def _framed(
+        self, response: Response, *, closing: bool = False, chunked: bool | None = False
+    ) -> tuple[bytes, bytes]:
+        head = self._head
+        return frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing, chunked=chunked)
+
+    # Each kind of delivery
+
+    def hang(self, _: Response) -> None:
+        self._stall("hang", b"")
+
+    def stall_body(self, response: Response, after: int) -> None:
+        wire, body = self._framed(response)
+        self._sent = True
+        self._stall("stalled", wire + body[: max(0, min(after, len(body) - 1))])
+
+    def reset(self, _: Response) -> None:
+        self._reset()
+
+    def empty_reply(self, _: Response) -> None:
+        self._cut("empty reply", b"")
+
+    def truncate(self, response: Response, fraction: float) -> None:
+        wire, body = self._framed(response)
+        self._cut("truncated", wire + body[: max(0, min(int(len(body) * fraction), len(body) - 1))])
+
+    def malformed_chunk(self, response: Response) -> None:
+        wire, body = self._framed(response, chunked=True)
+        self._cut("malformed chunk", wire + b"no-chunk-size\r\n" + body if body else wire)
+
+    def dribble(self, response: Response, rate: float) -> None:
+        connection = self._connection
+        closes = connection.closes(self._head, response)
+        wire, body = self._framed(response, closing=closes, chunked=None)
+        connection.send(wire)
+        self._sent = True
+        self._dribble(memoryview(body), rate, connection.finish if closes else connection.proceed)
+
+    def endless_body(self, response: Response) -> None:
+        form = replace(response.wire_format, until_close=True)
+        head = Head(200, (("Content-Type", "application/json"),))
+        wire, _ = self._framed(Response(head, b"", response.date, form))
+        self._sent = True
+        self._connection.send(wire)
+        if not self._head.bodiless:
+            self._connection.send(b"[0")
+        self._go_on()
+
+    def interim(self, response: Response, status: int, times: int) -> None:
+        # RFC 9110 §15.2: not to a client of HTTP/1.0.
+        if self._head.modern:
+            self._connection.send(f"HTTP/1.1 {status} {reason_phrase(status)}\r\n\r\n".encode() * times)
+        self._whole("interim", response)
+
+    def surplus(self, response: Response) -> None:
+        self._whole("surplus", response, _SURPLUS)
+
+    def idle_408(self, response: Response) -> None:
+        self._whole("idle 408", response, _IDLE_408, self._connection.finish)
+
+    # Parts of them
+
+    def _whole(
+        self, outcome: str, response: Response, behind: bytes = b"", then: Callable[[], None] | None = None
+    ) -> None:
+        """Send the whole response, and something ``behind`` it if the connection is kept."""
+        connection = self._connection
+        closes = connection.closes(self._head, response)
+        self._sent = True
+        self._end(outcome)
+        connection.send(b"".join(self._framed(response, closing=closes, chunked=None)))
+        if closes:
+            connection.finish()
+            return
+        if behind:
+            # In a write of its own, as from a service that sends it later.
+            connection.send(behind)
+        (then or connection.proceed)()
+
+    def _stall(self, outcome: str, sent: bytes) -> None:
+        """Send part of a response, and then nothing, until the client leaves."""
+        self._stalls = outcome
+        self._deferred.complete(outcome, sent=self._sent)
+        connection = self._connection
+        connection.send(sent)
+        connection.drain()
+        if connection.input_ended:
+            self.gone()
+            connection.finish()
+
+    def _go_on(self) -> None:
+        """Send the next part of an endless body. A client that does not read costs no memory."""
+        connection = self._connection
+        is_open = not (self._ended or connection.transport.is_closing())
+        if is_open and connection.writable.is_set():
+            connection.send(b"" if self._head.bodiless else _ENDLESS)
+        if is_open:
+            self._timer = connection.loop.call_later(_PAUSE if self._head.bodiless else 0, self._go_on)
 
     def _cut(self, outcome: str, sent: bytes) -> None:
         """Send part of a response, and end the connection."""
@@ -137,6 +222,22 @@ class Waiting:
         self._end("dribbled")
         self._connection.send(body)
         then()
+
+
+# The method for each kind of fault that needs a socket, and does not only change the response.
+DELIVERIES: Final[Mapping[str, Callable[..., None]]] = {
+    "hang": Waiting.hang,
+    "reset": Waiting.reset,
+    "empty_reply": Waiting.empty_reply,
+    "truncate": Waiting.truncate,
+    "stall_body": Waiting.stall_body,
+    "malformed_chunk": Waiting.malformed_chunk,
+    "dribble": Waiting.dribble,
+    "endless_body": Waiting.endless_body,
+    "interim": Waiting.interim,
+    "surplus": Waiting.surplus,
+    "idle_408": Waiting.idle_408,
+}
 
 
 class BlockingCall:

@@ -210,6 +210,8 @@ def test_every_kind_of_fault_except_those_of_tls_can_be_planned(door: Door) -> N
         "respond": {"status": 418},
         "delay": {"seconds": 0},
         "dribble": {"bytes_per_second": 9},
+        "interim": {"status": 103},
+        "encoded": {"coding": "x-gzip"},
     }
     needed["sequence"] = {"faults": [503, {"kind": "reset"}]}
     for kind, name in mapping.items():

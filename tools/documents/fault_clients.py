@@ -100,11 +100,10 @@ def _by_socket(call: Call) -> object:
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     with socket.create_connection((parts.hostname, parts.port), call.timeout) as connection:
         connection.sendall(f"{call.method} {parts.path} HTTP/1.1\r\n{head}\r\n".encode() + (call.body or b""))
-        return json.loads(_body(connection, call))
+        return json.loads(_body(connection, call, b""))
 
 
-def _body(connection: socket.socket, call: Call) -> bytes:
-    received = b""
+def _body(connection: socket.socket, call: Call, received: bytes) -> bytes:
     while b"\r\n\r\n" not in received:
         data = connection.recv(65536)
         if not data:
@@ -112,16 +111,23 @@ def _body(connection: socket.socket, call: Call) -> bytes:
         received += data
     head, _, body = received.partition(b"\r\n\r\n")
     call.seen.append(int(head[9:12]))
+    if call.seen[-1] < 200:
+        return _body(connection, call, body)
     fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
     chunked = b"transfer-encoding" in fields
-    length = int(fields.get(b"content-length", b"0"))
-    while chunked or len(body) < length:
+    length = int(fields[b"content-length"]) if b"content-length" in fields else None
+    while chunked or length is None or len(body) < length:
+        has_size = body[:1].isdigit()
+        if chunked and has_size and body.endswith(b"\r\n\r\n"):
+            return b"".join(body.split(b"\r\n")[1:-4:2])
         data = connection.recv(65536)
+        if not data and chunked:
+            size, _, _ = body.partition(b"\r\n")
+            raise EndedError(f"end in a chunk whose size line is `{size.decode()}`")
+        if not data and length is None:
+            return body
         if not data:
-            size = body.partition(b"\r\n")[0].decode()
-            raise EndedError(
-                f"end in a chunk whose size line is `{size}`" if chunked else f"end after {len(body)} of {length} bytes"
-            )
+            raise EndedError(f"end after {len(body)} of {length} bytes")
         body += data
     return body
 
@@ -150,6 +156,7 @@ class Row:
     timeout: float = PATIENCE
 
 
+CODINGS: Final = ("gzip-multi", "x-gzip", "deflate-zlib", "deflate-raw", "double", "gzip-cut")
 ROWS: Final = (
     Row("`401`", faults.unauthorized()),
     Row("`404`", faults.not_found()),
@@ -170,6 +177,15 @@ ROWS: Final = (
     Row("`truncate()`", faults.truncate()),
     Row("`dribble(150)`", faults.dribble(150), timeout=TIMEOUT),
     Row("`malformed_chunk()`", faults.malformed_chunk()),
+    Row("`interim(100)`", faults.interim(100)),
+    Row("`interim(103)`", faults.interim(103)),
+    Row("`stall_body(25)`", faults.stall_body(25), timeout=TIMEOUT),
+    *(Row(f'`encoded("{coding}")`', faults.encoded(coding)) for coding in CODINGS),
+    Row("`many_fields()`", faults.many_fields()),
+    Row('`reason_phrase("")`', faults.reason_phrase("")),
+    Row("`no_date()`", faults.no_date()),
+    Row("`until_close()`", faults.until_close()),
+    Row("`chunk_extras()`", faults.chunk_extras()),
     Row("`reset()` on createPet, after the commit", faults.reset(), "createPet", {"at": "after_commit"}),
 )
 

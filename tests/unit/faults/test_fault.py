@@ -16,8 +16,9 @@ from petstore_mock import faults
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault, coerce, schema_of
 from petstore_mock.faults.kinds import KINDS
-from petstore_mock.http.response import Head
+from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.schemas import violations
+from petstore_mock.transport.delivery import DELIVERIES
 
 # The call that makes a fault, and its JSON.
 FORMS: dict[str, object] = {
@@ -47,6 +48,11 @@ FORMS: dict[str, object] = {
     "truncate(0.5)": {"kind": "truncate", "fraction": 0.5},
     "dribble(10)": {"kind": "dribble", "bytes_per_second": 10},
     **{f"{kind}()": {"kind": kind} for kind, row in KINDS.items() if not row.arguments},
+    "interim(103, times=1)": {"kind": "interim", "status": 103, "times": 1},
+    "stall_body(after=25)": {"kind": "stall_body", "after": 25},
+    "encoded('gzip-multi')": {"kind": "encoded", "coding": "gzip-multi"},
+    "many_fields(150)": {"kind": "many_fields", "n": 150},
+    "reason_phrase('Très bien')": {"kind": "reason_phrase", "phrase": "Très bien"},
     "sequence(faults.server_error(503), faults.reset())": {"kind": "sequence", "faults": [503, {"kind": "reset"}]},
 }
 # Texts that hide parts of the call.
@@ -80,6 +86,11 @@ def test_forms_of_a_fault(call: str) -> None:
 def test_every_kind_has_a_form() -> None:
     assert {call.partition("(")[0] for call in FORMS} == {*KINDS}
     assert {kind.partition(".")[0] for kind in KINDS} == {*faults.__all__} - {"Fault", "coerce"}
+
+
+def test_each_kind_that_needs_a_socket_has_one_way_to_be_sent() -> None:
+    kinds = {kind for kind, row in KINDS.items() if row.needs_socket}
+    assert {kind for kind in kinds if KINDS[kind].changes is None} == {*DELIVERIES}
 
 
 def test_equivalent_arguments_make_equal_faults() -> None:
@@ -141,6 +152,17 @@ def respond(status: object = 500, **given: object) -> dict[str, Any]:
         ({"kind": "truncate", "fraction": 1}, "at least 0 and below 1; got fraction=1"),
         ({"kind": "truncate", "fraction": float("nan")}, "fraction=nan"),
         ({"kind": "dribble", "bytes_per_second": 0}, "positive number of bytes per second"),
+        *[
+            ({"kind": "interim", "status": status}, f"status 100, 102 or 103; got status={status!r}")
+            for status in (101, 200, True, "103")
+        ],
+        ({"kind": "interim", "status": 103, "times": 0}, "got times=0"),
+        ({"kind": "many_fields", "n": 0}, "got n=0"),
+        ({"kind": "many_fields", "n": 1001}, "from 1 to 1000; got n=1001"),
+        ({"kind": "stall_body", "after": -1}, "got after=-1"),
+        ({"kind": "encoded", "coding": "gzip-mult"}, r"did you mean 'gzip-multi'\?"),
+        ({"kind": "reason_phrase", "phrase": "a\r\nb"}, "a text that HTTP allows"),
+        ({"kind": "reason_phrase", "phrase": "€"}, "a text that HTTP allows"),
         ({"kind": "sequence", "faults": []}, "one or more faults"),
         ({"kind": "sequence", "faults": [{"kind": "sequence", "faults": [503]}]}, "faults that are not sequences"),
         (
@@ -210,9 +232,11 @@ def test_response_of_a_fault() -> None:
     assert faults.rate_limited("2030-12-06").fields == (("Retry-After", "Fri, 06 Dec 2030 00:00:00 GMT"),)
     assert faults.rate_limited(None).fields == ()
     assert faults.delay((1, 2)).delay == (1, 2)
-    assert faults.malformed_json().corrupt(Head(200), b"[1234]")[1] == b'[12"\\'
-    head, body = faults.wrong_content_type().corrupt(Head(200, [("Content-Type", "application/json")]), b"[]")
-    assert (head.get("content-type"), body) == ("text/html; charset=utf-8", b"[]")
+    plain = Response(Head(200, [("Content-Type", "application/json")]), b"[1234]", b"")
+    assert faults.malformed_json().changed(plain).body == b'[12"\\'
+    html = faults.wrong_content_type().changed(plain)
+    assert (html.head.get("content-type"), html.body) == ("text/html; charset=utf-8", b"[1234]")
+    assert faults.encoded("x-gzip").changed(plain) is plain, "the connection changes it"
     delivery = faults.truncate(0.25).delivery
     assert delivery is not None
-    assert (delivery.kind, delivery.value) == ("truncate", 0.25)
+    assert (delivery.kind, delivery.values) == ("truncate", (0.25,))
