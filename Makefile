@@ -149,6 +149,10 @@ $(PEERS): tests/peers/requirements.txt tests/peers/package.json pyproject.toml
 	! command -v npm >/dev/null || npm install --prefix .cache/npm --no-audit --no-fund --no-package-lock --loglevel=error
 	@touch $@
 
-$(BENCH): pyproject.toml $(TEST)
+# Without npm, the benchmarks leave its programs out.
+$(BENCH): pyproject.toml benchmarks/peers/package.json $(TEST)
 	$(INSTALL) --group bench
+	mkdir -p .cache/bench
+	cp benchmarks/peers/package.json .cache/bench/package.json
+	! command -v npm >/dev/null || npm install --prefix .cache/bench --no-audit --no-fund --no-package-lock --loglevel=error
 	@touch $@

@@ -9,35 +9,28 @@ import argparse
 import signal
 import sys
 import time
-from importlib import import_module
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import machine, trees
+from benchmarks import boot, in_process, suites, throughput, trees, verdict
 from benchmarks.goals import Plan, Result
-from benchmarks.report import Report, titled
+from benchmarks.report import describe, report, titled, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
-MEASUREMENTS: Final = (
-    "throughput",
-    "first_seconds",
-    "latency",
-    "tls",
-    "boot",
-    "first_refusal",
-    "lifecycle",
-    "fixture_cost",
-    "plugin_cost",
-    "variants",
-    "in_process",
-    "large_store",
-    "memory",
-    "worlds",
-    "verdict",
-)
+MEASUREMENTS: Final[Mapping[str, Callable[[Plan], Result]]] = {
+    "throughput": throughput.measure,
+    "first_seconds": throughput.first_seconds,
+    "boot": boot.measure,
+    "fixture_cost": suites.fixture_cost,
+    "plugin_cost": suites.plugin_cost,
+    "variants": suites.variants,
+    "in_process": in_process.measure,
+    "verdict": verdict.measure,
+}
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 
 
@@ -59,8 +52,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         help="compare the packages of two folders with each other",
     )
     arguments = parser.parse_args(given)
-    known = trees.MEASUREMENTS if arguments.trees else MEASUREMENTS
-    if unknown := [name for name in arguments.only or () if name not in known]:
+    known = [*(trees.MEASUREMENTS if arguments.trees else MEASUREMENTS)]
+    unknown = [name for name in arguments.only or () if name not in known]
+    if unknown:
         parser.error(f"expected --only to name one of {', '.join(known)}; got {', '.join(unknown)}")
     return arguments
 
@@ -69,46 +63,48 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(143)  # each `with` block then ends its processes
 
 
-def _compare(arguments: argparse.Namespace) -> int:
-    facts, began = machine.describe(), time.perf_counter()
+def _compare(arguments: argparse.Namespace) -> tuple[str, bool]:
+    """Compare two trees. Return the text, and whether a measurement failed."""
+    facts, began = describe(), time.perf_counter()
     old, new = arguments.trees
     table, failures = trees.compare(Plan(quick=arguments.quick), old, new, arguments.only or ())
-    facts += [f"{(time.perf_counter() - began) / 60:.1f} minutes", *map(str, arguments.trees), *failures]
-    text = f"{titled(table)}\n\n" + "".join(f"- {fact}\n" for fact in facts)
-    if arguments.output is None:
-        print(text, end="")
-    else:
-        arguments.output.write_text(text, encoding="utf-8")
-    return int(bool(failures))
+    facts += [f"{(time.perf_counter() - began) / 60:.1f} minutes", str(old), str(new), *failures]
+    return f"{titled(table)}\n\n" + "".join(f"- {fact}\n" for fact in facts), bool(failures)
+
+
+def _measure(arguments: argparse.Namespace) -> tuple[str, bool]:
+    """Measure everything, or only what the arguments name. Return the report, and whether a measurement failed."""
+    began, computer = datetime.now(UTC), describe()
+    results: dict[str, Result] = {}
+    failures: dict[str, str] = {}
+    for name in arguments.only or MEASUREMENTS:
+        print(f"{name} ...", file=sys.stderr)
+        try:
+            results[name] = MEASUREMENTS[name](Plan(quick=arguments.quick))
+        except Exception as error:  # noqa: BLE001  # the others are still worth measuring
+            failures[name] = f"{type(error).__name__}: {error}"
+            print(failures[name], file=sys.stderr)
+    minutes = (datetime.now(UTC) - began).total_seconds() / 60
+    facts = [f"Taken on {began:%d %B %Y} in one run of {minutes:.1f} minutes by `make bench`", *computer]
+    facts.append(", ".join(versions()))
+    if arguments.quick:
+        facts.append("**A quick run: it shows only that the benchmarks run. Its figures are not reliable**")
+    return report(facts, results, failures), bool(failures)
 
 
 def main(given: Sequence[str] | None = None) -> int:
     """Measure, and write the results; return 0 unless a measurement failed."""
     arguments = _arguments(given)
     signal.signal(signal.SIGTERM, _end)
-    if arguments.trees:
-        return _compare(arguments)
-    plan, report = Plan(quick=arguments.quick), Report(quick=arguments.quick)
-    failed = False
-    for name in arguments.only or MEASUREMENTS:
-        began = time.perf_counter()
-        try:
-            result: Result = import_module(f"benchmarks.{name}").measure(plan)
-        except Exception as error:  # noqa: BLE001  # the others are still worth measuring
-            report.failed(name, error)
-            failed = True
-            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-        else:
-            report.add(name, result)
-            print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    text = report.render()
-    whole = not arguments.only and not arguments.quick
-    output = arguments.output or (_RESULTS if whole else None)
+    text, has_failed = _compare(arguments) if arguments.trees else _measure(arguments)
+    output = arguments.output
+    if output is None and not (arguments.trees or arguments.only or arguments.quick):
+        output = _RESULTS
     if output is None:
-        print(text)
+        print(text, end="")
     else:
         output.write_text(text, encoding="utf-8")
-    return int(failed)
+    return int(has_failed)
 
 
 if __name__ == "__main__":

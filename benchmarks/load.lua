@@ -1,21 +1,9 @@
--- The script for wrk. Its arguments are the method, the paths to request in turn, and the body.
--- Each path is formatted once, before the load.
+-- The script for wrk. Its arguments are the method and the body.
 
 function init(args)
   wrk.method = args[1]
-  if args[3] and args[3] ~= "" then
-    wrk.body = args[3]
-  end
-  local requests = {}
-  for path in string.gmatch(args[2], "%S+") do
-    requests[#requests + 1] = wrk.format(nil, path)
-  end
-  if #requests > 1 then
-    local turn = 0
-    request = function()
-      turn = turn % #requests + 1
-      return requests[turn]
-    end
+  if args[2] and args[2] ~= "" then
+    wrk.body = args[2]
   end
 end
 

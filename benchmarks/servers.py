@@ -1,4 +1,4 @@
-"""The contestants: the command and the request paths of each."""
+"""The contestants: the command and the request paths of each. ``make bench`` installs those from npm."""
 
 from __future__ import annotations
 
@@ -6,43 +6,25 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import npm
 from benchmarks.bodies import ANIMALS, KEY, bodies
-from benchmarks.processes import free_port, started
+from benchmarks.processes import ROOT, free_port, started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from benchmarks.processes import Running
 
-__all__ = [
-    "ASYNCIO",
-    "FAKE",
-    "FAKE_FAST",
-    "FAKE_LOGGING",
-    "FASTAPI",
-    "HEADERS",
-    "LIMIT",
-    "PRISM",
-    "RAW",
-    "SERVERS",
-    "WIREMOCK",
-    "Server",
-    "nginx_missing",
-    "nginx_program",
-    "running",
-]
+__all__ = ["ASYNCIO", "FAKE", "FAKE_FAST", "LIMIT", "SERVERS", "Server", "options_of_the_fake"]
 
-HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
+_NPM: Final = ROOT / ".cache" / "bench" / "node_modules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +38,8 @@ class Server:
         missing: returns why the server can't run, or an empty text.
         is_mock: whether it is a mock server of another project. We compare with the fastest of them.
         validates: whether it validates requests.
-        stores: whether it keeps created animals. Each round starts such a server again, so that it stays small.
-        listing: the path that lists 20 animals.
-        getting: the path of one animal.
-        creating: the path to create one.
+        stores: whether it keeps created animals.
+        root: the path before ``/pets``.
     """
 
     name: str
@@ -69,49 +49,45 @@ class Server:
     is_mock: bool = False
     validates: bool = False
     stores: bool = False
-    listing: str = "/v1/pets"
-    getting: str = "/v1/pets/1"
-    creating: str = "/v1/pets"
+    root: str = "/v1"
+
+    def running(self) -> AbstractContextManager[Running]:
+        """Run the server within a ``with`` block. Raises RuntimeError if it does not respond."""
+        return started(self.command, f"{self.root}/pets")
 
 
-@contextmanager
-def running(server: Server) -> Generator[Running]:
-    """Run ``server`` within a ``with`` block.
+def _lacks(*modules: str) -> str:
+    """Return which modules are not installed, or an empty text."""
+    lacking = [module for module in modules if find_spec(module) is None]
+    return f"{', '.join(lacking)} not installed (make bench installs the group bench)" if lacking else ""
 
-    Raises:
-        RuntimeError: the server does not respond.
-    """
-    port = free_port()
-    with TemporaryDirectory(prefix="petstore-bench-") as name:
-        folder = Path(name)
-        with started(server.command(port, folder), port, server.listing, HEADERS, folder) as process:
-            yield process
+
+def _write_bodies(folder: Path) -> None:
+    shown = bodies()
+    for name in ("listed", "got", "created"):
+        (folder / name).write_bytes(getattr(shown, name))
 
 
 # petstore_mock
-
 
 # Runs the fake as without the extra `fast`: the import of uvloop fails, even if uvloop is installed.
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 
 
-def _options(port: int) -> list[str]:
+def options_of_the_fake(port: int) -> list[str]:
+    """Return the arguments with which ``petstore-mock`` serves 20 animals."""
     return ["serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
 
 
 def _fake(port: int, _: Path) -> list[str]:
-    return [sys.executable, "-c", _WITHOUT_UVLOOP, *_options(port)]
+    return [sys.executable, "-c", _WITHOUT_UVLOOP, *options_of_the_fake(port)]
 
 
 def _fake_fast(port: int, _: Path) -> list[str]:
-    return [str(Path(sys.executable).with_name("petstore-mock")), *_options(port)]
+    return [str(Path(sys.executable).with_name("petstore-mock")), *options_of_the_fake(port)]
 
 
-def _fake_logging(port: int, folder: Path) -> list[str]:
-    return [part for part in _fake(port, folder) if part != "--quiet"]
-
-
-# The limit (nginx), and the floor (asyncio and a raw socket)
+# The limit: nginx
 
 _NGINX: Final = """
 daemon off;
@@ -142,76 +118,60 @@ http {{
 """
 
 
-def _write_bodies(folder: Path) -> None:
-    shown = bodies()
-    for name in ("listed", "got", "created"):
-        (folder / name).write_bytes(getattr(shown, name))
+def _nginx_program() -> str:
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
 
 
 def _nginx(port: int, folder: Path) -> list[str]:
     _write_bodies(folder)
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
-    return [nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    return [_nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-def nginx_program() -> str:
-    """Return the path of nginx, or an empty text."""
-    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
-
-
-def nginx_missing() -> str:
-    """Return why there is no nginx, or an empty text."""
-    return "" if nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
+def _nginx_missing() -> str:
+    return "" if _nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
 
 
 def _nginx_version() -> str:
-    done = subprocess.run([nginx_program(), "-v"], capture_output=True, text=True, check=True)
+    done = subprocess.run([_nginx_program(), "-v"], capture_output=True, text=True, check=True)
     return done.stderr.strip().rpartition("/")[2].split()[0]
 
 
-def _raw_socket(port: int, folder: Path) -> list[str]:
-    body = bodies().listed
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    (folder / "answer").write_bytes(head.encode() + body)
-    return [*_module("raw_socket"), str(port), str(folder / "answer")]
+# Programs in Python
 
 
-def _asyncio(port: int, folder: Path) -> list[str]:
+def _python(module: str, port: int, folder: Path) -> list[str]:
     _write_bodies(folder)
-    return [*_module("asyncio_bytes"), str(port), str(folder)]
+    return [sys.executable, "-m", f"benchmarks.peers.{module}", str(port), str(folder)]
 
 
-# Peers in Python
+# Programs from npm
 
 
-def _module(name: str) -> list[str]:
-    return [sys.executable, "-m", f"benchmarks.peers.{name}"]
+def _npm_missing(name: str, runtime: str = "node") -> str:
+    if shutil.which(runtime) is None:
+        return f"{runtime} is not installed"
+    return "" if (_NPM / name).exists() else "not installed (make bench installs it if there is npm)"
 
 
-def _with_pets(name: str, port: int, folder: Path) -> list[str]:
-    _write_bodies(folder)
-    return [*_module(name), str(port), str(folder / "listed")]
+def _manifest(name: str) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads((_NPM / name / "package.json").read_text())
+    return manifest
 
 
-def _python_version() -> str:
-    return sys.version.split()[0]
+def _npm_version(name: str) -> str:
+    return str(_manifest(name)["version"])
 
 
-def _needs(*modules: str) -> Callable[[], str]:
-    def missing() -> str:
-        lacking = [module for module in modules if find_spec(module) is None]
-        return f"{', '.join(lacking)} not installed (make bench installs the group bench)" if lacking else ""
-
-    return missing
-
-
-# Peers from npm
+def _node(name: str, binary: str) -> list[str]:
+    """Return the command of a package's program, without the shell that npm wraps around it."""
+    return ["node", str(_NPM / name / _manifest(name)["bin"][binary])]
 
 
 def _prism(port: int, folder: Path) -> list[str]:
     (folder / "openapi.json").write_text(json.dumps(_openapi_with_examples()))
     mock = ["mock", "--verboseLevel", "silent", "--host", "127.0.0.1", "--port", str(port)]
-    return [*npm.program("@stoplight/prism-cli", "prism"), *mock, str(folder / "openapi.json")]
+    return [*_node("@stoplight/prism-cli", "prism"), *mock, str(folder / "openapi.json")]
 
 
 def _openapi_with_examples() -> dict[str, Any]:
@@ -229,127 +189,95 @@ def _openapi_with_examples() -> dict[str, Any]:
     return document
 
 
-def _wiremock(port: int, folder: Path) -> list[str]:
+def _canned() -> list[tuple[str, str, int, bytes]]:
+    """Return method, path, status and body of each canned response."""
     shown = bodies()
+    return [
+        ("GET", "/v1/pets", 200, shown.listed),
+        ("GET", "/v1/pets/1", 200, shown.got),
+        ("POST", "/v1/pets", 201, shown.created),
+    ]
+
+
+def _wiremock(port: int, folder: Path) -> list[str]:
     mappings = folder / "mappings"
     mappings.mkdir()
-    for name, method, path, status, body in (
-        ("list", "GET", "/v1/pets", 200, shown.listed),
-        ("get", "GET", "/v1/pets/1", 200, shown.got),
-        ("create", "POST", "/v1/pets", 201, shown.created),
-    ):
-        answer = {"status": status, "headers": {"Content-Type": "application/json"}, "body": body.decode()}
-        stub = {"request": {"method": method, "urlPath": path}, "response": answer}
-        (mappings / f"{name}.json").write_text(json.dumps(stub))
-    jar = next(iter(sorted(npm.package("wiremock").glob("build/*.jar"))))
+    for number, (method, path, status, body) in enumerate(_canned()):
+        response = {"status": status, "headers": {"Content-Type": "application/json"}, "body": body.decode()}
+        stub = {"request": {"method": method, "urlPath": path}, "response": response}
+        (mappings / f"{number}.json").write_text(json.dumps(stub))
+    jar = next((_NPM / "wiremock").glob("build/*.jar"))
     quiet = ["--no-request-journal", "--disable-banner", "--bind-address", "127.0.0.1"]
     return ["java", "-jar", str(jar), "--port", str(port), "--root-dir", str(folder), *quiet]
 
 
 def _mountebank(port: int, folder: Path) -> list[str]:
-    shown = bodies()
-    stubs = [
-        {
-            "predicates": [{"equals": {"method": method, "path": path}}],
-            "responses": [
-                {
-                    "is": {
-                        "statusCode": status,
-                        "headers": {"Content-Type": "application/json", "Connection": "keep-alive"},
-                        "body": body.decode(),
-                    }
-                }
-            ],
-        }
-        for method, path, status, body in (
-            ("GET", "/v1/pets", 200, shown.listed),
-            ("GET", "/v1/pets/1", 200, shown.got),
-            ("POST", "/v1/pets", 201, shown.created),
-        )
-    ]
+    headers = {"Content-Type": "application/json", "Connection": "keep-alive"}
+    stubs = []
+    for method, path, status, body in _canned():
+        response = {"statusCode": status, "headers": headers, "body": body.decode()}
+        predicate = {"equals": {"method": method, "path": path}}
+        stubs.append({"predicates": [predicate], "responses": [{"is": response}]})
     config = {"imposters": [{"port": port, "protocol": "http", "recordRequests": False, "stubs": stubs}]}
     (folder / "imposters.json").write_text(json.dumps(config))
     options = ["--configfile", str(folder / "imposters.json"), "--port", str(free_port()), "--host", "127.0.0.1"]
     quiet = ["--nologfile", "--loglevel", "error", "--pidfile", str(folder / "mb.pid")]
-    return [*npm.program("mountebank", "mb"), "start", *options, *quiet]
+    return [*_node("mountebank", "mb"), "start", *options, *quiet]
 
 
-def _json_server(port: int, folder: Path) -> list[str]:
-    (folder / "db.json").write_text(json.dumps({"pets": json.loads(bodies().listed)}))
-    options = ["--host", "127.0.0.1", "--port", str(port), "--quiet"]
-    return [*npm.program("json-server", "json-server"), *options, str(folder / "db.json")]
-
-
-FAKE: Final = Server("petstore_mock", _fake, lambda: version("petstore-mock"), stores=True)
+FAKE: Final = Server("petstore_mock", _fake, partial(version, "petstore-mock"), stores=True)
 FAKE_FAST: Final = Server(
     "petstore_mock, extra fast",
     _fake_fast,
     lambda: f"{version('petstore-mock')} on uvloop {version('uvloop')}",
-    lambda: "" if find_spec("uvloop") else "uvloop not installed (the extra fast)",
+    partial(_lacks, "uvloop"),
     stores=True,
 )
-FAKE_LOGGING: Final = Server(
-    "petstore_mock, a log line per request", _fake_logging, lambda: version("petstore-mock"), stores=True
-)
-LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, nginx_missing)
-ASYNCIO: Final = Server("asyncio, the same bodies", _asyncio, _python_version)
-RAW: Final = Server("raw Python socket", _raw_socket, _python_version)
-PRISM: Final = Server(
-    "Prism, no log",
-    _prism,
-    is_mock=True,
-    validates=True,
-    listing="/pets",
-    getting="/pets/1",
-    creating="/pets",
-    version=partial(npm.version, "@stoplight/prism-cli"),
-    missing=partial(npm.missing, "@stoplight/prism-cli"),
-)
-WIREMOCK: Final = Server(
-    "WireMock, no journal",
-    _wiremock,
-    is_mock=True,
-    version=partial(npm.version, "wiremock"),
-    missing=partial(npm.missing, "wiremock"),
-)
-MOUNTEBANK: Final = Server(
-    "mountebank",
-    _mountebank,
-    is_mock=True,
-    version=partial(npm.version, "mountebank"),
-    missing=partial(npm.missing, "mountebank"),
-)
-JSON_SERVER: Final = Server(
-    "json-server",
-    _json_server,
-    is_mock=True,
-    stores=True,
-    listing=f"/pets?_limit={ANIMALS}",
-    getting="/pets/1",
-    creating="/pets",
-    version=partial(npm.version, "json-server"),
-    missing=partial(npm.missing, "json-server"),
-)
-HTTPSERVER: Final = Server(
-    "pytest-httpserver", lambda port, _: [*_module("httpserver_stub"), str(port)], lambda: version("pytest-httpserver")
-)
-FLASK: Final = Server(
-    "Flask, development server",
-    partial(_with_pets, "flask_fake"),
-    lambda: version("flask"),
-    _needs("flask"),
-    stores=True,
-    validates=True,
-)
-FASTAPI: Final = Server(
-    "FastAPI on uvicorn",
-    partial(_with_pets, "fastapi_fake"),
-    lambda: version("fastapi"),
-    _needs("fastapi", "uvicorn"),
-    stores=True,
-    validates=True,
-)
+LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
+ASYNCIO: Final = Server("asyncio, the same bodies", partial(_python, "asyncio_bytes"), lambda: sys.version.split()[0])
 SERVERS: Final = (
-    *(FAKE, FAKE_FAST, FAKE_LOGGING, LIMIT, ASYNCIO, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
-    *(HTTPSERVER, FLASK, FASTAPI),
+    FAKE,
+    FAKE_FAST,
+    LIMIT,
+    ASYNCIO,
+    Server(
+        "Prism, no log",
+        _prism,
+        partial(_npm_version, "@stoplight/prism-cli"),
+        partial(_npm_missing, "@stoplight/prism-cli"),
+        is_mock=True,
+        validates=True,
+        root="",
+    ),
+    Server(
+        "WireMock, no journal",
+        _wiremock,
+        partial(_npm_version, "wiremock"),
+        partial(_npm_missing, "wiremock", "java"),
+        is_mock=True,
+    ),
+    Server(
+        "mountebank",
+        _mountebank,
+        partial(_npm_version, "mountebank"),
+        partial(_npm_missing, "mountebank"),
+        is_mock=True,
+    ),
+    Server("pytest-httpserver", partial(_python, "httpserver_stub"), partial(version, "pytest-httpserver")),
+    Server(
+        "Flask, development server",
+        partial(_python, "flask_fake"),
+        partial(version, "flask"),
+        partial(_lacks, "flask"),
+        stores=True,
+        validates=True,
+    ),
+    Server(
+        "FastAPI on uvicorn",
+        partial(_python, "fastapi_fake"),
+        partial(version, "fastapi"),
+        partial(_lacks, "fastapi", "uvicorn"),
+        stores=True,
+        validates=True,
+    ),
 )

@@ -11,22 +11,22 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import fixture_cost
-from benchmarks.bodies import ANIMALS, KEY, NEW_PET
+from benchmarks import suites
+from benchmarks.bodies import KEY, NEW_PET
 from benchmarks.goals import Table
-from benchmarks.processes import HOST, free_port, started
-from benchmarks.timing import isolated
-from benchmarks.tree import new_pets
+from benchmarks.in_process import new_pets
+from benchmarks.processes import HOST, isolated, started
+from benchmarks.servers import options_of_the_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from benchmarks.goals import Plan
     from benchmarks.processes import Running
 
 __all__ = ["MEASUREMENTS", "compare"]
 
-_HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 _IN_TURN: Final = 100  # requests
 _SIZES: Final = (20, 300, 100_000)  # animals in a store that is reset
 _UNITS: Final = {"µs": 1e6, "ms": 1e3}
@@ -65,7 +65,7 @@ class _Rows:
 def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(7, 2)):
         for side, tree in trees.items():
-            taken = isolated("tree:in_process", tree=tree, rounds=plan.pick(20, 4))
+            taken = isolated("in_process:of_the_app", tree=tree, rounds=plan.pick(20, 4))
             for operation, seconds in taken.items():
                 rows.add(f"in process, {operation}, µs", side, seconds)
 
@@ -74,14 +74,14 @@ def _resets(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(7, 2)):
         for animals in _SIZES:
             for side, tree in trees.items():
-                seconds = isolated("tree:resets", tree=tree, animals=animals, times=plan.pick(300, 30))
+                seconds = isolated("in_process:resets", tree=tree, animals=animals, times=plan.pick(300, 30))
                 rows.add(f"a change and reset(), {animals:,} animals, µs", side, seconds)
 
 
 def _first_refusal(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(9, 2)):
         for side, tree in trees.items():
-            first, second = isolated("first_refusal:of_the_fixture", tree=tree)
+            first, second = isolated("in_process:first_refusals", tree=tree)
             rows.add("first refusal of a process, ms", side, first)
             rows.add("second refusal of a process, ms", side, second)
 
@@ -90,28 +90,24 @@ def _fixture(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     tests = plan.pick(500, 200)
     with TemporaryDirectory(prefix="petstore-bench-") as name:
         empty, ours = Path(name) / "empty", Path(name) / "ours"
-        fixture_cost.write(empty, fixture_cost.EMPTY, tests)
-        fixture_cost.write(ours, fixture_cost.OURS, tests)
+        suites.write(empty, suites.EMPTY, tests)
+        suites.write(ours, suites.FIXTURE, tests)
         for _ in range(plan.pick(15, 3)):
             for side, tree in trees.items():
-                without = fixture_cost.seconds_a_test(empty, fixture_cost.EMPTY).median
-                seconds = fixture_cost.seconds_a_test(ours, fixture_cost.OURS, tree).median
+                without = suites.run(empty, suites.EMPTY).median
+                seconds = suites.run(ours, suites.FIXTURE, tree).median
                 rows.add("time that the fixture adds to a test, µs", side, seconds - without)
 
 
-def _stub(stack: ExitStack, tree: Path) -> Running:
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="petstore-bench-")))
-    port = free_port()
-    options = ["serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
-    command = [sys.executable, "-c", _SERVE, str(tree), *options]
-    return stack.enter_context(started(command, port, "/v1/pets", _HEADERS, folder))
+def _stub(tree: Path) -> AbstractContextManager[Running]:
+    return started(lambda port, _: [sys.executable, "-c", _SERVE, str(tree), *options_of_the_fake(port)], "/v1/pets")
 
 
 def _boot(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(15, 2)):
         for side, tree in trees.items():
-            with ExitStack() as stack:
-                rows.add("boot to the first 200, ms", side, _stub(stack, tree).ready_after)
+            with _stub(tree) as stub:
+                rows.add("boot to the first 200, ms", side, stub.ready_after)
 
 
 def _requests() -> dict[str, Callable[[], bytes]]:
@@ -136,7 +132,7 @@ def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None
     """Send one request after the other on a kept connection, to a stub in a new process."""
     for operation, make in _requests().items():
         with ExitStack() as stack:  # new stubs for each operation, so no store has grown
-            stubs = {side: _stub(stack, tree) for side, tree in trees.items()}
+            stubs = {side: stack.enter_context(_stub(tree)) for side, tree in trees.items()}
             clients = {
                 side: stack.enter_context(closing(socket.create_connection((HOST, stub.port), timeout=10)))
                 for side, stub in stubs.items()
@@ -158,24 +154,18 @@ def _seconds(client: socket.socket, request: bytes) -> float:
     """Send a request and return the seconds until its whole response has arrived."""
     began = perf_counter()
     client.sendall(request)
-    response = b"".join(_whole_response(client))
+    response = client.recv(65536)
+    while not _is_whole(response):
+        response += client.recv(65536)
     taken = perf_counter() - began
     if not response.startswith(b"HTTP/1.1 20"):
         raise RuntimeError(f"expected a success; got {response[:200]!r}")
     return taken
 
 
-def _whole_response(client: socket.socket) -> Iterator[bytes]:
-    received = b""
-    while b"\r\n\r\n" not in received:
-        received += client.recv(65536)
-    yield received
-    head, _, body = received.partition(b"\r\n\r\n")
-    missing = int(head.lower().partition(b"content-length:")[2].split()[0]) - len(body)
-    while missing > 0:
-        more = client.recv(65536)
-        missing -= len(more)
-        yield more
+def _is_whole(response: bytes) -> bool:
+    head, end, body = response.partition(b"\r\n\r\n")
+    return bool(end) and len(body) >= int(head.lower().partition(b"content-length:")[2].split()[0])
 
 
 def _machine(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:

@@ -7,7 +7,7 @@ from time import perf_counter, process_time
 from typing import Final
 
 from benchmarks.goals import Figure, Plan, Result, Table
-from benchmarks.timing import isolated
+from benchmarks.processes import isolated
 
 __all__ = ["measure", "verdict"]
 

@@ -7,14 +7,12 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from benchmarks.bodies import HEADERS
 from benchmarks.processes import HOST
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["Load", "load", "missing"]
+__all__ = ["CONNECTIONS", "Load", "load", "missing"]
 
 CONNECTIONS: Final = 8
 _SCRIPT: Final = Path(__file__).with_name("load.lua")
@@ -44,42 +42,13 @@ def missing() -> str:
     return "" if shutil.which("wrk") else "wrk is not installed (Debian: apt install wrk)"
 
 
-def load(
-    port: int,
-    path: str,
-    headers: Mapping[str, str],
-    *,
-    seconds: int,
-    method: str = "GET",
-    body: bytes = b"",
-    scheme: str = "http",
-) -> Load:
-    """Send requests as fast as the server responds.
-
-    Args:
-        port: the port of the server.
-        path: the target, or several targets with spaces between them, for requests in turn.
-        headers: the header fields.
-        seconds: the duration.
-        method: the method.
-        body: the body.
-        scheme: http or https. wrk does not verify certificates.
-
-    Raises:
-        RuntimeError: no response arrived.
-    """
-    fields = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
-    first = path.split(maxsplit=1)[0]
-    done = subprocess.run(
-        [
-            *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", *fields),
-            *("-s", str(_SCRIPT), f"{scheme}://{HOST}:{port}{first}", "--", method, path, body.decode()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=seconds + 60,
-        check=False,
-    )
+def load(port: int, path: str, *, seconds: int, method: str = "GET", body: bytes = b"") -> Load:
+    """Send requests for some seconds as fast as the server responds. Raises RuntimeError if no response arrives."""
+    fields = {**HEADERS, "Content-Type": "application/json"} if body else HEADERS
+    headers = [part for name, value in fields.items() for part in ("-H", f"{name}: {value}")]
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", *headers, "-s", str(_SCRIPT)]
+    command += [f"http://{HOST}:{port}{path}", "--", method, body.decode()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
     if done.returncode:
         raise RuntimeError(f"wrk failed: {(done.stderr or done.stdout).strip()[-200:]}")
     return Load(**json.loads(done.stdout.rpartition("RESULT ")[2]))

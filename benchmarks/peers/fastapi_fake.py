@@ -1,4 +1,4 @@
-"""A fake as teams write it with FastAPI, on uvicorn: ``python -m benchmarks.peers.fastapi_fake PORT PETS``."""
+"""A fake as teams write it with FastAPI, on uvicorn: ``python -m benchmarks.peers.fastapi_fake PORT FOLDER``."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it adds the routes.
 # ruff: noqa: I002
@@ -39,7 +39,7 @@ class Pet(NewPet):
 
 app = FastAPI()
 numbers = itertools.count(21)
-pets = {pet["id"]: Pet(**pet) for pet in json.loads(Path(sys.argv[2]).read_bytes())}
+pets = {pet["id"]: Pet(**pet) for pet in json.loads(Path(sys.argv[2], "listed").read_bytes())}
 Key = Annotated[str | None, Header()]
 
 

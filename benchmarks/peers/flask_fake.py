@@ -1,4 +1,4 @@
-"""A fake as teams write it, on Flask's development server: ``python -m benchmarks.peers.flask_fake PORT PETS``."""
+"""A fake as teams write it, on Flask's development server: ``python -m benchmarks.peers.flask_fake PORT FOLDER``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flask import Flask, jsonify, request
 
 app = Flask(__name__)
 numbers = itertools.count(21)
-pets: dict[int, dict[str, Any]] = {pet["id"]: pet for pet in json.loads(Path(sys.argv[2]).read_bytes())}
+pets: dict[int, dict[str, Any]] = {pet["id"]: pet for pet in json.loads(Path(sys.argv[2], "listed").read_bytes())}
 STATUSES = ("available", "pending", "sold")
 
 

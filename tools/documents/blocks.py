@@ -1,8 +1,9 @@
-"""Finds the code blocks of the documents, so that each can be executed."""
+"""Finds the code blocks of the documents, so that each can be executed, and writes tables and generated parts."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -81,6 +82,13 @@ def blocks(*languages: str) -> list[Block]:
 def _modules() -> set[str]:
     """Return the names of the modules that readers of the documents save."""
     return {block.file_name.removesuffix(".py") for block in blocks("python") if block.file_name}
+
+
+def table(*head: str, rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
+    """Return a Markdown table. With ``numbers``, all columns except the first align to the right."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    ruler = ["---", *(["--:" if numbers else "---"] * (len(head) - 1))]
+    return "\n".join([lines[0], f"|{'|'.join(ruler)}|", *lines[1:]])
 
 
 def generated(document: Path, name: str) -> str:

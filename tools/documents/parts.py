@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from benchmarks.goals import GOALS
 from tests.sentences import PASSAGES, Passage
 from tools.documents import charts, fault_clients, tables, tls_clients
-from tools.documents.blocks import ROOT, blocks, generated
+from tools.documents.blocks import ROOT, blocks, generated, table
 
 _DOCS: Final = ROOT / "docs"
 _README: Final = ROOT / "README.md"
@@ -63,7 +63,7 @@ def unseen_table() -> str:
     for why in dict.fromkeys(one.why for one in _unseen()):
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
         rows.append(("<br>".join(told), why))
-    return tables.table("what the interface says", "why no response shows it", rows=rows)
+    return table("what the interface says", "why no response shows it", rows=rows)
 
 
 def benchmark_figures() -> str:
@@ -94,7 +94,7 @@ def benchmark_figures() -> str:
         ("start of the stub, until its first response", first("boot", r"(\d+ ms)")),
         (f"missed goals (of {len(GOALS)})", "<br>".join(missed) or "none"),
     ]
-    return tables.table("what", "figure", rows=shown)
+    return table("what", "figure", rows=shown)
 
 
 # Examples, as programs print them

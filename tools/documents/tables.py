@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,17 +19,12 @@ from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
 from petstore_mock.interface.table import OPERATIONS, Operation, source
 from petstore_mock.verify import Verdict, verify
+from tools.documents.blocks import table
 
 _COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 _PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest")
 _METHODS: Final = ("get", "put", "post", "patch", "delete")
 _FAST: Final = 1e6  # requests a second
-
-
-def table(*head: str, rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
-    return "\n".join([lines[0], f"|{'---|' * len(head)}", *lines[1:]])
 
 
 def output_of(*command: str, folder: str | None = None) -> str:
