@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import boot, in_process, suites, throughput, trees, verdict
+from benchmarks import boot, fixture_cost, in_process, throughput, trees, verdict
 from benchmarks.goals import Plan, Result
 from benchmarks.report import describe, report, titled, versions
 
@@ -25,9 +25,7 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Plan], Result]]] = {
     "throughput": throughput.measure,
     "first_seconds": throughput.first_seconds,
     "boot": boot.measure,
-    "fixture_cost": suites.fixture_cost,
-    "plugin_cost": suites.plugin_cost,
-    "variants": suites.variants,
+    "fixture_cost": fixture_cost.measure,
     "in_process": in_process.measure,
     "verdict": verdict.measure,
 }

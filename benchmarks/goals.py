@@ -36,14 +36,6 @@ GOALS: Final[Mapping[str, Goal]] = {
     ),
     "in_process": Goal("list of 20 and create in process, by a WSGI call without a client", "at most 25 µs and 40 µs"),
     "fixture": Goal("time that the fixture adds to an empty test", "at most 150 µs"),
-    "plugin": Goal(
-        "time that our installed plugin adds to a pytest run that does not use it",
-        "at most 20 ms, no import of werkzeug, hypothesis or asyncio",
-    ),
-    "variants": Goal(
-        "processor time that each run under a variant or a mutant costs beyond the test itself, collection included",
-        "at most 1 ms",
-    ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
     "verdict": Goal(
         "time of `check_client()` for 200 examples on a correct client",

@@ -56,12 +56,6 @@ class Server:
         return started(self.command, f"{self.root}/pets")
 
 
-def _lacks(*modules: str) -> str:
-    """Return which modules are not installed, or an empty text."""
-    lacking = [module for module in modules if find_spec(module) is None]
-    return f"{', '.join(lacking)} not installed (make bench installs the group bench)" if lacking else ""
-
-
 def _write_bodies(folder: Path) -> None:
     shown = bodies()
     for name in ("listed", "got", "created"):
@@ -148,19 +142,9 @@ def _python(module: str, port: int, folder: Path) -> list[str]:
 # Programs from npm
 
 
-def _npm_missing(name: str, runtime: str = "node") -> str:
-    if shutil.which(runtime) is None:
-        return f"{runtime} is not installed"
-    return "" if (_NPM / name).exists() else "not installed (make bench installs it if there is npm)"
-
-
-def _manifest(name: str) -> dict[str, Any]:
-    manifest: dict[str, Any] = json.loads((_NPM / name / "package.json").read_text())
+def _manifest(package: str) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads((_NPM / package / "package.json").read_text())
     return manifest
-
-
-def _npm_version(name: str) -> str:
-    return str(_manifest(name)["version"])
 
 
 def _node(name: str, binary: str) -> list[str]:
@@ -225,12 +209,37 @@ def _mountebank(port: int, folder: Path) -> list[str]:
     return [*_node("mountebank", "mb"), "start", *options, *quiet]
 
 
+def _of_npm(
+    name: str,
+    package: str,
+    command: Callable[[int, Path], list[str]],
+    *,
+    runtime: str = "node",
+    validates: bool = False,
+    root: str = "/v1",
+) -> Server:
+    def missing() -> str:
+        if shutil.which(runtime) is None:
+            return f"{runtime} is not installed"
+        return "" if (_NPM / package).exists() else "not installed (make bench installs it if there is npm)"
+
+    return Server(
+        name,
+        command,
+        lambda: str(_manifest(package)["version"]),
+        missing,
+        is_mock=True,
+        validates=validates,
+        root=root,
+    )
+
+
 FAKE: Final = Server("petstore_mock", _fake, partial(version, "petstore-mock"), stores=True)
 FAKE_FAST: Final = Server(
     "petstore_mock, extra fast",
     _fake_fast,
     lambda: f"{version('petstore-mock')} on uvloop {version('uvloop')}",
-    partial(_lacks, "uvloop"),
+    lambda: "" if find_spec("uvloop") else "uvloop is not installed",
     stores=True,
 )
 LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
@@ -240,43 +249,15 @@ SERVERS: Final = (
     FAKE_FAST,
     LIMIT,
     ASYNCIO,
-    Server(
-        "Prism, no log",
-        _prism,
-        partial(_npm_version, "@stoplight/prism-cli"),
-        partial(_npm_missing, "@stoplight/prism-cli"),
-        is_mock=True,
-        validates=True,
-        root="",
-    ),
-    Server(
-        "WireMock, no journal",
-        _wiremock,
-        partial(_npm_version, "wiremock"),
-        partial(_npm_missing, "wiremock", "java"),
-        is_mock=True,
-    ),
-    Server(
-        "mountebank",
-        _mountebank,
-        partial(_npm_version, "mountebank"),
-        partial(_npm_missing, "mountebank"),
-        is_mock=True,
-    ),
+    _of_npm("Prism, no log", "@stoplight/prism-cli", _prism, validates=True, root=""),
+    _of_npm("WireMock, no journal", "wiremock", _wiremock, runtime="java"),
+    _of_npm("mountebank", "mountebank", _mountebank),
     Server("pytest-httpserver", partial(_python, "httpserver_stub"), partial(version, "pytest-httpserver")),
     Server(
         "Flask, development server",
         partial(_python, "flask_fake"),
         partial(version, "flask"),
-        partial(_lacks, "flask"),
-        stores=True,
-        validates=True,
-    ),
-    Server(
-        "FastAPI on uvicorn",
-        partial(_python, "fastapi_fake"),
-        partial(version, "fastapi"),
-        partial(_lacks, "fastapi", "uvicorn"),
+        lambda: "" if find_spec("flask") else "Flask is not installed",
         stores=True,
         validates=True,
     ),

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import suites
+from benchmarks import fixture_cost
 from benchmarks.bodies import KEY, NEW_PET
 from benchmarks.goals import Table
 from benchmarks.in_process import new_pets
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["MEASUREMENTS", "compare"]
 
 _IN_TURN: Final = 100  # requests
-_SIZES: Final = (20, 300, 100_000)  # animals in a store that is reset
 _UNITS: Final = {"µs": 1e6, "ms": 1e3}
 
 # The tree comes before the installed package in sys.path. The import of uvloop fails, as without the extra `fast`.
@@ -70,33 +69,28 @@ def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
                 rows.add(f"in process, {operation}, µs", side, seconds)
 
 
-def _resets(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
-    for _ in range(plan.pick(7, 2)):
-        for animals in _SIZES:
-            for side, tree in trees.items():
-                seconds = isolated("in_process:resets", tree=tree, animals=animals, times=plan.pick(300, 30))
-                rows.add(f"a change and reset(), {animals:,} animals, µs", side, seconds)
-
-
-def _first_refusal(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
-    for _ in range(plan.pick(9, 2)):
-        for side, tree in trees.items():
-            first, second = isolated("in_process:first_refusals", tree=tree)
-            rows.add("first refusal of a process, ms", side, first)
-            rows.add("second refusal of a process, ms", side, second)
-
-
 def _fixture(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     tests = plan.pick(500, 200)
     with TemporaryDirectory(prefix="petstore-bench-") as name:
         empty, ours = Path(name) / "empty", Path(name) / "ours"
-        suites.write(empty, suites.EMPTY, tests)
-        suites.write(ours, suites.FIXTURE, tests)
+        fixture_cost.write(empty, fixture_cost.EMPTY, tests)
+        fixture_cost.write(ours, fixture_cost.FIXTURE, tests)
         for _ in range(plan.pick(15, 3)):
             for side, tree in trees.items():
-                without = suites.run(empty, suites.EMPTY).median
-                seconds = suites.run(ours, suites.FIXTURE, tree).median
+                without = fixture_cost.run(empty, fixture_cost.EMPTY).median
+                seconds = fixture_cost.run(ours, fixture_cost.FIXTURE, tree).median
                 rows.add("time that the fixture adds to a test, µs", side, seconds - without)
+
+
+def _plugin(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
+    """Measure the CPU time of a run of one empty test. Each figure includes pytest itself."""
+    with TemporaryDirectory(prefix="petstore-bench-") as name:
+        folder = Path(name) / "plugin"
+        fixture_cost.write(folder, fixture_cost.PLUGIN, 1)
+        for _ in range(plan.pick(30, 3)):
+            for side, tree in trees.items():
+                seconds = fixture_cost.run(folder, fixture_cost.PLUGIN, tree).processor
+                rows.add("a run of pytest that only loads the plugin, processor time, ms", side, seconds)
 
 
 def _stub(tree: Path) -> AbstractContextManager[Running]:
@@ -180,9 +174,8 @@ MEASUREMENTS: Final = {
     "in_process": _in_process,
     "socket": _over_the_socket,
     "boot": _boot,
-    "first_refusal": _first_refusal,
-    "resets": _resets,
     "fixture": _fixture,
+    "plugin": _plugin,
     "machine": _machine,
 }
 
