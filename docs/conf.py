@@ -170,6 +170,14 @@ def _stay_on_the_site(app: Sphinx, doctree: nodes.document, page: str) -> None:
             link["internal"] = True
 
 
+# The words that people search for
+
+
+def _add_search_words(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Turn the comment ``<!-- search: CORS, preflight -->`` of a page into entries of the index, for the search."""
+    source[0] = re.sub(r"^<!-- search: (.*) -->$", r"\n```{index} \1\n```\n", source[0], count=1, flags=re.MULTILINE)
+
+
 # llms.txt
 
 
@@ -203,6 +211,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Add the hooks. One docstring hook runs before napoleon, whose priority is 500, and the other after it."""
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
+    app.connect("source-read", _add_search_words)
     app.connect("doctree-resolved", _link_citations)
     app.connect("doctree-resolved", _stay_on_the_site)
     app.connect("build-finished", _write_llms)

@@ -110,8 +110,7 @@ class RequestLog:
             line += f" {exchange.operation}"
         if exchange.condition is not None:
             line += printable(f": {exchange.condition.name}, {exchange.reason}")
-        hint = _kept_by_browser(exchange)
-        return line if hint is None else line + printable(f"; {hint}")
+        return f"{line}; {exchange.hidden}" if exchange.hidden else line
 
 
 def _as_json(exchange: Exchange) -> str:
@@ -123,7 +122,7 @@ def _as_json(exchange: Exchange) -> str:
         "world": _world_of(exchange),
         "result": _result_of(exchange),
         "section": exchange.section,
-        "browser": _kept_by_browser(exchange),
+        "browser": exchange.hidden or None,
     }
     return json.dumps(record)
 
@@ -163,19 +162,6 @@ def _pet_id_of(exchange: Exchange) -> object:
         return json.loads(exchange.response.body)["id"] if exchange.response is not None else "?"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "?"
-
-
-def _kept_by_browser(exchange: Exchange) -> str | None:
-    """Return a hint if a browser hides the response from the page that sent the request (CORS)."""
-    origin = exchange.request.header("Origin")
-    response = exchange.response
-    if origin is None or response is None or response.head.get("Access-Control-Allow-Origin") is not None:
-        return None
-    if exchange.request.header("Sec-Fetch-Site") == "same-origin":
-        # A proxy has forwarded the request of a page.
-        return None
-    page = exchange.masked(origin)
-    return f"browsers hide this response from pages of {page}: proxy this path in the page's development server"
 
 
 def _clock(moment: float) -> str:

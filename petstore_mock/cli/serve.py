@@ -16,12 +16,13 @@ from petstore_mock.cli.arguments import Parser, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import EVERYWHERE, write_text
-from petstore_mock.control.admission import Admission, check_host, check_origin, check_token, is_loopback
+from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.door import Door
 from petstore_mock.core.options import options_at
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.http.cors import check_origin
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.curl import curl_command, quoted
@@ -200,6 +201,7 @@ def _service(options: Options, certificates: ServerTls | None) -> Service:
         "port": options["port"],
         "control": False,
         "tls": certificates is not None,
+        "cors": options["cors"],
         "loop": "uvloop" if find_spec("uvloop") else "asyncio",
     }
     start = {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]}
@@ -230,7 +232,7 @@ def _open_door(options: Options, service: Service) -> tuple[str | None, Server |
     elif options["control"]:
         token = made_up = secrets.token_urlsafe(24)
     hosts = tuple(check_host(host) for host in options["allowed_host"])
-    origins = tuple(check_origin(origin) for origin in options["allowed_origin"])
+    origins = tuple(check_origin("allowed_origin", origin) for origin in options["allowed_origin"])
     admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=origins)
     is_open = _is_door_open(options)
     service.mount(admission, is_open=is_open and port is None)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
 from petstore_mock.core.refusals import ProblemError
+from petstore_mock.http.cors import ADDRESS
 
 if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 PROBLEM_TYPE: Final = "application/problem+json"
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # a name, no secret
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
-_ADDRESS: Final = r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?"
-_HOST: Final = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
-# Browsers write an origin without a path, in lower case and without the default port.
-_ORIGIN: Final = re.compile(rf"null|(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*://{_ADDRESS}")
+_HOST: Final = re.compile(ADDRESS, re.IGNORECASE | re.ASCII)
 
 
 def is_loopback(address: str) -> bool:
@@ -51,13 +49,6 @@ def check_host(host: str) -> str:
     """Return the host if it is a valid value of the Host field (RFC 9110 §7.2)."""
     require(_HOST.fullmatch(host), "a value of the header Host without scheme or path, such as proxy:8080", host=host)
     return host
-
-
-def check_origin(origin: str) -> str:
-    """Return the origin if a browser can send it (https://fetch.spec.whatwg.org/#origin-header)."""
-    words = "an origin as browsers write it, such as http://localhost:5173"
-    require(_ORIGIN.fullmatch(origin), words, allowed_origin=origin)
-    return origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,15 @@ def _address(name: str, value: str) -> str:
     return value.rstrip("/").removesuffix(BASE_PATH)
 
 
+def _origins(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # a text of a setting, or an iterable
+    from petstore_mock.http.cors import ANY, check_origin  # noqa: PLC0415  # an unused plugin must not load the responses
+
+    is_texts = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    require(is_texts or isinstance(value, str), "an origin, or a list of origins", **{name: value})
+    texts = value.replace(",", " ").split() if isinstance(value, str) else value
+    return tuple(text if text == ANY else check_origin(name, text) for text in texts)
+
+
 def _choices(name: str, texts: tuple[str, ...]) -> Mapping[str, str]:
     from petstore_mock.interface.behaviour import choices_of  # noqa: PLC0415  # an unused plugin must not load the gaps
 
@@ -295,6 +304,15 @@ _ROWS: Final = (
         default="",
         check=_address,
         metavar="URL",
+        group=_LISTENER,
+    ),
+    Option(
+        "cors",
+        "An origin whose pages may use the service in a browser (CORS); * for any",
+        "listener serve fixture setting",
+        default=(),
+        check=_origins,
+        metavar="ORIGIN",
         group=_LISTENER,
     ),
     # The starting state of a world

@@ -86,16 +86,15 @@ def _finished(world: World, exchange: Exchange, respond: Respond) -> Response | 
         response = respond(world, exchange)
     except Exception as error:  # noqa: BLE001  # the client gets a response
         response = refused(world, exchange, failure(world, error))
-    if isinstance(response, Response):
-        _dress(world, exchange, response)
-    return response
+    return _dress(world, exchange, response) if isinstance(response, Response) else response
 
 
-def _dress(world: World, exchange: Exchange, response: Response) -> None:
-    """Let the mutant change a response, and record it in its exchange."""
+def _dress(world: World, exchange: Exchange, response: Response) -> Response:
+    """Let the mutant change a response, open it to pages, and record it in its exchange."""
     if world.mutant is not None:
         mutation.after(world, world.mutant, exchange, response)
-    exchange.response = response
+    exchange.response = world.host.cors.opened(exchange.request, response)
+    return exchange.response
 
 
 def _respond(world: World, exchange: Exchange) -> Response | Deferred:
@@ -104,6 +103,8 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
         request, refused_key = mutation.before(world, world.mutant, exchange, refused_key)
     route = world.store.rules.route(request.method, request.target, request.fields)
     operation = route.operation
+    if world.host.cors.answers(request):
+        return _render(world.store, 204)
     if operation is None:
         if route.refusal is not None:
             return refused(world, exchange, route.refusal)
@@ -329,8 +330,8 @@ def _broken(call: Call, fault: Fault, response: Response | None) -> Response | D
         broken = fault.changed(replace(response, wire=b""))
     if fault.delay is None and fault.delivery is None:
         return broken
-    _dress(call.world, call.exchange, broken)
-    return _deferred(call, fault, lambda: broken)
+    dressed = _dress(call.world, call.exchange, broken)
+    return _deferred(call, fault, lambda: dressed)
 
 
 def _deferred(call: Call, fault: Fault, resume: Callable[[], Response | Deferred]) -> Deferred:

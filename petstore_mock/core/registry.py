@@ -233,6 +233,7 @@ class Worlds:
         world = self.current
         with world.lock:
             response = pipeline.refused(world, Exchange(0, None, request, 0.0), lost.refusal)
+        response = self.host.cors.opened(request, response)
         if lost.owner is not None:
             line = request_line(request.method, request.target, request.credentials)
             line = line if request.method != "-" else "a request without a readable head"

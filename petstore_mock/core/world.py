@@ -16,6 +16,7 @@ from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, checked
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store, read_seed
 from petstore_mock.core.verification import Verification
+from petstore_mock.http.cors import NO_PAGES, Cors
 from petstore_mock.http.handler import Pending
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import KEPT, Journal
@@ -49,6 +50,7 @@ class Host:
     """
 
     tls: bool = False
+    cors: Cors = NO_PAGES  # the origins whose pages may use the service
     own_certificate: bool = False  # whether the user passed a certificate, which the fake can't make invalid
     public_url: str = ""  # the address of the service behind a proxy; empty: use the request's address
     has_door: bool = False  # whether a control door makes worlds

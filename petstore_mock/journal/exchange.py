@@ -11,6 +11,7 @@ from petstore_mock.common.masking import mask_target, mask_text, printable, requ
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.suggesting import readable
+from petstore_mock.http.cors import hidden_from
 from petstore_mock.http.request import ApiRequest, Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
@@ -117,6 +118,16 @@ class Exchange:
         if response is not None and len(response.body) > KEPT_BODY:
             self.cut_response = len(response.body) - KEPT_BODY
             self.response = Response(response.head, response.body[:KEPT_BODY], response.date)
+
+    @property
+    def hidden(self) -> str:
+        """Why a browser hides the response from the page that sent the request (CORS); empty if it does not."""
+        origin = None if self.response is None else hidden_from(self.request, self.response.head)
+        if origin is None:
+            return ""
+        page = self.masked(origin)
+        way = f"allow the origin with the option cors (serve --cors {page}), or proxy this path on the page's server"
+        return printable(f"browsers hide this response from pages of {page}: {way}")
 
     # The request
 

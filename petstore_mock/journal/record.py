@@ -127,6 +127,7 @@ _OF_EXCHANGE: Final[Members] = {
     "detail": (str, "detail"),
     "decision": (str, "decision"),
     "reason": (str, "reason"),
+    "hidden": (str, "hidden"),  # why a browser hides the response from the page that sent the request (CORS)
     "owner": (str | None, "owner"),
     "base_path": (str, "request.base_path"),  # precedes the target in the client's URL
     "connection": (int, "connection"),

@@ -87,6 +87,8 @@ def _remarks(exchange: Exchange) -> str:
         remarks.append(f"request body: {exchange.cut_body}")
     if exchange.cut_response_body:
         remarks.append(f"response body: {exchange.cut_response_body}")
+    if exchange.hidden:
+        remarks.append(exchange.hidden)
     return "; ".join(remarks)
 
 

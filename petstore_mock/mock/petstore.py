@@ -16,6 +16,7 @@ from petstore_mock.transport.in_process import WsgiApp
 from petstore_mock.transport.requests_session import requests_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date, datetime
     from os import PathLike
 
@@ -47,6 +48,8 @@ class PetStoreMock(PetStore):
         mutant: the name of a mutant, which is a service that breaks one clause. None means the correct service.
         control: whether the control door is open on the same port.
         tls: whether to listen with TLS, which needs the extra ``tls``.
+        cors: the origins whose pages may use the service in a browser, such as ``"http://localhost:5173"``; ``"*"`` for
+            any page.
 
     Attributes:
         service: the worlds and the listener; internal.
@@ -69,9 +72,10 @@ class PetStoreMock(PetStore):
         mutant: str | None = None,
         control: bool = False,
         tls: bool = False,
+        cors: str | Iterable[str] = (),
     ) -> None:
         given = {name: value for name, value in locals().items() if name in options_at("world")}
-        listener = checked({"host": host, "port": port, "control": control, "tls": tls}, "listener")
+        listener = checked({"host": host, "port": port, "control": control, "tls": tls, "cors": cors}, "listener")
         self.service = Service(listener, given)
         self.world = self.service.worlds.default
 

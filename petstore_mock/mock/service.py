@@ -8,6 +8,7 @@ from petstore_mock.common.refusing import require
 from petstore_mock.common.values import EVERYWHERE
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
+from petstore_mock.http.cors import Cors
 from petstore_mock.http.handler import Blocking
 from petstore_mock.http.response import Response, Stream
 from petstore_mock.mock.preload import preload
@@ -44,7 +45,7 @@ class Service:
         certificates: ServerTls | None = None,
         **shared: Any,  # noqa: ANN401  # further options of Host
     ) -> None:
-        self.host = Host(tls=listener["tls"], **shared)
+        self.host = Host(tls=listener["tls"], cors=Cors(listener["cors"]), **shared)
         self.worlds = Worlds(World(self.host, world, keys=keys))
         self.worlds.default.verification.expectations = lambda: [] if self._stubs is None else self._stubs.problems()
         self.generation, self.failed = self.worlds.generation, self.worlds.failed
@@ -115,6 +116,8 @@ class Service:
         stubs = self._stubs
         if stubs is None or not stubs.expects or self._handler_of(request) is not self.worlds:
             return None
+        if self.host.cors.answers(request):
+            return None
         world = self.worlds.world_of(request)
         return None if world.store.rules.route(request.method, request.target).allow else stubs
 
@@ -128,6 +131,7 @@ class Service:
 
         def run() -> Response | Stream:
             head, body = respond()
+            head = self.host.cors.open_head(request, head)
             date = world.store.date
             if not isinstance(body, bytes):
                 return Stream(head, date, RecordedParts(body, head, date, exchange, world.pending), chunked=True)

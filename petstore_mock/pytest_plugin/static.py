@@ -22,6 +22,12 @@ SETTINGS: tuple[tuple[str, str, Literal["bool", "string"], str], ...] = (
         "The port to listen on; 0 takes a free one",
     ),
     (
+        "cors",
+        "PETSTORE_MOCK_CORS",
+        "string",
+        "An origin whose pages may use the service in a browser (CORS); * for any",
+    ),
+    (
         "api_key",
         "PETSTORE_MOCK_API_KEY",
         "string",

@@ -47,6 +47,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("serve", "--api-key", "a b"), "RFC 6750"),
     (("serve", "--log-format", "xml"), "text, json"),
     (("serve", "--allowed-origin", "http://shop.example/"), "as browsers write it"),
+    (("serve", "--cors", "http://shop.example/"), "as browsers write it"),
     (("serve", "--keep-requests", "0"), "at least 1"),
     (("serve", "--control", "--no-control"), "--control or --no-control"),
     (("serve", "--control-port", "0", "--no-control"), "--control-port or --no-control"),

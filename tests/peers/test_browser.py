@@ -77,6 +77,21 @@ def test_a_page_of_another_origin_reads_no_response_and_changes_nothing(page: Pa
         assert {entry.method for entry in petstore.journal} == {"OPTIONS"}, "only preflight requests"
 
 
+def test_a_page_of_an_allowed_origin_lists_creates_and_reads_errors(page: Page) -> None:
+    with PetStoreMock() as other:
+        origin = serve_page(other)
+        with PetStoreMock(cors=origin, control=True) as petstore:
+            petstore.inject(
+                faults.rate_limited(7), on="listPets", when=lambda request: request.query.get("limit") == "1"
+            )
+            told = visit(page, petstore, origin)
+            assert [one["status"] for one in told.outcomes.values()] == [201, 200, 200, 404, 404, 401, 429]
+            assert told.outcomes["limited"]["fields"]["retry-after"] == "7"
+            assert told.shown == ["Rex"]
+            blocked = page.evaluate(f"fetch('{petstore.control_url}world').catch(error => String(error))")
+            assert blocked == "TypeError: Failed to fetch"
+
+
 # TLS: the option of docs/how-to/tls.md makes the browser trust the certificate
 
 

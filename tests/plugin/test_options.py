@@ -304,3 +304,11 @@ def test_misspelt_setting_and_variable_name_the_nearest_ones(inner: Inner, monke
     printed = result.stdout.str()
     assert "unknown setting petstore_strikt (did you mean 'petstore_strict'?)" in printed
     assert "unknown environment variable PETSTORE_MOCK_SEEDS; did you mean PETSTORE_MOCK_SEED?" in printed
+
+
+def test_setting_allows_pages_of_other_origins(inner: Inner) -> None:
+    source = """
+        def test_one(petstore):
+            assert petstore.service.host.cors.origins == ("http://a.example", "*")
+    """
+    inner(source, settings="petstore_cors = http://a.example, *").assert_outcomes(passed=1)

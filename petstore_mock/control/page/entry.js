@@ -62,7 +62,7 @@ function why(entry) {
   return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" }, parts);
 }
 
-const BLOCKED = "The response has no Access-Control-Allow-Origin. A page can use the service through a proxy of its development server.";
+const BLOCKED = "The response does not allow the origin of the page. Allow it with serve --cors ORIGIN, or use a proxy of the page's server.";
 
 function headline(entry) {
   if (entry.fault !== null) return `The request met the fault ${entry.fault}.`;

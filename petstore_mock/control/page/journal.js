@@ -27,12 +27,7 @@ const lost = new Map(); // the number of each executed request whose response wa
 const fieldOf = (fields, name) => fields.find(([other]) => other.toLowerCase() === name)?.[1];
 
 /** Return the origin of the page from which a browser hides a response, because it allows no origin (CORS); else undefined. */
-export function blockedPage(entry) {
-  const origin = fieldOf(entry.fields, "origin");
-  const isOwn = fieldOf(entry.fields, "sec-fetch-site") === "same-origin"; // a proxy has forwarded the request of a page
-  const isAllowed = fieldOf(entry.response_fields, "access-control-allow-origin") !== undefined;
-  return entry.status === null || isOwn || isAllowed ? undefined : origin;
-}
+export const blockedPage = (entry) => (entry.hidden === "" ? undefined : fieldOf(entry.fields, "origin"));
 
 /** Mark a request that the service executed although it had executed the same one, whose response was lost. */
 function compare(entry) {
@@ -66,7 +61,7 @@ function repetition(entry) {
 export function reason(entry) {
   const parts = [isLost(entry) ? `${entry.decision.replace(/, fault .*/, "")}, but the response was lost` : "",
     entry.fault === null ? "" : `fault ${entry.fault}`, repetition(entry),
-    blockedPage(entry) === undefined ? "" : `browsers hide this response from pages of ${blockedPage(entry)} (CORS)`];
+    entry.hidden];
   return [...parts, parts.includes(entry.reason) ? "" : entry.reason].filter(Boolean).join("; ");
 }
 
