@@ -23,7 +23,7 @@ from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
 from tests.stateful.corpora import CASES, bug_of
 from tests.stateful.test_corpora import NEEDS_LOCALE, has_another_locale
-from tools.documents.blocks import ROOT, write
+from tools.documents.blocks import ROOT, table, write
 
 _FOLDER: Final = ROOT / "docs" / "reference" / "corpus"
 # The clients of each page, by the page's name.
@@ -75,11 +75,10 @@ def main() -> None:
         return
     for page in names or PAGES:
         rows = [_row(client.__name__) for client in PAGES[page]]
-        head = ["| client | its bug | what the machine says |", "|---|---|---|"]
-        write(page_of(page), "corpus", "\n".join([*head, *rows]))
+        write(page_of(page), "corpus", table("client", "its bug", "what the machine says", rows=rows))
 
 
-def _row(name: str) -> str:
+def _row(name: str) -> list[str]:
     if name in NEEDS_LOCALE and not has_another_locale():
         sentence = "not checked: no other locale was installed"
     elif name in CASES:
@@ -87,8 +86,7 @@ def _row(name: str) -> str:
     else:
         sentence = "not checked: the interface does not forbid it"
     print(f"{name}: {sentence}", flush=True)
-    cells = (f"`{name}`", bug_in_words(name), sentence)
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+    return [cell.replace("|", "\\|").replace("<", "&lt;") for cell in (f"`{name}`", bug_in_words(name), sentence)]
 
 
 def _by_another_process(name: str) -> str:

@@ -7,6 +7,7 @@ import errno
 import http.client
 import json
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,7 +22,7 @@ import urllib3
 
 from petstore_mock import PetStoreMock, faults
 from petstore_mock.interface.static import OperationName
-from tools.documents.blocks import ROOT, generated
+from tools.documents.blocks import ROOT, table
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "faults.md"
 PATIENCE: Final = 5.0  # seconds for a response
@@ -38,7 +39,13 @@ class Call:
     headers: dict[str, str]
     body: bytes | None = None
     timeout: float = PATIENCE
+    ca_path: str | None = None  # of the authority that the client trusts under TLS
     seen: list[int] = field(default_factory=list)
+
+    @property
+    def context(self) -> ssl.SSLContext | bool:
+        """The TLS settings for libraries that take a context; True for their defaults."""
+        return True if self.ca_path is None else ssl.create_default_context(cafile=self.ca_path)
 
 
 # The clients: each reads the whole body and decodes it as JSON, as clients of the interface do.
@@ -46,20 +53,22 @@ class Call:
 
 def _by_requests(call: Call) -> object:
     with requests.Session() as session:
+        session.trust_env = False  # else REQUESTS_CA_BUNDLE overrides the session's value
+        session.verify = call.ca_path or True
         answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=call.timeout)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
 def _by_httpx(call: Call) -> object:
-    with httpx.Client(timeout=call.timeout) as client:
+    with httpx.Client(timeout=call.timeout, verify=call.context) as client:
         answer = client.request(call.method, call.url, headers=call.headers, content=call.body)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
 def _by_urllib3(call: Call) -> object:
-    with urllib3.PoolManager(retries=False, timeout=call.timeout) as pool:
+    with urllib3.PoolManager(retries=False, timeout=call.timeout, ca_certs=call.ca_path) as pool:
         answer = pool.request(call.method, call.url, headers=call.headers, body=call.body)
         call.seen.append(answer.status)
         return answer.json()
@@ -69,7 +78,7 @@ def _by_aiohttp(call: Call) -> object:
     async def run() -> object:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=call.timeout)) as session,
-            session.request(call.method, call.url, headers=call.headers, data=call.body) as answer,
+            session.request(call.method, call.url, headers=call.headers, data=call.body, ssl=call.context) as answer,
         ):
             call.seen.append(answer.status)
             return await answer.json()
@@ -241,17 +250,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 # The document
 
 
-def table() -> str:
+def measured_table() -> str:
     """Measure and return the table."""
-    lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]
     with PetStoreMock() as petstore:
-        lines += [f"| {row.label} | {' | '.join(measured(row, petstore).values())} |" for row in ROWS]
-    return "\n".join(lines)
-
-
-def documented() -> dict[tuple[str, str], str]:
-    """Return the cells of the document, by fault and client."""
-    return cells_of(generated(DOCUMENT, "faults"))
+        return table("fault", *CLIENTS, rows=[[row.label, *measured(row, petstore).values()] for row in ROWS])
 
 
 def cells_of(text: str) -> dict[tuple[str, str], str]:

@@ -5,25 +5,21 @@ Each client verifies certificates by its defaults, and trusts the mock's authori
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import aiohttp
-import httpx
-import requests
-import urllib3
-
 from petstore_mock import PetStoreMock, faults
 from tests.live.clients import lines_of
-from tools.documents.blocks import ROOT, generated
-from tools.documents.fault_clients import DOCUMENT, TIMEOUT, cells_of, name_of
+from tools.documents import fault_clients
+from tools.documents.blocks import ROOT, generated, table
+from tools.documents.fault_clients import DOCUMENT, TIMEOUT, Call, cells_of, name_of
 
 Client = Callable[[PetStoreMock, float], str]
 
@@ -43,33 +39,10 @@ try {
 """
 
 
-def _by_requests(petstore: PetStoreMock, timeout: float) -> str:
-    with requests.Session() as session:
-        session.trust_env = False  # else REQUESTS_CA_BUNDLE overrides the session's value
-        session.verify = petstore.tls.ca_path
-        return str(session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=timeout).status_code)
-
-
-def _by_httpx(petstore: PetStoreMock, timeout: float) -> str:
-    with httpx.Client(verify=petstore.tls.client_context(), timeout=timeout) as client:
-        return str(client.get(f"{petstore.url}/pets", headers=petstore.headers).status_code)
-
-
-def _by_urllib3(petstore: PetStoreMock, timeout: float) -> str:
-    with urllib3.PoolManager(ca_certs=petstore.tls.ca_path, retries=False, timeout=timeout) as pool:
-        return str(pool.request("GET", f"{petstore.url}/pets", headers=petstore.headers).status)
-
-
-def _by_aiohttp(petstore: PetStoreMock, timeout: float) -> str:
-    async def run() -> str:
-        limit = aiohttp.ClientTimeout(total=timeout)
-        async with (
-            aiohttp.ClientSession(timeout=limit, headers=petstore.headers) as session,
-            session.get(f"{petstore.url}/pets", ssl=petstore.tls.client_context()) as answer,
-        ):
-            return str(answer.status)
-
-    return asyncio.run(run())
+def _by_library(send: Callable[[Call], object], petstore: PetStoreMock, timeout: float) -> str:
+    call = Call("GET", f"{petstore.url}/pets", petstore.headers, timeout=timeout, ca_path=petstore.tls.ca_path)
+    send(call)
+    return str(call.seen[-1])
 
 
 def _by_curl(petstore: PetStoreMock, timeout: float) -> str:
@@ -90,23 +63,9 @@ def _by_node(petstore: PetStoreMock, timeout: float) -> str:
     ).stdout.strip()
 
 
-CLIENTS: Final = (
-    "requests",
-    "httpx",
-    "urllib3",
-    "aiohttp",
-    "curl",
-    "Node's fetch",
-    "Java's HttpClient",
-    "Go's net/http",
-)
-_PYTHON: Final[dict[str, Client]] = {
-    "requests": _by_requests,
-    "httpx": _by_httpx,
-    "urllib3": _by_urllib3,
-    "aiohttp": _by_aiohttp,
-}
+_LIBRARIES: Final = ("requests", "httpx", "urllib3", "aiohttp")
 _PROGRAMS: Final = {"curl": "curl", "Node's fetch": "node", "Java's HttpClient": "javac", "Go's net/http": "go"}
+CLIENTS: Final = (*_LIBRARIES, *_PROGRAMS)
 
 ROWS: Final[dict[str, faults.Fault | None]] = {
     _SOUND: None,
@@ -127,8 +86,8 @@ def go_program(directory: str) -> str:
 def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
     """Yield a function that sends one request; None without the client's program."""
     with ExitStack() as stack:
-        if client in _PYTHON:
-            yield _PYTHON[client]
+        if client in _LIBRARIES:
+            yield partial(_by_library, fault_clients.CLIENTS[client])
         elif shutil.which(_PROGRAMS[client]) is None:
             yield None
         elif client == "curl":
@@ -165,7 +124,7 @@ def measured(fault: faults.Fault | None, ask: Client, petstore: PetStoreMock) ->
     return told if hits == 1 else f"{told}, trying {hits} times"
 
 
-def table() -> str:
+def measured_table() -> str:
     """Measure and return the table. A client that is not installed keeps its cells."""
     known = cells_of(generated(DOCUMENT, "tls faults"))
     cells: dict[tuple[str, str], str] = {}
@@ -174,6 +133,5 @@ def table() -> str:
             with ready(client, petstore) as ask:
                 for label, fault in ROWS.items():
                     cells[label, client] = known[label, client] if ask is None else measured(fault, ask, petstore)
-    lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]
-    lines += [f"| {label} | {' | '.join(cells[label, client] for client in CLIENTS)} |" for label in ROWS]
-    return "\n".join(lines)
+    rows = [[label, *(cells[label, client] for client in CLIENTS)] for label in ROWS]
+    return table("fault", *CLIENTS, rows=rows)
