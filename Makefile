@@ -100,7 +100,7 @@ density:  ## show how much a statement of each room asks of its reader, and the 
 	@$(PYTHON) -m tools.density $(ARGS)
 
 mutation: $(TEST)  ## run the tests on mutants; continues where it stopped (make mutation ARGS="--count 100")
-	$(BIN)/python -m tools.mutation run $(ARGS)
+	$(BIN)/python -m tools.mutation $(ARGS)
 
 clean:  ## remove .venv and all files that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import boot, fixture_cost, in_process, throughput, trees, verdict
+from benchmarks import boot, fixture_cost, throughput, trees
 from benchmarks.goals import Plan, Result
 from benchmarks.report import describe, report, titled, versions
 
@@ -26,8 +26,6 @@ MEASUREMENTS: Final[Mapping[str, Callable[[Plan], Result]]] = {
     "first_seconds": throughput.first_seconds,
     "boot": boot.measure,
     "fixture_cost": fixture_cost.measure,
-    "in_process": in_process.measure,
-    "verdict": verdict.measure,
 }
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 

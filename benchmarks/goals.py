@@ -34,33 +34,20 @@ GOALS: Final[Mapping[str, Goal]] = {
         "our processor time, divided by that of a bare asyncio server, which parses nothing and sends the same bytes",
         "at most 2.3, 2.3 and 3.3; with fast 1.8, 1.8 and 2.5",
     ),
-    "in_process": Goal("list of 20 and create in process, by a WSGI call without a client", "at most 25 µs and 40 µs"),
     "fixture": Goal("time that the fixture adds to an empty test", "at most 150 µs"),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
-    "verdict": Goal(
-        "time of `check_client()` for 200 examples on a correct client",
-        "at most 5 s with http.client, 7 s with requests and httpx",
-    ),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """The figure for a goal, in words, and whether it meets the goal."""
 
     text: str
     met: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a report.
-
-    Attributes:
-        title: what it shows.
-        head: the names of the columns; the first column has text, the others have numbers.
-        rows: the cells.
-    """
+class Table(NamedTuple):
+    """A table of a report: its title, the names of the columns, and the cells. The first column has text."""
 
     title: str
     head: Sequence[str]
@@ -82,11 +69,10 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The thoroughness of a run."""
 
-    quick: bool = False
+    quick: bool
 
     def pick(self, full: int, quick: int) -> int:
         """Return the number for a full or for a quick run."""

@@ -7,14 +7,12 @@ function init(args)
   end
 end
 
-function done(summary, latency, _)
+function done(summary, _, _)
   local errors = summary.errors
   io.write(string.format(
-    'RESULT {"requests": %d, "rate": %.1f, "median": %.1f, "p99": %.1f, "refused": %d}\n',
+    'RESULT {"requests": %d, "rate": %.1f, "refused": %d}\n',
     summary.requests,
     summary.requests / (summary.duration / 1e6),
-    latency:percentile(50),
-    latency:percentile(99),
     errors.connect + errors.read + errors.write + errors.status + errors.timeout
   ))
 end

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
-import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -83,13 +81,4 @@ def _processor() -> str:
 def versions() -> list[str]:
     """Return the versions on which our own figures depend."""
     names = ("petstore-mock", "httptools", "jsonschema", "pytest-httpserver", "werkzeug", "pytest", "hypothesis")
-    return [f"Python {sys.version.split()[0]} ({_build()})", *(f"{name} {version(name)}" for name in names)]
-
-
-def _build() -> str:
-    """Say how Python was built: profile-guided optimisation makes CPython a fifth quicker."""
-    if "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS")):
-        return "configured with --enable-optimizations"
-    if sys.base_prefix == "/usr":  # Debian optimises without the option
-        return "the distribution's own build"
-    return "configured without --enable-optimizations"
+    return [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]

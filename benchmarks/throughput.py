@@ -109,7 +109,7 @@ def _ask(server: Server, process: Running, operation: str, seconds: int) -> wrk.
 
 
 def measure(plan: Plan) -> Result:
-    """Measure requests per second, and latency under load."""
+    """Measure requests per second of warm servers."""
     rounds, seconds, warm_up = plan.pick(5, 1), plan.pick(2, 1), plan.pick(2, 1)
     contest = Contest(SERVERS)
     contest.run(rounds=rounds, seconds=seconds, warm_up=warm_up)
@@ -127,7 +127,7 @@ def measure(plan: Plan) -> Result:
     ):
         if figure is not None:
             result.figures[name] = figure
-    result.tables += [_rates(contest), _processor_times(contest), _latencies(contest)]
+    result.tables += [_rates(contest), _processor_times(contest)]
     return result
 
 
@@ -202,15 +202,3 @@ def _processor_times(contest: Contest) -> Table:
         for server in contest.loads
     ]
     return Table("Processor time per request, of all cores, microseconds", ["server", *OPERATIONS], rows)
-
-
-def _latencies(contest: Contest) -> Table:
-    rows = []
-    for server, loads in contest.loads.items():
-        row = [server.name]
-        for runs in loads.values():
-            middle, p99 = median(load.median for load in runs), median(load.p99 for load in runs)
-            row += [f"{middle:,.0f}", f"{p99:,.0f}"]
-        rows.append(row)
-    head = ["server", "list p50", "p99", "get p50", "p99", "create p50", "p99"]
-    return Table("Latency under that load, microseconds", head, rows)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from benchmarks import fixture_cost
 from benchmarks.bodies import KEY, NEW_PET
 from benchmarks.goals import Table
-from benchmarks.in_process import new_pets
 from benchmarks.processes import HOST, isolated, started
 from benchmarks.servers import options_of_the_fake
+from benchmarks.tree import new_pets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ class _Rows:
 def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(7, 2)):
         for side, tree in trees.items():
-            taken = isolated("in_process:of_the_app", tree=tree, rounds=plan.pick(20, 4))
+            taken = isolated("tree:in_process", tree=tree, rounds=plan.pick(20, 4))
             for operation, seconds in taken.items():
                 rows.add(f"in process, {operation}, µs", side, seconds)
 
@@ -166,8 +166,8 @@ def _machine(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     for _ in range(plan.pick(3, 1)):
         for side, tree in trees.items():
             examples = plan.pick(200, 10)
-            taken = isolated("verdict:verdict", tree=tree, library="http.client", examples=examples)
-            rows.add(f"check_client(), {examples} examples, ms", side, taken["seconds"])
+            seconds = isolated("tree:verdict", tree=tree, library="http.client", examples=examples)
+            rows.add(f"check_client(), {examples} examples, ms", side, seconds)
 
 
 MEASUREMENTS: Final = {

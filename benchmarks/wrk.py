@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks.bodies import HEADERS
 from benchmarks.processes import HOST
@@ -18,22 +17,11 @@ CONNECTIONS: Final = 8
 _SCRIPT: Final = Path(__file__).with_name("load.lua")
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The result of one run of wrk.
-
-    Attributes:
-        requests: the number of responses.
-        rate: requests per second.
-        median: the median latency, in microseconds.
-        p99: the 99th percentile of the latency, in microseconds.
-        refused: the number of error responses (4xx and 5xx) and of socket errors.
-    """
+class Load(NamedTuple):
+    """The result of one run of wrk. ``refused`` counts error responses (4xx and 5xx) and socket errors."""
 
     requests: int
-    rate: float
-    median: float
-    p99: float
+    rate: float  # per second
     refused: int
 
 

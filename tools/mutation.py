@@ -216,14 +216,6 @@ def _failing(tests: Sequence[str], limit: float | None, *options: str) -> list[s
 
 
 @dataclass(frozen=True)
-class Suite:
-    """The suite without a mutant: its seconds, and the tests that fail anyway."""
-
-    seconds: float
-    failing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Result:
     """The outcome of a mutant: a line of the results. ``killer`` is empty if the mutant survived."""
 
@@ -236,7 +228,7 @@ class Result:
         return f"{self.mutant}\n    {outcome}, {self.seconds} s"
 
 
-def _measured(mutant: Mutant, suite: Suite) -> Result:
+def _measured(mutant: Mutant, limit: float) -> Result:
     """Run the tests of the mutant's room and then all tests, until a test kills it."""
     started = time.perf_counter()
     room = Path(mutant.file).parts[1].removesuffix(".py")
@@ -244,27 +236,27 @@ def _measured(mutant: Mutant, suite: Suite) -> Result:
     killer = ""
     for tests in (own, ["tests"]):
         if tests and not killer:
-            killer = _killer(mutant, suite, tests)
+            killer = _killer(mutant, limit, tests)
     return Result(mutant, killer, round(time.perf_counter() - started, 1))
 
 
-def _killer(mutant: Mutant, suite: Suite, tests: Sequence[str]) -> str:
+def _killer(mutant: Mutant, limit: float, tests: Sequence[str]) -> str:
     """Return the test that fails twice with the mutant and passes without it. Empty if there is none."""
-    limit = _FACTOR * suite.seconds
     source = (ROOT / mutant.file).read_bytes()
-    spared = [option for test in suite.failing for option in ("--deselect", test)]
     _write(mutant.file, mutant.apply(source))
     try:
-        failed = _failing(tests, limit, "-x", *spared)
-        again = _failing((failed or tests)[:_SUSPECTS], limit, *spared) if failed != [] else []
+        failed = _failing(tests, limit, "-x")
+        if failed == []:
+            return ""
+        again = _failing((failed or tests)[:_SUSPECTS], limit)
     finally:
         _write(mutant.file, source)
     if failed is None and again is None:
         return "a run that did not come to its end"
     suspects = [test for test in again or () if test in (failed or ())]
-    without = _failing(suspects, limit) if suspects else None
-    killers = [] if without is None else [test for test in suspects if test not in without]
-    return killers[0] if killers else ""
+    if suspects and _failing(suspects, limit) == []:
+        return suspects[0]
+    return ""
 
 
 def run(count: int, seed: str) -> None:
@@ -276,10 +268,10 @@ def run(count: int, seed: str) -> None:
         _renew()
         started = time.perf_counter()
         failing = _failing(["tests"], None)
-        assert failing is not None, "the suite breaks down without a mutant"
-        suite = Suite(time.perf_counter() - started, tuple(failing))
+        assert failing == [], f"these tests fail without a mutant: {failing}"
+        limit = _FACTOR * (time.perf_counter() - started)
         for mutant in left:
-            result = _measured(mutant, suite)
+            result = _measured(mutant, limit)
             with _RESULTS.open("a", encoding="utf-8") as lines:
                 lines.write(f"{json.dumps(asdict(result))}\n")
             print(result, flush=True)
@@ -303,17 +295,13 @@ def show(drawn: Sequence[Mutant]) -> None:
 
 
 def main() -> None:
-    """Measure mutants, or show the results so far."""
+    """Measure mutants, and show their results."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
-    parser.add_argument("command", choices=["run", "show"])
     parser.add_argument("--count", type=int, default=300, help="the number of mutants (default: 300)")
     parser.add_argument("--seed", default="2026")
     options = parser.parse_args()
-    if options.command == "run":
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the running tests too
-        run(options.count, options.seed)
-    else:
-        show(list(islice(draw(ROOT, _PACKAGE, options.seed), options.count)))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the running tests too
+    run(options.count, options.seed)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from tests.live.stub import stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
 from tests.programs import PETSTORE_MOCK
 from tests.sentences import DIGEST, sentences
-from tools.documents import charts, corpus
+from tools.documents import corpus, demo
 from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tools.documents.parts import PARTS
 
@@ -329,9 +329,8 @@ def test_generated_part_is_up_to_date(name: str) -> None:
     assert generated(PARTS[name].document, name) == PARTS[name].make(), "run `make generated`"
 
 
-@pytest.mark.parametrize("chart", charts.CHARTS, ids=lambda chart: chart.name)
-def test_chart_is_drawn_from_the_latest_results(chart: Path) -> None:
-    assert chart.read_text(encoding="utf-8") == charts.CHARTS[chart](), "run `make generated`"
+def test_picture_of_the_demo_is_up_to_date() -> None:
+    assert demo.TARGET.read_text(encoding="utf-8") == demo.picture(), "run `make generated`"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))

@@ -1,26 +1,22 @@
-"""Calls of our WSGI app without a socket."""
+"""The measurements of one tree, by its public names only. Each one runs in a new process."""
 
 from __future__ import annotations
 
 import io
 import itertools
 from statistics import median
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.bodies import ANIMALS, KEY, NEW_PET, call, environ
-from benchmarks.goals import Figure, Plan, Result, Table
-from benchmarks.processes import isolated
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["measure", "new_pets", "of_the_app"]
+__all__ = ["in_process", "new_pets", "verdict"]
 
-_REACH: Final = {"list": 25e-6, "create": 40e-6}  # seconds
 _TURN: Final = 0.05  # seconds, approximately; the calls of a turn are timed together
-_US: Final = 1e6
 
 
 def _in_turns(functions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -77,7 +73,7 @@ def _create(created: Iterator[bytes]) -> Callable[[], object]:
     return create
 
 
-def of_the_app(*, rounds: int) -> dict[str, float]:
+def in_process(*, rounds: int) -> dict[str, float]:
     """Return the seconds of one call of the WSGI app, by operation. Call this in a new process."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
     listing, getting = environ("GET", "/v1/pets"), environ("GET", "/v1/pets/1")
@@ -92,11 +88,11 @@ def of_the_app(*, rounds: int) -> dict[str, float]:
     return _in_turns(calls, rounds)
 
 
-def measure(plan: Plan) -> Result:
-    """Measure calls in process."""
-    app = isolated("in_process:of_the_app", rounds=plan.pick(60, 8))
-    words = ", ".join(f"{app[name] * _US:.1f} µs" for name in _REACH)
-    result = Result(figures={"in_process": Figure(words, all(app[name] <= most for name, most in _REACH.items()))})
-    rows = [[name, f"{seconds * _US:.1f}"] for name, seconds in app.items()]
-    result.tables.append(Table("One call of the WSGI app", ["call", "median µs"], rows))
-    return result
+def verdict(*, library: str, examples: int) -> float:
+    """Check the suite's correct client with ``library``. Return the seconds. Call this in a new process."""
+    from petstore_mock.stateful import check_client  # noqa: PLC0415  # other measurements do not need it
+    from tests.clients.correct import make_correct  # noqa: PLC0415
+
+    began = perf_counter()
+    check_client(make_correct(library), max_examples=examples)
+    return perf_counter() - began
