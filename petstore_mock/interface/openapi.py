@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.values import is_integer
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import component, names, schema
 from petstore_mock.interface.table import BASE_PATH, ERROR, FIELDS, INTERFACE_VERSION, OPERATIONS, SENTENCES, operations
@@ -24,6 +25,8 @@ _ENVIRONMENTS: Final = (
 )
 # The first animal of a seeded world: a tool that sends the examples finds it.
 _EXAMPLE_ID: Final = 1
+# The largest integer that a double represents exactly, and all below it.
+_EXACT: Final = 2**53
 
 
 _INFO: Final = {
@@ -151,6 +154,33 @@ def _animal(rules: Mapping[str, Any]) -> JsonObject:
 
 def _examples(value: object) -> JsonObject:
     return {"examples": {"first": {"value": value}}}
+
+
+def without_default_responses(document: JsonObject) -> JsonObject:
+    """Return the document without the response ``default``, for generators that make it part of each result's type."""
+    paths: JsonObject = {}
+    for path, at_path in document["paths"].items():
+        paths[path] = {method: _without_default(operation) for method, operation in at_path.items()}
+    return {**document, "paths": paths}
+
+
+def _without_default(operation: JsonObject) -> JsonObject:
+    responses = {status: response for status, response in operation["responses"].items() if status != "default"}
+    return {**operation, "responses": responses}
+
+
+def without_int64_bounds(node: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a document without bounds beyond 2^53, for tools whose numbers are doubles."""
+    if is_array(node):
+        return [without_int64_bounds(item) for item in node]
+    if not is_object(node):
+        return node
+    kept = {key: value for key, value in node.items() if not _is_wide_bound(key, value)}
+    return {key: without_int64_bounds(value) for key, value in kept.items()}
+
+
+def _is_wide_bound(key: str, value: object) -> bool:
+    return key in {"minimum", "maximum"} and is_integer(value) and abs(value) > _EXACT
 
 
 def as_openapi_3_0(document: JsonObject) -> JsonObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -145,6 +146,24 @@ def test_a_variable_of_the_plugin_is_no_misspelt_one(command: Command, monkeypat
     for name in ("REMOTE", "REMOTE_TOKEN", "LEAKS", "STRICT"):
         monkeypatch.setenv(f"PETSTORE_MOCK_{name}", "x")
     assert command("gaps")[::2] == (0, "")
+
+
+@pytest.mark.parametrize("version", ["3.1", "3.0"])
+def test_openapi_leaves_out_only_what_the_options_name(command: Command, version: str) -> None:
+    def printed(*options: str) -> str:
+        return command("openapi", "--openapi", version, *options)[1]
+
+    whole, narrow = printed(), printed("--no-default-responses", "--no-int64-bounds")
+    assert '"default": {' in whole
+    assert "9223372036854775807" in whole
+    left_out = json.loads(whole)
+    for at_path in left_out["paths"].values():
+        for operation in at_path.values():
+            del operation["responses"]["default"]
+    assert json.loads(printed("--no-default-responses")) == left_out
+    bounds = re.compile(r',?\s*"(minimum|maximum)": -?9223372036854775\d{3}')
+    assert json.loads(printed("--no-int64-bounds")) == json.loads(bounds.sub("", whole))
+    assert json.loads(narrow) == json.loads(bounds.sub("", json.dumps(left_out)))
 
 
 def test_openapi_prints_the_document_with_the_given_server_first(command: Command) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Final
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.peers.tools import HERE, compile_typescript, generate_python, node_tool, python_tool
-from tests.programs import run
+from tests.peers.tools import HERE, NODE_MODULES, compile_typescript, generate_python, node_tool, python_tool
+from tests.programs import PETSTORE_MOCK, run
 from tools.documents.blocks import ROOT, blocks
 
 pytestmark = [pytest.mark.peers]
@@ -68,6 +68,47 @@ def test_generators_read_the_document_and_the_result_compiles(folder: Path) -> N
     generate_python("openapi.json", folder, "client")
     run(python_tool("python"), "-m", "compileall", "-q", "client", cwd=folder)
     compile_typescript("openapi.json", folder, 'import type { paths } from "./schema.js"; void ({} as paths);')
+
+
+# For each generator: its command, and a program with a typed list.
+TYPED: Final = {
+    "openapi-typescript-codegen": (
+        ("openapi", "--input", "openapi.json", "--output", "client"),
+        (
+            'import { PetsService } from "./client/index.js";\n'
+            "export const names = async () => (await PetsService.listPets()).map((pet) => pet.name);\n"
+        ),
+    ),
+    "oazapfts": (
+        ("oazapfts", "openapi.json", "client.ts", "--optimistic"),
+        (
+            'import { listPets } from "./client.js";\n'
+            "export const names = async () => (await listPets()).map((pet) => pet.name);\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("version", ["3.1", "3.0"])
+@pytest.mark.parametrize("generator", TYPED)
+def test_typed_list_compiles_without_default_responses(generator: str, version: str, tmp_path: Path) -> None:
+    (program, *arguments), source = TYPED[generator]
+    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
+    (tmp_path / "names.ts").write_text(source, encoding="utf-8")
+    compiler = ("--strict", "--noEmit", "--module", "esnext", "--moduleResolution", "bundler", "--skipLibCheck")
+    libraries = ("--target", "es2022", "--lib", "es2022,dom", "--types", "node")
+    document = run(*PETSTORE_MOCK, "openapi", "--openapi", version, "--no-default-responses")
+    (tmp_path / "openapi.json").write_text(document, encoding="utf-8")
+    run(node_tool(program), *arguments, cwd=tmp_path)
+    run(node_tool("tsc"), *compiler, *libraries, "names.ts", cwd=tmp_path)
+
+
+def test_typed_list_of_the_whole_document_may_be_an_error(tmp_path: Path) -> None:
+    (program, *arguments), _ = TYPED["openapi-typescript-codegen"]
+    (tmp_path / "openapi.json").write_text(run(*PETSTORE_MOCK, "openapi"), encoding="utf-8")
+    run(node_tool(program), *arguments, cwd=tmp_path)
+    service = (tmp_path / "client" / "services" / "PetsService.ts").read_text(encoding="utf-8")
+    assert "CancelablePromise<Pets | Error>" in service, "the page can drop the option for this generator"
 
 
 def test_client_of_openapi_generator_reads_and_creates(folder: Path) -> None:
