@@ -1,14 +1,15 @@
 """Detects which alternative of each gap a service chooses. Gaps on which hardly any client relies are left out.
 
-How this works. A row names a gap, its probes, and a function that reads one exchange and yields the alternatives that
+How this works. A row names a gap, its probes, and a function that reads one exchange and returns the alternative that
 it shows. An empty alternative stands for a choice that the register does not have. The rows of gaps about a parameter
 or a field are derived from the gap: its own functions predict what each alternative would respond.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,20 +21,23 @@ from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.kinds import kind_of
 from petstore_mock.interface.schemas import parameters, properties, schema, violations
-from petstore_mock.interface.table import ANIMAL, ERROR, LABEL
+from petstore_mock.interface.table import ANIMAL, ERROR, FIELDS, LABEL
 from petstore_mock.verify.probes import OPEN, Phase, Probe, request, sends
 from petstore_mock.verify.row import CREATES, EVERY, LISTS
 from petstore_mock.verify.seen import NO_JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.interface.gaps import Gap
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.verify.seen import History, Seen
 
     Pet = dict[str, Any]
-    Sights = Callable[[Seen, History], Iterator[str]]
+    # A choice: empty if the register does not have it, None if the exchange shows none.
+    Choice = str | None
+    Read = Callable[[Seen, History], Choice]
+    ReadGap = Callable[[Gap, Seen, History], Choice]
 
 _UNKNOWN_FIELD: Final = "noSuchField"
 _ENOUGH_FOR_ORDER: Final = 5  # animals in a list; four have a given order by chance in 1 of 24 cases
@@ -44,6 +48,8 @@ _SURELY_SHOWN: Final = 50  # animals; a shorter list with limit=100 is not a ful
 _LEAP: Final = 1_000_000
 _NOT_JUDGED: Final = frozenset({401, 403, 410, 429})
 _CREATED: Final = "needs a created animal (--allow-create)"
+# Header fields whose value is an address, which may name an animal.
+_WITH_ADDRESS: Final = frozenset({"Link", "Location"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,9 @@ class Evidence:
     """How the choice for a gap shows."""
 
     gap: str
-    sights: Sights
+    # Returns the alternative that an exchange shows: empty if the register does not have it, None if it shows none.
+    read: Read
+    of_probes: bool = False  # whether only the responses to the probes of the gap show it
     needs: str = "no response shows it"  # the condition for detecting the choice
     probes: tuple[Probe, ...] = ()
     header: str = ""  # the header field that shows the choice
@@ -83,30 +91,49 @@ def _finding(gap: str, history: History, keys: tuple[str, ...]) -> Finding:
     sighted = _sighted(row, history)
     if not sighted:
         return Finding(gap, None, row.needs, "not_observable")
-    counts = Counter(choice for choice, _ in sighted)
-    first = dict(reversed(sighted))
-    lines = [_line(row, choice, count, first[choice]) for choice, count in counts.most_common()]
+    most_frequent_first = sorted(sighted.items(), key=_count, reverse=True)
+    lines = [_line(row, choice, shown_by) for choice, shown_by in most_frequent_first]
     evidence = hide(", and ".join(lines), keys)
-    if len(counts) > 1:
-        return Finding(gap, None, evidence, "contradictory", len(sighted))
-    (only,) = counts
-    return Finding(gap, only or None, evidence, "learned" if only else "neither", len(sighted))
+    count = sum(map(len, sighted.values()))
+    if len(sighted) > 1:
+        return Finding(gap, None, evidence, "contradictory", count)
+    (only,) = sighted
+    return Finding(gap, only or None, evidence, "learned" if only else "neither", count)
 
 
-def _sighted(row: Evidence, history: History) -> list[tuple[str, Seen]]:
-    """Return the choices that the responses show; only those that one response decides, if there are any."""
-    told = [seen for seen in history.exchanges if seen.is_success or seen.is_refusal]
-    sighted = [(choice, seen) for seen in told for choice in row.sights(seen, history)]
-    decisive = [(choice, seen) for choice, seen in sighted if row.once and choice == row.once]
-    return decisive or sighted
+def _sighted(row: Evidence, history: History) -> dict[str, list[Seen]]:
+    """Return the exchanges that show each choice; only those that one response decides, if there are any."""
+    sighted: dict[str, list[Seen]] = defaultdict(list)
+    for seen in history.answered:
+        if row.of_probes and not _is_judged(seen, row.gap, history):
+            continue
+        choice = row.read(seen, history)
+        if choice is not None:
+            sighted[choice].append(seen)
+    return {row.once: sighted[row.once]} if row.once in sighted else sighted
 
 
-def _line(row: Evidence, choice: str, count: int, seen: Seen) -> str:
+def _is_judged(seen: Seen, gap: str, history: History) -> bool:
+    """Whether a response to a probe of a gap shows its choice."""
+    # A service that refuses every plain animal shows nothing about odd ones.
+    is_evidence = not seen.operation.does.adds or history.accepts_plain
+    return seen.probe.gap == gap and seen.probe.has_key and seen.status not in _NOT_JUDGED and is_evidence
+
+
+def _count(item: tuple[str, list[Seen]]) -> int:
+    return len(item[1])
+
+
+def _line(row: Evidence, choice: str, shown_by: list[Seen]) -> str:
     name = choice or "a choice that the gap register does not have"
-    came = f"{seen.status} {cut(_shape(seen.document), 80)}"
+    first = shown_by[0]
+    came = cut(_shape(first.document), 80)
     if row.header:
-        came = f"{seen.status} {row.header}: {seen.header(row.header) or 'none'}"
-    return f"{name} ({counted(count, 'response')}: {seen.line} -> {came})"
+        value = first.header(row.header)
+        if value and row.header in _WITH_ADDRESS:
+            value = "an address"
+        came = f"{row.header}: {value or 'none'}"
+    return f"{name} ({counted(len(shown_by), 'response')}: {first.pattern} -> {first.status} {came})"
 
 
 def _shape(value: object) -> str:
@@ -125,53 +152,33 @@ def _shape(value: object) -> str:
 # Requests that probe a gap
 
 
-def _probed(gap: str, sights: Sights) -> Sights:
-    """Return a function that reads only the responses to the probes of a gap."""
-
-    def read(seen: Seen, history: History) -> Iterator[str]:
-        is_judged = seen.probe.has_key and seen.status not in _NOT_JUDGED
-        # A service that refuses every plain animal shows nothing about odd ones.
-        is_evidence = not seen.operation.does.adds or history.accepts_plain
-        if seen.probe.gap == gap and is_judged and is_evidence:
-            yield from sights(seen, history)
-
-    return read
+def _by_refusal(gap: Gap, seen: Seen, _history: History) -> Choice:
+    """Read alternatives that are True if the service refuses the request, and False if not."""
+    return next((name for name, refuses in gap.alternatives.items() if refuses is seen.is_refusal), None)
 
 
-def _by_refusal(gap: Gap) -> Sights:
-    """Return a function for alternatives that are True if the service refuses the request, and False if not."""
-
-    def read(seen: Seen, _: History) -> Iterator[str]:
-        yield from (name for name, is_refused in gap.alternatives.items() if is_refused is seen.is_refusal)
-
-    return _probed(gap.name, read)
-
-
-def _by_status(gap: Gap) -> Sights:
-    """Return a function for alternatives that are names of conditions, or None for a success."""
-
-    def read(seen: Seen, _: History) -> Iterator[str]:
-        statuses = {
-            CONDITIONS[str(condition)].status if condition else seen.operation.success: name
-            for name, condition in gap.alternatives.items()
-        }
-        yield statuses.get(seen.status, "")
-
-    return _probed(gap.name, read)
+def _by_status(gap: Gap, seen: Seen, _history: History) -> str:
+    """Read alternatives that are names of conditions, or None for a success."""
+    for name, condition in gap.alternatives.items():
+        status = CONDITIONS[str(condition)].status if condition else seen.operation.success
+        if seen.status == status:
+            return name
+    return ""
 
 
 def _of_parameter(gap: Gap) -> Evidence:
     """Return the row of a gap about an invalid value of a parameter."""
-    # The clause about the bounds of a limit has the probes for a limit.
-    probes = [
-        _with_wrong_text(operation, parameter)
-        for operation in EVERY
-        for parameter in operation.parameters
-        if parameter.gap == gap.name and parameter is not operation.limit
-    ]
     is_of_path = all(value is None or isinstance(value, str) for value in gap.alternatives.values())
-    sights = _by_status(gap) if is_of_path else _probed(gap.name, _by_prediction(gap))
-    return Evidence(gap=gap.name, sights=sights, probes=tuple(probes))
+    read = partial(_by_status if is_of_path else _by_prediction, gap)
+    return Evidence(gap=gap.name, read=read, of_probes=True, probes=tuple(_with_wrong_texts(gap)))
+
+
+def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
+    for operation in EVERY:
+        for parameter in operation.parameters:
+            # The clause about the bounds of a limit has the probes for a limit.
+            if parameter.gap == gap.name and parameter is not operation.limit:
+                yield _with_wrong_text(operation, parameter)
 
 
 def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
@@ -183,97 +190,90 @@ def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     return plain.with_parameter(parameter, "no-such-value")
 
 
-def _by_prediction(gap: Gap) -> Sights:
-    """Return a function that compares a response with what each alternative makes of the invalid value."""
-    alternatives: Mapping[str, Any] = gap.alternatives
-
-    def read(seen: Seen, history: History) -> Iterator[str]:
-        parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
-        rules = parameters(seen.operation)[parameter.name]
-        instead = {name: function(seen.text(parameter), rules) for name, function in alternatives.items()}
-        refusing = [name for name, value in instead.items() if value is None]
-        if seen.is_refusal:
-            yield from refusing
-            return
-        others = {name: value for name, value in instead.items() if value is not None}
-        choose = _of_limit if parameter is seen.operation.limit else _of_filter
-        yield from choose(others, seen, history)
-
-    return read
+def _by_prediction(gap: Gap, seen: Seen, history: History) -> Choice:
+    """Compare a response with what each alternative makes of the invalid value of a parameter."""
+    parameter = next(one for one in seen.operation.parameters if one.gap == gap.name)
+    rules = parameters(seen.operation)[parameter.name]
+    instead = {name: use(seen.text(parameter), rules) for name, use in gap.alternatives.items()}
+    if seen.is_refusal:
+        return next((name for name, value in instead.items() if value is None), None)
+    others = {name: value for name, value in instead.items() if value is not None}
+    choose = _of_limit if parameter is seen.operation.limit else _of_filter
+    return choose(others, seen, history)
 
 
-def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Iterator[str]:
+def _of_limit(limits: Mapping[str, Any], seen: Seen, history: History) -> Choice:
     # With fewer animals, all alternatives give the same list.
     if len(history.standing(seen)) <= min(limits.values()):
-        return
-    fitting = sorted((limit, name) for name, limit in limits.items() if 0 < seen.count <= limit)
-    yield fitting[0][1] if fitting else ""
+        return None
+    fitting = [(limit, name) for name, limit in limits.items() if 0 < seen.count <= limit]
+    return min(fitting)[1] if fitting else ""
 
 
-def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Iterator[str]:
+def _of_filter(values: Mapping[str, Any], seen: Seen, history: History) -> Choice:
     if not history.views:
-        return
-    ignoring = [name for name, value in values.items() if value == ""]
-    selecting = [name for name in values if name not in ignoring]
-    yield from (ignoring if seen.count else selecting) or [""]
+        return None
+    is_ignored = bool(seen.count)
+    return next((name for name, value in values.items() if (value == "") is is_ignored), "")
 
 
 def _of_values(gap: Gap) -> Evidence:
-    """Return the row of a gap about the values of a field that a service accepts: keywords of JSON Schema."""
-    alternatives: Mapping[str, Any] = gap.alternatives
-
-    def read(_: Seen, history: History) -> Iterator[str]:
-        tried = [one for one in history.exchanges if one.probe.gap == gap.name and (one.is_success or one.is_refusal)]
-        if len(tried) < len(gap.texts):
-            return
-        came = [one.is_refusal for one in tried]
-        predicted = {
-            name: [bool(violations(keywords or {}, one.sent.get(gap.field), "")) for one in tried]
-            for name, keywords in alternatives.items()
-        }
-        yield next((name for name, refused in predicted.items() if refused == came), "")
-
+    """Return the row of a gap about the values of a field that a service accepts."""
     needs = f"needs {counted(len(gap.texts), 'create')} with an unusual {gap.field} (--allow-create)"
+    return replace(_of_odd_creates(gap, partial(_by_keywords, gap)), needs=needs)
+
+
+def _by_keywords(gap: Gap, _seen: Seen, history: History) -> Choice:
+    """Read alternatives that are keywords of JSON Schema: which of them refuse the same values as the service?"""
+    tried = [seen for seen in history.answered if seen.probe.gap == gap.name]
+    if len(tried) < len(gap.texts):
+        return None
+    for name, keywords in gap.alternatives.items():
+        if all(bool(violations(keywords or {}, one.sent.get(gap.field), "")) is one.is_refusal for one in tried):
+            return name
+    return ""
+
+
+def _of_null(gap: Gap) -> Evidence:
+    return _of_odd_creates(gap, partial(_by_refusal, gap))
+
+
+def _of_odd_creates(gap: Gap, read: Read) -> Evidence:
     probes = tuple(_odd_creates(gap.field, gap.texts, gap.name))
-    return Evidence(gap=gap.name, sights=_probed(gap.name, read), needs=needs, probes=probes)
+    return Evidence(gap=gap.name, read=read, of_probes=True, needs=_CREATED, probes=probes)
 
 
 def _odd_creates(field: str, texts: Iterable[str], gap: str) -> Iterator[Probe]:
     """Yield creates with odd values of a field. They have all enums, so that no other gap decides."""
-    for operation in _creating(field)[:1]:
+    creating = [one for one in CREATES if one.body is not None and field in properties(one.body)]
+    for operation in creating[:1]:
         rules = properties(str(operation.body))
         enums = {name: f'"{rules[name]["enum"][0]}"' for name in rules if "enum" in rules[name]}
         for text in texts:
             yield sends(operation, {**enums, field: text}, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap)
 
 
-def _creating(field: str) -> list[Operation]:
-    return [one for one in CREATES if one.body is not None and field in properties(one.body)]
-
-
-def _of_null(gap: Gap) -> Evidence:
-    probes = tuple(_odd_creates(gap.field, gap.texts, gap.name))
-    return Evidence(gap=gap.name, sights=_by_refusal(gap), needs=_CREATED, probes=probes)
-
-
 def _of_omitted(gap: Gap) -> Evidence:
-    def read(seen: Seen, history: History) -> Iterator[str]:
-        if seen in history.created and seen.sent and gap.field not in seen.sent:
-            value = seen.pets[0].get(gap.field, "absent")
-            yield value if value in gap.alternatives else ""
+    return Evidence(gap=gap.name, read=partial(_by_omission, gap), needs=_CREATED)
 
-    return Evidence(gap=gap.name, sights=read, needs=_CREATED)
+
+def _by_omission(gap: Gap, seen: Seen, history: History) -> Choice:
+    if seen not in history.created or not seen.sent or gap.field in seen.sent:
+        return None
+    value = seen.pets[0].get(gap.field, "absent")
+    return value if value in gap.alternatives else ""
 
 
 # Lists
 
 
-def _first_repeated(seen: Seen, history: History) -> Iterator[str]:
+def _first_repeated(seen: Seen, history: History) -> Choice:
     """Read the response to limit=1&limit=4. A page may be short."""
     if seen.is_refusal:
-        yield "reject"
-    elif len(history.views) > 1:
-        yield {0: "", 1: "first"}.get(seen.count, "last")
+        return "reject"
+    if len(history.views) < 2:
+        return None
+    return {0: "", 1: "first"}.get(seen.count, "last")
 
 
 # For each header field of a list: the alternative that it shows, or an empty text.
@@ -284,46 +284,45 @@ _PAGING: Final = {
 }
 
 
-def _paging(seen: Seen, history: History) -> Iterator[str]:
+def _paging(seen: Seen, history: History) -> Choice:
     if not _is_list(seen):
-        return
+        return None
     paging = [name for name in _PAGING if seen.header(name)]
     if not paging:
-        yield "none"
-        return
+        return "none"
     choice = _PAGING[paging[0]] if len(paging) == 1 else ""
     # A last page has no link to a next page.
     has_next = any('rel="next"' in one.header("Link") for one in history.exchanges)
-    yield "next_link" if choice == "link" and has_next else choice
+    return "next_link" if choice == "link" and has_next else choice
 
 
 def _is_list(seen: Seen) -> bool:
     return seen.operation.shows_many and seen.items is not None
 
 
-def _fill(seen: Seen, history: History) -> Iterator[str]:
+def _fill(seen: Seen, history: History) -> Choice:
     limit = seen.limit
     if not _is_list(seen) or not seen.probe.is_valid or limit is None:
-        return
+        return None
     if seen.count < min(limit, len(history.standing(seen))):
-        yield "short" if seen.count else ""
-    elif seen.count == limit > 1:
-        yield "full"
+        return "short" if seen.count else ""
+    return "full" if seen.count == limit > 1 else None
 
 
-def _order(seen: Seen, history: History) -> Iterator[str]:
-    if _is_list(seen) and len(seen.pets) >= _ENOUGH_FOR_ORDER:
-        order = history.once("order", _order_of_lists)
-        if order is not None:
-            yield order
+def _order(seen: Seen, history: History) -> Choice:
+    return history.once(_order_of_lists) if _shows_order(seen) else None
 
 
-def _order_of_lists(history: History) -> str | None:
-    lists = [seen for seen in history.lists if len(seen.pets) >= _ENOUGH_FOR_ORDER]
-    fitting = [choice for choice, fits in _ORDERS.items() if all(fits(seen.pets) for seen in lists)]
+def _shows_order(seen: Seen) -> bool:
+    return seen.operation.shows_many and len(seen.pets) >= _ENOUGH_FOR_ORDER
+
+
+def _order_of_lists(history: History) -> Choice:
+    lists = [*filter(_shows_order, history.lists)]
+    fitting = [choice for choice, has_order in _ORDERS.items() if all(has_order(seen.pets) for seen in lists)]
     if len(fitting) == 1:
         return fitting[0]
-    same = list(_repeated_orders(lists, history)) if not fitting else []
+    same = [] if fitting else [*_repeated_orders(lists, history)]
     if not same:
         return None
     return "arbitrary_stable" if all(same) else "arbitrary"
@@ -352,228 +351,209 @@ def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
     for former, later in pairwise(sorted(lists, key=lambda seen: seen.probe.target)):
         if former.probe.target != later.probe.target:
             continue
+        first, second = _common_ids(former, later), _common_ids(later, former)
+        has_enough = len(first) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
         # Creates between two pages may leave few common animals, whatever the order.
         is_disturbed = any(former.number < number < later.number for number in created)
-        if _has_common(former, later) or not is_disturbed:
-            yield _is_same_order(former, later)
+        if has_enough or not is_disturbed:
+            yield has_enough and first == second
 
 
-def _is_same_order(one: Seen, other: Seen) -> bool:
-    first, second = ([pet["id"] for pet in seen.pets] for seen in (one, other))
-    common = {*first} & {*second}
-    is_same = _only(first, common) == _only(second, common)
-    return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order
-
-
-def _has_common(one: Seen, other: Seen) -> bool:
-    common = {pet["id"] for pet in one.pets} & {pet["id"] for pet in other.pets}
-    return len(common) >= _ENOUGH_FOR_ORDER - 1
-
-
-def _only(ids: Sequence[int], common: set[int]) -> list[int]:
-    return [pet_id for pet_id in ids if pet_id in common]
+def _common_ids(seen: Seen, other: Seen) -> list[int]:
+    """Return the ids of a list that another one has as well, in its order."""
+    common = {pet["id"] for pet in other.pets}
+    return [pet["id"] for pet in seen.pets if pet["id"] in common]
 
 
 # Creates
 
 
-def _location(seen: Seen, history: History) -> Iterator[str]:
-    if seen in history.created:
-        yield "present" if seen.header("Location") else "absent"
+def _location(seen: Seen, history: History) -> Choice:
+    if seen not in history.created:
+        return None
+    return "present" if seen.header("Location") else "absent"
 
 
-def _assignment(seen: Seen, history: History) -> Iterator[str]:
-    if seen in history.created:
-        yield from history.once("assignment", _assigned)
+def _assignment(seen: Seen, history: History) -> Choice:
+    return history.once(_assigned) if seen in history.created else None
 
 
-def _assigned(history: History) -> list[str]:
+def _assigned(history: History) -> Choice:
     ids: list[int] = [one.pets[0]["id"] for one in history.created]
     if len(ids) < _ENOUGH_IDS:
-        return []
+        return None
     steps = [later - former for former, later in pairwise(ids)]
     if {*steps} == {1}:
-        return ["beyond_2_53" if min(ids) > 2**53 else "sequential"]
+        return "beyond_2_53" if min(ids) > 2**53 else "sequential"
     if max(map(abs, steps)) >= _LEAP:
-        return ["random_int64" if min(ids) >= 0 else ""]
-    return ["sparse" if min(steps) > 0 else ""]
+        return "random_int64" if min(ids) >= 0 else ""
+    return "sparse" if min(steps) > 0 else ""
 
 
-def _visible(seen: Seen, history: History) -> Iterator[str]:
-    """Yield whether a request right after a create shows the animal."""
-    for pet_id in [made.pets[0]["id"] for made in history.created if made.number == seen.number - 1]:
-        is_shown = any(pet["id"] == pet_id for pet in seen.pets)
-        would_show = seen.status == 404 and not seen.is_removed
-        if seen.operation.shows_many:
-            would_show = seen.count < _SURELY_SHOWN and not seen.filters
-        _, later = history.around(pet_id, seen.number)
-        if is_shown:
-            yield "immediate"
-        elif would_show and later:
-            yield "delayed"
+def _visible(seen: Seen, history: History) -> Choice:
+    """Return whether a request right after a create shows the animal."""
+    create = next((made for made in history.created if made.number == seen.number - 1), None)
+    if create is None:
+        return None
+    pet_id = create.pets[0]["id"]
+    if seen.pet(pet_id) is not None:
+        return "immediate"
+    would_show = seen.status == 404 and not seen.is_removed
+    if seen.operation.shows_many:
+        would_show = seen.count < _SURELY_SHOWN and not seen.filters
+    _, later = history.around(pet_id, seen.number)
+    return "delayed" if would_show and later else None
 
 
 # Documents and header fields
 
 
-def _content_type(seen: Seen, _: History) -> Iterator[str]:
+def _content_type(seen: Seen, _history: History) -> Choice:
     parts = seen.header("Content-Type").lower().replace('"', "").split(";")
     called = "; ".join(part.strip() for part in parts)
-    if called.startswith("application/json"):
-        types = {value: name for name, value in GAPS["content_type"].alternatives.items()}
-        yield types.get(called, "")
+    if not called.startswith("application/json"):
+        return None
+    types = {value: name for name, value in GAPS["content_type"].alternatives.items()}
+    return types.get(called, "")
 
 
-def _codes(seen: Seen, history: History) -> Iterator[str]:
-    if seen.is_refusal and _has_code(seen):
-        yield history.once("codes", _known_codes)
+def _codes(seen: Seen, history: History) -> Choice:
+    return history.once(_known_codes) if _code(seen) is not None else None
 
 
-def _has_code(seen: Seen) -> bool:
-    return is_object(seen.document) and "code" in seen.document
-
-
-def _code(seen: Seen) -> str:
-    return str(seen.document["code"]) if is_object(seen.document) else ""
+def _code(seen: Seen) -> Choice:
+    """Return the code of an error."""
+    has_code = seen.is_refusal and is_object(seen.document) and "code" in seen.document
+    return str(seen.document["code"]) if has_code else None
 
 
 def _known_codes(history: History) -> str:
     """Return the alternative whose codes all errors have, or an empty text."""
-    codes = {(one.status, _code(one)) for one in history.exchanges if one.is_refusal and _has_code(one)}
-    functions: Mapping[str, Any] = GAPS["error_codes"].alternatives
-    for name, code_of in functions.items():
+    codes = {(seen.status, _code(seen)) for seen in history.answered if _code(seen) is not None}
+    for name, code_of in GAPS["error_codes"].alternatives.items():
         if codes <= {(one.status, code_of(one.code, one.status)) for one in CONDITIONS.values()}:
             return name
     return ""
 
 
-def _extra_fields(seen: Seen, _: History) -> Iterator[str]:
+def _extra_fields(seen: Seen, _history: History) -> Choice:
     kind = ERROR if seen.is_refusal else ANIMAL
     documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
     required = {*schema(kind)["required"]}
     objects = [one.keys() for one in documents if is_object(one) and required <= one.keys()]
+    if not objects:
+        return None
     # The service may return the unknown field that a probe sent.
     known = {*properties(kind), _UNKNOWN_FIELD}
-    if objects:
-        yield "present" if any(fields - known for fields in objects) else "none"
+    return "present" if any(fields - known for fields in objects) else "none"
 
 
-def _deprecation(seen: Seen, _: History) -> Iterator[str]:
+def _deprecation(seen: Seen, _history: History) -> Choice:
     is_about_one = seen.operation.removed_at is not None and seen.is_about is not None
-    if is_about_one and seen.status in {200, 404, 410}:
-        is_deprecated = seen.header("Deprecation") or seen.header("Sunset")
-        yield "present" if is_deprecated else "absent"
+    if not is_about_one or seen.status not in {200, 404, 410}:
+        return None
+    return "present" if seen.header("Deprecation") or seen.header("Sunset") else "absent"
 
 
-def _removal(seen: Seen, history: History) -> Iterator[str]:
+def _removal(seen: Seen, history: History) -> Choice:
     pet_id = seen.is_about
     if pet_id is None or not seen.is_removed or not seen.probe.is_valid:
-        return
-    if seen.status in {200, 404, 410} and history.is_known(pet_id, seen.number):
-        yield {410: "gone", 404: "not_found"}.get(seen.status, "still_served")
+        return None
+    is_told = seen.status in {200, 404, 410} and history.is_known(pet_id, seen.number)
+    return {410: "gone", 404: "not_found"}.get(seen.status, "still_served") if is_told else None
 
 
-def _rate(seen: Seen, history: History) -> Iterator[str]:
+def _rate(seen: Seen, history: History) -> Choice:
     if seen.status == 429:
         wait = seen.header("Retry-After")
         kind = "retry_after_date" if wait else ""
-        yield "retry_after_seconds" if wait.isdecimal() else kind
-    elif len(history.exchanges) >= _ENOUGH_REQUESTS and not history.once("limited", _is_limited):
-        yield "none"
+        return "retry_after_seconds" if wait.isdecimal() else kind
+    has_enough = len(history.exchanges) >= _ENOUGH_REQUESTS
+    return "none" if has_enough and not history.once(_is_limited) else None
 
 
 def _is_limited(history: History) -> bool:
-    return any(one.status == 429 for one in history.exchanges)
+    return any(seen.status == 429 for seen in history.exchanges)
 
 
 # The rows
 
 
 def _list_probe(query: str, gap: str) -> tuple[Probe, ...]:
-    return tuple(
-        replace(request(one, phase=Phase.LISTS, expected=OPEN, gap=gap), target=f"{one.path}?{query}")
-        for one in LISTS[:1]
-    )
+    probe = request(LISTS[0], phase=Phase.LISTS, expected=OPEN, gap=gap)
+    return (replace(probe, target=f"{probe.target}?{query}"),)
 
 
-def _create_probe(gap: str, texts: Mapping[str, str], **attributes: Any) -> tuple[Probe, ...]:  # noqa: ANN401
-    creating = [one for one in CREATES if one.body is not None]
-    return tuple(
-        sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap, **attributes) for one in creating[:1]
-    )
+def _create_probe(gap: str, texts: Mapping[str, str], media_type: str = "application/json") -> tuple[Probe, ...]:
+    creating = [one for one in CREATES if one.body is not None][:1]
+    probes = [sends(one, texts, phase=Phase.ODD_CREATES, expected=OPEN, gap=gap) for one in creating]
+    return tuple(replace(probe, media_type=media_type) for probe in probes)
 
 
 def _with_fraction() -> Iterator[Probe]:
     """Yield creates with an integer such as 1.0."""
     for field, rules in properties(ANIMAL).items():
-        if kind_of(rules).type == "integer" and _creating(field):
+        if kind_of(rules).type == "integer" and not FIELDS[field].is_assigned:
             yield from _odd_creates(field, [f"{plain_text(field)}.0"], "integral_float")
 
 
-def _derived() -> Iterator[Evidence]:
-    of = {"parameter": _of_parameter, "values": _of_values, "null": _of_null, "omitted": _of_omitted}
-    for gap in GAPS.values():
-        if gap.decides:
-            yield of[gap.decides](gap)
+_OF_FIELDS_AND_PARAMETERS: Final = {
+    "parameter": _of_parameter,
+    "values": _of_values,
+    "null": _of_null,
+    "omitted": _of_omitted,
+}
+
+
+def _of_request(
+    gap: str, read: Callable[[Gap, Seen, History], str | None], *probes: Probe, needs: str = ""
+) -> Evidence:
+    """Return the row of a gap that the responses to its probes show."""
+    row = Evidence(gap=gap, read=partial(read, GAPS[gap]), of_probes=True, probes=probes)
+    return replace(row, needs=needs) if needs else row
 
 
 _ROWS: Final = (
-    *_derived(),
-    Evidence(
-        gap="unknown_query",
-        sights=_by_refusal(GAPS["unknown_query"]),
-        probes=_list_probe("no-such-parameter=1", "unknown_query"),
-    ),
+    *(_OF_FIELDS_AND_PARAMETERS[gap.decides](gap) for gap in GAPS.values() if gap.decides),
+    _of_request("unknown_query", _by_refusal, *_list_probe("no-such-parameter=1", "unknown_query")),
     Evidence(
         gap="repeated_query",
-        sights=_probed("repeated_query", _first_repeated),
+        read=_first_repeated,
+        of_probes=True,
         probes=_list_probe("limit=1&limit=4", "repeated_query"),
     ),
-    Evidence(
-        gap="integral_float",
-        sights=_by_refusal(GAPS["integral_float"]),
-        needs=_CREATED,
-        probes=tuple(_with_fraction()),
+    _of_request("integral_float", _by_refusal, *_with_fraction(), needs=_CREATED),
+    _of_request(
+        "unknown_body_field", _by_refusal, *_create_probe("unknown_body_field", {_UNKNOWN_FIELD: "1"}), needs=_CREATED
     ),
-    Evidence(
-        gap="unknown_body_field",
-        sights=_by_refusal(GAPS["unknown_body_field"]),
-        needs=_CREATED,
-        probes=_create_probe("unknown_body_field", {_UNKNOWN_FIELD: "1"}),
-    ),
-    Evidence(
-        gap="media_type",
-        sights=_by_status(GAPS["media_type"]),
-        needs=_CREATED,
-        probes=_create_probe("media_type", {}, media_type="text/plain"),
-    ),
+    _of_request("media_type", _by_status, *_create_probe("media_type", {}, "text/plain"), needs=_CREATED),
     Evidence(
         gap="list_order",
-        sights=_order,
+        read=_order,
         needs=f"needs a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
     ),
     Evidence(
         gap="page_fill",
-        sights=_fill,
+        read=_fill,
         needs="needs at least as many animals as the limit of a list",
         once="short",
     ),
-    Evidence(gap="id_assignment", sights=_assignment, needs=f"needs {_ENOUGH_IDS} created animals (--allow-create)"),
-    Evidence(gap="error_codes", sights=_codes),
-    Evidence(gap="extra_response_fields", sights=_extra_fields, once="present"),
+    Evidence(gap="id_assignment", read=_assignment, needs=f"needs {_ENOUGH_IDS} created animals (--allow-create)"),
+    Evidence(gap="error_codes", read=_codes),
+    Evidence(gap="extra_response_fields", read=_extra_fields, once="present"),
     Evidence(
         gap="after_removal",
-        sights=_removal,
+        read=_removal,
         needs="needs a listed animal, and a Date header after the removal date of getPet",
     ),
-    Evidence(gap="paging_headers", sights=_paging, header="Link"),
-    Evidence(gap="location_header", sights=_location, needs=_CREATED, header="Location"),
-    Evidence(gap="deprecation_headers", sights=_deprecation, header="Deprecation", once="present"),
-    Evidence(gap="content_type", sights=_content_type, header="Content-Type"),
-    Evidence(gap="rate_limit", sights=_rate, header="Retry-After"),
+    Evidence(gap="paging_headers", read=_paging, header="Link"),
+    Evidence(gap="location_header", read=_location, needs=_CREATED, header="Location"),
+    Evidence(gap="deprecation_headers", read=_deprecation, header="Deprecation", once="present"),
+    Evidence(gap="content_type", read=_content_type, header="Content-Type"),
+    Evidence(gap="rate_limit", read=_rate, header="Retry-After"),
     Evidence(
         gap="visibility",
-        sights=_visible,
+        read=_visible,
         needs=f"{_CREATED}, and right after the create a getPet or a list with fewer animals than its limit",
     ),
 )

@@ -100,6 +100,7 @@ class Probe:
     fields: tuple[tuple[str, str], ...] = ()  # parameters in the header
     body: str = ""
     media_type: str = "application/json"
+    pattern: str = ""  # the target with its placeholders, if the target is filled
 
     @property
     def has_key(self) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from petstore_mock.verify.probes import Probe
 
     Pet = dict[str, Any]
+
+_Read = TypeVar("_Read")
 
 _MOST_PREFIX: Final = 2_000  # bytes; a longer text before the JSON is a page of its own
 _SHOWN: Final = 300  # characters of a body in a report
@@ -133,6 +135,8 @@ class Seen:
         self.is_repeat = False
         self.number, self.operation = exchange.number, probe.operation
         self.line = f"{exchange.method} {probe.target}"
+        # The request without the values of the service's animals.
+        self.pattern = f"{exchange.method} {probe.pattern or probe.target}"
         # 0 without a readable head.
         self.status = exchange.status or 0
         self.is_whole = failure is None
@@ -335,6 +339,7 @@ class History:
 
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
+        self.answered = [seen for seen in exchanges if seen.is_success or seen.is_refusal]
         self.created = [seen for seen in exchanges if seen.operation.does.adds and seen.pets]
         # Successful changes of stored animals.
         right = [seen for seen in exchanges if seen.operation.commits and not seen.probe.expected.status]
@@ -348,7 +353,7 @@ class History:
         # The number of the first exchange that showed an animal, by id.
         self._first: dict[int, int] = {}
         self._standing: dict[int, set[int]] = {}
-        self._read: dict[str, Any] = {}
+        self._once: dict[object, Any] = {}
         for seen in exchanges:
             self._add(seen)
 
@@ -444,11 +449,12 @@ class History:
         """Whether this run may have changed an animal before a request."""
         return any(at < number for at in self._changes.get(pet_id, ()))
 
-    def once(self, name: str, read: Callable[[History], Any]) -> Any:  # noqa: ANN401  # what the function returns
+    def once(self, read: Callable[[History], _Read]) -> _Read:
         """Return the result of a function that reads the whole history. It is called once."""
-        if name not in self._read:
-            self._read[name] = read(self)
-        return self._read[name]
+        if read not in self._once:
+            self._once[read] = read(self)
+        result: _Read = self._once[read]
+        return result
 
     @cached_property
     def is_late(self) -> bool:
