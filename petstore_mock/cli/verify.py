@@ -12,7 +12,7 @@ from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.options import options_at
 from petstore_mock.verify import verify
 from petstore_mock.verify.clauses import plan
-from petstore_mock.verify.verdict import HOLDS, as_text, json_text
+from petstore_mock.verify.verdict import HOLDS, as_text, json_text, junit_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,10 +44,13 @@ def add_shared_options(parser: ArgumentParser) -> None:
             words = f"{option.words} (default: %(default)s)"
             read = cast("Any", type(default))
             parser.add_argument(flag(name), metavar=option.metavar, help=words, type=read, default=default)
-    words = "another header field for each request; reports mask its value; can be repeated"
+    words = "another header field for each request; can be repeated"
     parser.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", type=_field, help=words)
+    words = "reports mask the value of this --header, as of those whose names suggest a secret; can be repeated"
+    parser.add_argument("--secret-header", action="append", default=[], metavar="NAME", help=words)
     parser.add_argument("--plan", action="store_true", help="print the planned requests and send none")
     parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON, unless the exit code is 2")
+    parser.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, unless the exit code is 2")
 
 
 def _field(text: str) -> tuple[str, str]:
@@ -84,17 +87,19 @@ def ask(options: Namespace, stdout: TextIO, stderr: TextIO) -> Verdict | None:
         options.url,
         api_key=_key(options),
         headers=dict(options.header),
+        secret_headers=options.secret_header,
         progress=progress if stderr.isatty() else None,
         **{name: getattr(options, name) for name in options_at("verify")},
     )
-    if "json" in files:
-        files["json"].write_text(json_text(verdict), encoding="utf-8")
+    for name, as_file in (("json", json_text), ("junit", junit_text)):
+        if name in files:
+            files[name].write_text(as_file(verdict), encoding="utf-8")
     return verdict
 
 
 def _output_files(options: Namespace) -> dict[str, Path]:
     """Return the files that options name, by the name of the option."""
-    names = {name: getattr(options, name, None) for name in ("json", "output")}
+    names = {name: getattr(options, name, None) for name in ("json", "junit", "output")}
     return {name: Path(file) for name, file in names.items() if file is not None}
 
 

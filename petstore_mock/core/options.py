@@ -521,6 +521,8 @@ _ROWS: Final = (
         metavar="FILE",
     ),
     Option("behaviour", "the recorded choices; other choices are reported as drift", "verify", metavar="FILE.toml"),
+    Option("cert", "a PEM file with a client certificate, for a service that asks for one", "verify", metavar="FILE"),
+    Option("cert_key", "a PEM file with its private key, without a password", "verify", metavar="FILE"),
 )
 
 OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in reversed(_ROWS)}

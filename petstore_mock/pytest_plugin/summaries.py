@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.values import counted
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _FLAKY: Final = "These tests are flaky: they failed, and a replay had another result. Their failures do not count:"
 _SHOWN: Final = 10  # owners of leaks, or tests in one line
+_REACHED: Final = 3  # tests that reached a mutant
+_LONGEST_NAME: Final = 60  # characters of a test's name
+_COLUMNS: Final = 96  # of a terminal; blocks are indented
 
 
 class Summary(NamedTuple):
@@ -38,9 +42,9 @@ def _block(title: str, lines: Collection[str]) -> list[str]:
     return ["", title, *(f"  {line}" for line in lines)] if lines else []
 
 
-def _listed(tests: Sequence[str]) -> str:
-    shown = ", ".join(tests[:_SHOWN])
-    others = len(tests) - _SHOWN
+def _listed(tests: Sequence[str], most: int = _SHOWN) -> str:
+    shown = ", ".join(tests[:most])
+    others = len(tests) - most
     return f"{shown} and {others} more" if others > 0 else shown
 
 
@@ -145,8 +149,8 @@ def _assumptions(ledger: Ledger, assumed: Mapping[str, str]) -> list[str]:
 # Mutants
 
 
-def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
-    """List the mutants that no test noticed."""
+def mutation(ledger: Ledger, count: int, seed: int, *, is_verbose: bool) -> Measure:
+    """List the mutants that no test noticed. Those that no test reached are counted, or listed by ``is_verbose``."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
     noticed = [row for row in chosen if row["noticed"]]
     missed = [row for row in chosen if not row["noticed"]]
@@ -163,16 +167,39 @@ def mutation(ledger: Ledger, count: int, seed: int) -> Measure:
         "flaky": flaky,
         "not_run": sorted(ledger.facts.keys() - multiplied),
     }
-    line = "{name}: {does} (breaks {clause}, §{section}: {words}); reached by {tests}"
-    survivors = [line.format(**row, tests=_listed(row["reached_by"]) or "no test") for row in missed]
+    shown = [row for row in missed if is_verbose or row["reached_by"]]
+    survivors = [line for row in shown for line in _survivor(row)]
     lines = [
         f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
         *_block("No test noticed these mutants. Those that the largest number of tests reached come first:", survivors),
+        *_unreached(len(missed) - len(shown)),
         *_block("These tests do not pass as they are, so they can't notice mutants:", broken),
         *_block(_FLAKY, flaky),
         *_alone(ledger),
     ]
     return Measure(lines, document)
+
+
+def _survivor(row: Mapping[str, Any]) -> list[str]:
+    """Return a mutant that no test noticed in lines that fit a terminal."""
+    tests = _listed([_shortened(test) for test in row["reached_by"]], most=_REACHED) or "no test"
+    mistake = f"{row['name']}: {row['does']}"
+    clause = f"breaks {row['clause']} (§{row['section']}: {row['words']}); reached by {tests}"
+    of_mistake = wrap(mistake, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
+    of_clause = wrap(clause, _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    return [*of_mistake, *of_clause]
+
+
+def _shortened(test: str) -> str:
+    """Return the name of a test without its middle if it is long."""
+    if len(test) <= _LONGEST_NAME:
+        return test
+    half = _LONGEST_NAME // 2
+    return f"{test[:half]}...{test[-half:]}"
+
+
+def _unreached(count: int) -> list[str]:
+    return ["", f"No test reached {counted(count, 'other mutant')}; -v lists them."] if count else []
 
 
 def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:

@@ -67,7 +67,8 @@ class Summaries:
         if count := option("petstore_explore"):
             add(summaries.exploration(ledger, count, seed, self.assumed))
         if count := option("petstore_mutants"):
-            add(self._with_goal("mutants", summaries.mutation(ledger, count, seed)))
+            is_verbose = self._config.get_verbosity() > 0
+            add(self._with_goal("mutants", summaries.mutation(ledger, count, seed, is_verbose=is_verbose)))
 
     def _with_goal(self, name: str, measure: Measure) -> Summary:
         """Write the JSON file of a measure, and compare its percentage with the goal."""

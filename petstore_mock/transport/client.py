@@ -36,6 +36,15 @@ _BLOCK: Final = 64 * 1024
 _SWITCHING_PROTOCOLS: Final = 101
 _FIRST_FINAL: Final = 200  # lower statuses are interim responses, such as 103 (RFC 9110 §15.2)
 _GZIP: Final = frozenset({"gzip", "x-gzip"})
+# How OpenSSL names the alerts of a service that lacks a client certificate, or refuses one (RFC 8446 §6.2).
+_ALERTS_OF_CERTIFICATES: Final = frozenset(
+    {
+        "SSLV3_ALERT_BAD_CERTIFICATE",
+        "SSLV3_ALERT_HANDSHAKE_FAILURE",
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED",
+        "TLSV1_ALERT_UNKNOWN_CA",
+    }
+)
 _GZIP_WINDOW: Final = 31  # makes zlib expect the header of gzip
 
 
@@ -43,14 +52,31 @@ class FailedError(Exception):
     """No whole response arrived. If its head is readable, ``response`` is the part that arrived.
 
     The kind is ``cut`` for a connection that closed or failed, ``silence`` for a timeout, and ``frame`` for bytes that
-    are not HTTP/1, do not match the head, or are too many. ``distrust`` says that we do not trust the certificate.
+    are not HTTP/1, do not match the head, or are too many.
     """
 
-    def __init__(self, kind: str, words: str, response: Response | None = None, *, distrust: bool = False) -> None:
+    def __init__(
+        self, kind: str, words: str, response: Response | None = None, *, error: Exception | None = None
+    ) -> None:
         super().__init__(printable(words))
         self.kind = kind
         self.response = response
-        self.distrust = distrust
+        self._error = error
+
+    @property
+    def distrust(self) -> bool:
+        """Whether we do not trust the certificate of the service."""
+        return isinstance(self._error, ssl.SSLCertVerificationError)
+
+    @property
+    def lacks_peer(self) -> bool:
+        """Whether nothing listens at the address, or the name has no address."""
+        return isinstance(self._error, (ConnectionRefusedError, socket.gaierror))
+
+    @property
+    def may_ask_certificate(self) -> bool:
+        """Whether the service refused the TLS handshake as services do that ask for a client certificate."""
+        return isinstance(self._error, ssl.SSLError) and self._error.reason in _ALERTS_OF_CERTIFICATES
 
 
 class _Reading:
@@ -140,10 +166,10 @@ class _Reading:
         of_length = "" if length is None else f" of {length}"
         return f"{len(self._body)}{of_length} bytes of the body arrived"
 
-    def failed(self, kind: str, words: str, *, distrust: bool = False) -> FailedError:
+    def failed(self, kind: str, words: str, *, error: Exception | None = None) -> FailedError:
         self.closes = True
         response = self._response(self._body) if self._status else None
-        return FailedError(kind, words, response, distrust=distrust)
+        return FailedError(kind, words, response, error=error)
 
     def response(self) -> Response:
         """Return the whole response. A body in gzip is decoded."""
@@ -204,7 +230,7 @@ class Connection:
             # A kept connection may close at any time, and a create can't be retried.
             connection = self._open(deadline, anew=request.method != "GET")
             # The service may have responded before it closed.
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
                 _send_all(connection, head + request.body, deadline)
             # Each recv has its own timeout, so the loop looks at the deadline: a slow body may come byte by byte.
             while not reading.is_whole:
@@ -216,8 +242,7 @@ class Connection:
         except (OSError, ValueError) as error:
             # ssl raises ValueError for some host names.
             words = getattr(error, "strerror", None) or error
-            distrust = isinstance(error, ssl.SSLCertVerificationError)
-            raise reading.failed("cut", f"the connection failed: {words}", distrust=distrust) from None
+            raise reading.failed("cut", f"the connection failed: {words}", error=error) from None
         finally:
             if reading.closes or not reading.is_whole:
                 self.close()

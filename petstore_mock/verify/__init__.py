@@ -16,11 +16,12 @@ from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.verify.evidence import Finding
 from petstore_mock.verify.judging import reach_verdict
-from petstore_mock.verify.run import OWN_FIELDS, Run
+from petstore_mock.verify.run import Run
+from petstore_mock.verify.sending import OWN_FIELDS, Sender, client_certificate
 from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from os import PathLike
 
 __all__ = ["ClauseResult", "Drift", "Finding", "Verdict", "verify"]
@@ -41,6 +42,9 @@ def verify(
     timeout: float = 10.0,
     deadline: float = 120.0,
     headers: Mapping[str, str] | None = None,
+    secret_headers: Collection[str] = (),
+    cert: str | PathLike[str] | None = None,
+    cert_key: str | PathLike[str] | None = None,
     receipt: str | PathLike[str] | None = None,
     behaviour: Behaviour | str | PathLike[str] | None = None,
     progress: Callable[[str], object] | None = None,
@@ -56,33 +60,50 @@ def verify(
         max_requests: the largest number of requests.
         timeout: seconds that a whole response may take; at most 7 until the first response arrives.
         deadline: seconds that the whole run may take.
-        headers: more header fields for each request, for example those of a gateway. Reports mask their values, but not
-            short ones of fields whose names do not suggest a secret.
+        headers: more header fields for each request, for example those of a gateway. Reports mask the value of a field
+            whose name suggests a secret, such as ``X-Api-Key``.
+        secret_headers: the names of other fields of ``headers`` whose values reports mask.
+        cert: a PEM file with a client certificate, and perhaps its private key.
+        cert_key: a PEM file with the private key, without a password.
         receipt: a file. Before its next request, the run adds a JSON line for each animal that it may have created.
         behaviour: the recorded choices: a ``Behaviour``, the name of a preset, or a TOML file of ``learn``. Other
             choices are reported as drift.
         progress: a function that is called with one line before each request.
 
     Raises:
-        PetStoreMockError: an argument is invalid.
+        PetStoreMockError: an argument is invalid, or the service is at another base address.
     """
     _require_key(api_key)
     recorded = _recorded(behaviour)
-    for name, count, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
-        require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     numbers = {"rate": rate, "timeout": timeout, "deadline": deadline}
+    counts = {"allow_create": allow_create, "max_requests": max_requests}
+    _require_limits(counts, numbers)
+    fields = _checked_fields(headers or {}, secret_headers)
+    sender = Sender(url, api_key, fields, secret_headers, client_certificate(cert, cert_key))
+    run = Run(url, sender, {**counts, **numbers}, receipt=receipt, progress=progress or (lambda _: None))
+    run.send_all()
+    return reach_verdict(run, recorded)
+
+
+def _require_limits(counts: Mapping[str, int], numbers: Mapping[str, float]) -> None:
+    for (name, count), least in zip(counts.items(), (0, 1), strict=True):
+        require(is_integer(count) and count >= least, f"a whole number of at least {least}", **{name: count})
     # Operating systems refuse waits that are much longer than a billion seconds.
     for name, number in numbers.items():
         is_right = is_number(number) and 1e-9 <= number < 1e9
         require(is_right, "a number greater than 0 and less than a billion", **{name: number})
-    fields = dict(headers or {})
-    for name, value in fields.items():  # the value may be a secret, so the message does not show it
+
+
+def _checked_fields(headers: Mapping[str, str], secret_headers: Collection[str]) -> dict[str, str]:
+    """Return the header fields of the user. A value may be a secret, so no message shows it."""
+    fields = dict(headers)
+    for name, value in fields.items():
         is_right = is_field(name, value) and name.lower() not in {*OWN_FIELDS, "transfer-encoding", "connection"}
         require(is_right, "a valid header field except Connection, Transfer-Encoding and verify's own", header=name)
-    limits = {"allow_create": allow_create, "max_requests": max_requests, **numbers}
-    run = Run(url, api_key, fields, limits, receipt=receipt, progress=progress or (lambda _: None))
-    run.send_all()
-    return reach_verdict(run, recorded)
+    known = {name.lower() for name in fields}
+    for name in secret_headers:
+        require(name.lower() in known, "the name of a header field that headers has", secret_header=name)
+    return fields
 
 
 def _require_key(api_key: object) -> None:

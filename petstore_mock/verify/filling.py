@@ -113,7 +113,8 @@ class Filling:
 
         fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
         target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
-        return replace(probe, target=target, body=body, fields=fields, pattern=probe.target)
+        pattern = probe.pattern or probe.target
+        return replace(probe, target=target, body=body, fields=fields, pattern=pattern)
 
     def _value(self, word: str, label: str) -> str:
         kind, _, name = word.partition(":")

@@ -3,53 +3,39 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TextIO
-from urllib.request import getproxies, proxy_bypass
 
 from petstore_mock.common.dates import iso, seconds_of
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
-from petstore_mock.common.values import as_path
-from petstore_mock.http.request import ApiRequest, Fields
-from petstore_mock.interface.table import LABEL
+from petstore_mock.common.values import as_path, shown_url
+from petstore_mock.interface.table import BASE_PATH, LABEL
 from petstore_mock.journal.exchange import Exchange
-from petstore_mock.transport.client import MEBIBYTE, Connection, FailedError
+from petstore_mock.transport.client import FailedError
 from petstore_mock.verify.clauses import CONTROLS, PROBES, read_backs
-from petstore_mock.verify.filling import Filling, SkippedError, authorization, nearly_right
-from petstore_mock.verify.probes import Phase
-from petstore_mock.verify.seen import History, Seen
+from petstore_mock.verify.filling import Filling, SkippedError
+from petstore_mock.verify.probes import ELSEWHERE
+from petstore_mock.verify.seen import Seen, accepts_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from petstore_mock.verify.probes import Probe
+    from petstore_mock.verify.sending import Sender
 
     Progress = Callable[[str], object]
     Limits = Mapping[str, float]
-    Texts = Mapping[str, str]
 
-_MOST_BODY: Final = 8 * MEBIBYTE
 # Seconds. A longer Retry-After ends the run.
 _LONGEST_WAIT: Final = 60.0
 # Seconds. Four such timeouts end the run of a silent service within half a minute.
 _FIRST_TIMEOUT: Final = 7.0
 # The limit for timeouts of an operation, requests with a 5xx, redirects, and reads of a created animal.
 _FEW: Final = 3
-_PLAIN_FIELDS: Final = {
-    "User-Agent": "petstore-mock-verify",
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",
-}
-OWN_FIELDS: Final = frozenset(
-    {"host", "authorization", "content-type", "content-length", *(name.lower() for name in _PLAIN_FIELDS)}
-)
-_SHORTEST_SECRET: Final = 8  # characters of a value whose header field has another name than a secret
-_SECRET_NAME: Final = re.compile(r"key|token|secret|auth|cookie|passw|session", re.IGNORECASE)
 _KEY_LOST: Final = "the service no longer accepts the key"
 _KEY_REFUSED: Final = "the service refused the key from the start: check the key, and that it is for this service"
 
@@ -65,10 +51,7 @@ class Skip(NamedTuple):
 class Run:
     """Sends the probes, one at a time and within the user's limits."""
 
-    def __init__(
-        self, url: str, key: str, headers: Texts, limits: Limits, *, receipt: object, progress: Progress
-    ) -> None:
-        self._connection = Connection(url, most_body=_MOST_BODY)
+    def __init__(self, url: str, sender: Sender, limits: Limits, *, receipt: object, progress: Progress) -> None:
         self.url = url.rstrip("/")
         self.began = iso(time())
         # Every exchange, in order.
@@ -84,10 +67,9 @@ class Run:
         # Why the run ended early.
         self.stopped = ""
         # Masked in every report.
-        self.secrets = (*nearly_right(key).values(), *_secrets_of(headers))
+        self.secrets = sender.secrets
+        self._sender = sender
         self._filling = Filling()
-        self._headers = headers
-        self._key = key
         self._limits = limits
         self._progress = progress
         # Whether every operation refuses the key.
@@ -114,40 +96,36 @@ class Run:
 
     def send_all(self) -> None:
         """Send every probe that the user's limits and the service allow."""
-        with self._receipt or nullcontext(), closing(self._connection):
+        with self._receipt or nullcontext(), closing(self._sender):
             try:
                 for probe in PROBES:
-                    self._try(probe)
+                    if not self.stopped:
+                        self._try(probe)
             except KeyboardInterrupt:
                 self.stopped = "interrupted by Ctrl-C"
 
     def _try(self, probe: Probe) -> None:
         """Send a probe if it is needed. Read an animal that it created."""
-        if self.stopped:
+        if probe.is_last_resort and accepts_plain(self.checked):
             return
-        if probe.is_last_resort and History(self.checked).accepts_plain:
-            return
-        if probe.phase is Phase.DELICATE_CREATES and not History(self.checked).accepts_plain:
+        if probe.is_delicate and not accepts_plain(self.checked):
             self.skipped.append(Skip(probe, "the service refused every plain animal", lacks_animal=False))
             return
         seen = self._show(probe)
-        if seen is None or not seen.is_success:
-            return
         # What a wrong change left is no concern of the clauses about right ones.
-        if seen.probe.expected.status and not seen.operation.does.adds:
+        is_wrong_change = probe.expected.status != 0 and not probe.operation.does.adds
+        if seen is None or seen.target_id is None or is_wrong_change:
             return
-        made = [pet["id"] for pet in seen.pets] if seen.operation.does.adds else [seen.is_about]
         for readings in read_backs(seen.operation):
-            for pet_id in made:
-                self._read_back(readings, seen, pet_id)
+            if readings:
+                self._read_back(readings, seen, seen.target_id)
 
-    def _read_back(self, readings: list[Probe], change: Seen, pet_id: int | None) -> None:
+    def _read_back(self, readings: Sequence[Probe], change: Seen, pet_id: int) -> None:
         """Send the first reading whose operation still works, until it shows the change (gap visibility)."""
-        if not readings or pet_id is None:
-            return
-        removed = {seen.operation.name for seen in self.seen if seen.is_removed}
-        works = next((probe for probe in readings if probe.operation.name not in removed), readings[-1])
-        reading = replace(works, target=works.target.replace("{made}", str(pet_id)))
+        removed = {seen.operation for seen in self.seen if seen.is_removed}
+        works = next((probe for probe in readings if probe.operation not in removed), readings[-1])
+        target = works.target.replace("{made}", str(pet_id))
+        reading = replace(works, target=target, pattern=works.target)
         for _ in range(self._reads_of(reading.shows)):
             view = self._show(reading)
             if view is None or view.shows_change(change, pet_id):
@@ -197,7 +175,7 @@ class Run:
             return
         if self._is_readable:
             self._end(f"the service stopped responding: {controls[-1].came}")
-        self._end(f"no readable response arrived: {seen.came} ({_hint(self._connection)})")
+        self._end(f"no readable response arrived: {seen.came}{self._sender.advice(seen.failure)}")
 
     def _end(self, why: str) -> NoReturn:
         self.stopped = why
@@ -244,17 +222,14 @@ class Run:
 
     def _send(self, probe: Probe) -> Seen:
         self._require_leave(probe)
-        # Reports show a request without the key and without the values of the user's header fields.
-        hidden = self._request(probe, "***", dict.fromkeys(self._headers, "***"))
-        exchange = Exchange(len(self.seen) + 1, None, hidden, time())
-        exchange.secure = self._connection.is_tls
+        exchange = Exchange(len(self.seen) + 1, None, self._sender.shown(probe), time())
+        exchange.secure = self._sender.is_tls
         self._progress(f"{exchange.number}  {exchange.method} {probe.target}")
-        request = self._request(probe, self._key, self._headers)
         left = max(self._end_at - monotonic(), 0.001)
         timeout = min(left, self._patience())
         failure = None
         try:
-            exchange.response = self._connection.send(request, timeout=timeout)
+            exchange.response = self._sender.send(probe, timeout)
         except FailedError as error:
             failure = error
             exchange.response = error.response
@@ -328,15 +303,6 @@ class Run:
     def _late(self) -> str:
         return f"the limit --deadline {self._limits['deadline']:g} s is reached"
 
-    def _request(self, probe: Probe, key: str, headers: Texts) -> ApiRequest:
-        body = probe.body.encode()
-        fields = [("Host", self._connection.host), *_PLAIN_FIELDS.items(), *probe.fields, *headers.items()]
-        if probe.key:
-            fields.append(("Authorization", authorization(probe.key, key)))
-        if probe.operation.body:
-            fields += [("Content-Type", probe.media_type), ("Content-Length", str(len(body)))]
-        return ApiRequest(probe.operation.method, self._connection.base + probe.target, Fields.of(fields), body)
-
     def _account(self, seen: Seen) -> None:
         """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
@@ -360,17 +326,20 @@ class Run:
         if len(self.seen) >= _FEW and self._statuses <= {*range(300, 400)}:
             where = seen.header("Location") or "no Location"
             self.stopped = f"every response is a redirect, such as {seen.status} to {where}; verify follows none"
-        # A port that speaks TLS may respond so to plain HTTP.
+        if seen.number == 1:
+            self._look_for_wrong_address(seen)
+
+    def _look_for_wrong_address(self, seen: Seen) -> None:
+        """Refuse a base address without the version if nothing is there, and end the run at another protocol."""
+        is_elsewhere = seen.status in ELSEWHERE or (seen.is_success and not seen.is_json)
+        if is_elsewhere and not self.url.endswith(BASE_PATH):
+            url = shown_url(self.url)
+            came = f"{url} has no list of animals: {seen.line} got {seen.status}"
+            refuse(f"expected a base address that ends in {BASE_PATH}; {came}; did you mean {url}{BASE_PATH}?")
+        # A port that speaks TLS may respond so to plain HTTP, or to a client without a certificate.
         is_bare_400 = seen.status == 400 and "json" not in seen.header("Content-Type")
-        if is_bare_400 and seen.number == 1 and not self._connection.is_tls:
-            self._end(f"the first response is {seen.came} ({_hint(self._connection)})")
-
-
-def _secrets_of(headers: Texts) -> Iterator[str]:
-    """Yield the values of header fields that may be secret. A short value of another field is part of many words."""
-    for name, value in headers.items():
-        if len(value) >= _SHORTEST_SECRET or _SECRET_NAME.search(name) is not None:
-            yield value
+        if is_bare_400 and self._sender.advice_on_400:
+            self._end(f"the first response is {seen.came}{self._sender.advice()}")
 
 
 def _opened(receipt: object) -> TextIO:
@@ -390,15 +359,3 @@ def _retry_after(seen: Seen) -> float:
         return 1.0
     now = seconds_of(seen.header("Date")) or time()
     return max(until - now, 0.0)
-
-
-def _hint(connection: Connection) -> str:
-    """Return a hint for a service without a readable response. The address of a proxy may hold a password."""
-    words = "if this port speaks TLS, use https://"
-    if connection.is_tls:
-        words = "if this port speaks no TLS, use http://; to trust another certificate authority, set SSL_CERT_FILE"
-    scheme = "https" if connection.is_tls else "http"
-    if scheme not in getproxies() or proxy_bypass(connection.peer[0]):
-        return words
-    proxy = f"{scheme.upper()}_PROXY is set, but verify uses no proxy: run it with direct access to the service"
-    return f"{words}; {proxy}"

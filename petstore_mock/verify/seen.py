@@ -190,6 +190,15 @@ class Seen:
         return "" if identifier is None else self._given.get(identifier.name, "")
 
     @property
+    def target_id(self) -> int | None:
+        """The id of the animal that a success created, changed, removed or read; None for a failure."""
+        if not self.is_success:
+            return None
+        if not self.operation.does.adds:
+            return self.is_about
+        return self.pets[0]["id"] if self.pets else None
+
+    @property
     def is_about(self) -> int | None:
         """The id of the animal that the request is about, or None."""
         return int(self.pet_id) if self.pet_id.isdecimal() else None
@@ -322,6 +331,12 @@ def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) 
     return kept
 
 
+def accepts_plain(exchanges: Sequence[Seen]) -> bool:
+    """Whether the service accepted a plain animal, or no probe sent one."""
+    plain = [seen for seen in exchanges if seen.operation.does.adds and seen.probe.is_valid]
+    return not plain or any(seen.is_success for seen in plain)
+
+
 class View(NamedTuple):
     """An animal as one response showed it."""
 
@@ -373,8 +388,7 @@ class History:
     @cached_property
     def accepts_plain(self) -> bool:
         """Whether the service accepted a plain animal, or no probe sent one."""
-        plain = [seen for seen in self.exchanges if seen.operation.does.adds and seen.probe.is_valid]
-        return not plain or any(seen.is_success for seen in plain)
+        return accepts_plain(self.exchanges)
 
     def echoes_plain(self, name: str) -> bool:
         """Whether the responses to plain creates have the sent value of a field."""

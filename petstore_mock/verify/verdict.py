@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Literal
+from xml.sax.saxutils import escape, quoteattr
 
-from petstore_mock.common.masking import cut
 from petstore_mock.common.suggesting import readable
 from petstore_mock.common.values import counted
 from petstore_mock.interface.behaviour import Behaviour
@@ -74,7 +76,11 @@ class Verdict:
     @property
     def broken(self) -> tuple[ClauseResult, ...]:
         """The results of the broken clauses."""
-        return tuple(clause for clause in self.clauses if clause.result == "broken")
+        return self.of_result("broken")
+
+    def of_result(self, *results: Result) -> tuple[ClauseResult, ...]:
+        """Return the clauses with one of the results, in the order of the interface."""
+        return tuple(clause for clause in self.clauses if clause.result in results)
 
     @property
     def passed(self) -> bool:
@@ -104,83 +110,99 @@ class Verdict:
         return Behaviour().replace(self.choices)
 
     def to_toml(self) -> str:
-        """Return a TOML file for ``behaviour=`` and ``serve --behaviour``: a line for each gap, with its evidence."""
+        """Return a TOML file for ``behaviour=`` and ``serve --behaviour``: a line for each gap, with its evidence.
+
+        It also lists what the fake can't play. It shows the shapes of responses, and no animal of the service.
+        """
         lines = [f"# Learned from {self.url}, {self.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
         if self.stopped:
             lines.append(f"# The run ended early: {self.stopped}")
-        learned = [f'{name} = "{choice}"  # {self.gaps[name].evidence}' for name, choice in self.choices.items()]
-        unknown = [f"# {name}: {finding.evidence}" for name, finding in self.gaps.items() if finding.choice is None]
-        lines += ["", *learned, "", "# These gaps were not learned and keep their default:", *unknown]
+        lines += ["", *(f'{name} = "{choice}"  # {self.gaps[name].evidence}' for name, choice in self.choices.items())]
+        unlike = [f"# {finding.gap}: {finding.evidence}" for finding in self.gaps.values() if finding.kind == "neither"]
+        unlike += [f"# clause {clause.id}: {clause.words}" for clause in self.broken]
+        if unlike:
+            lines += ["", f"# {_CAN_NOT_PLAY}", *unlike]
+        unknown = [finding for finding in self.gaps.values() if finding.kind in {"not_observable", "contradictory"}]
+        lines += ["", "# These gaps were not learned and keep their default:"]
+        lines += [f"# {finding.gap}: {_unlearned(finding)}" for finding in unknown]
         return "\n".join(lines) + "\n"
+
+
+_CAN_NOT_PLAY: Final = (
+    "The fake can't play what follows: choices that no gap has, and broken clauses. Plan a fault for such a request,\n"
+    "# or open an issue: https://petstore-mock.readthedocs.io/en/stable/how-to/verify.html shows how."
+)
+
+
+def _unlearned(finding: Finding) -> str:
+    is_inconsistent = finding.kind == "contradictory"
+    return f"inconsistent: {finding.evidence}" if is_inconsistent else finding.evidence
 
 
 # Output
 
-# The text of a report beside its margin, in columns of a terminal.
+# The columns of a terminal, and of the margin of a report.
 _COLUMNS: Final = 100
+_MARGIN: Final = 16
+_COMMAND: Final = "curl "
 _MOST_NAME: Final = 40  # characters of an animal's name; a run creates names of 256
 # Chapters of the interface.
-_MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")
+_MOST_SERIOUS_FIRST: Final = "54127"
+# XML has no such characters (https://www.w3.org/TR/xml/#charsets).
+_NOT_IN_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of the report: a mark in the margin, and lines beside it."""
+def _part(mark: str, *lines: str) -> str:
+    """Return a part of the report: a mark in the margin, and wrapped lines beside it."""
+    wrapped = [piece for line in lines for piece in _wrapped(line)]
+    return "\n".join(f"{mark:<{_MARGIN}}{line}" for mark, line in zip_longest([mark], wrapped, fillvalue=""))
 
-    mark: str
-    lines: tuple[str, ...]
 
-    def text(self) -> str:
-        first, *others = [line for line in self.lines if line]
-        return "\n".join([f"{self.mark:<15} {first}", *(f"{'':<15} {line}" for line in others)])
+def _wrapped(line: str) -> list[str]:
+    """Wrap a line to a terminal. A command stays on one line, so that it can be copied."""
+    if line.startswith(_COMMAND):
+        return [line]
+    return wrap(line, _COLUMNS - _MARGIN, break_on_hyphens=False)
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:
     """Return the findings, most serious first, then a summary. ``verbose`` adds the clauses that hold, and the gaps."""
-    parts = [*_findings(verdict), *_unseen(verdict), *(_verbose(verdict) if verbose else ()), *_left(verdict)]
-    lines = [f"{verdict.url}, {verdict.began}", *(part.text() for part in parts), _summary(verdict)]
-    return "\n".join(lines) + "\n"
+    parts = [*_findings(verdict), *_unseen(verdict)]
+    if verbose:
+        parts += [_part("holds", f"{clause.id}: {clause.words}") for clause in verdict.of_result("holds")]
+        parts += [_part("gap", f"{name}: {finding.evidence}") for name, finding in verdict.gaps.items()]
+    if verdict.left:
+        animals = ", ".join(f"{_shortened(name)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
+        parts.append(_part("left behind", f"at most {counted(verdict.created, 'animal')}: {animals}"))
+    return "\n".join([f"{verdict.url}, {verdict.began}", *parts, _summary(verdict)]) + "\n"
 
 
-def _weight(clause: ClauseResult) -> int:
-    return _MOST_SERIOUS_FIRST.index(clause.section[0])
+def _shortened(name: str) -> str:
+    """Return a name without its middle if it is long. Its end says which run created the animal."""
+    if len(name) <= _MOST_NAME:
+        return name
+    half = _MOST_NAME // 2
+    return f"{name[:half]}...{name[-half:]}"
 
 
-def _findings(verdict: Verdict) -> Iterator[_Part]:
-    for clause in sorted(verdict.broken, key=_weight):
-        yield _Part("BROKEN", (f"{clause.id}: {clause.words}", clause.detail, clause.curl))
+def _findings(verdict: Verdict) -> Iterator[str]:
+    for clause in sorted(verdict.broken, key=lambda clause: _MOST_SERIOUS_FIRST.index(clause.section[0])):
+        yield _part("BROKEN", f"{clause.id}: {clause.words}", clause.detail, clause.curl)
     for drift in verdict.drift:
-        yield _Part("DRIFT", (str(drift),))
+        yield _part("DRIFT", str(drift))
     for note in verdict.notes:
-        yield _Part("note", (note,))
+        yield _part("note", note)
 
 
-def _unseen(verdict: Verdict) -> Iterator[_Part]:
+def _unseen(verdict: Verdict) -> Iterator[str]:
     """Yield the clauses that were not observed, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for clause in verdict.clauses:
-        is_unseen = clause.result in {"could_not_check", "not_observable"}
+    for clause in verdict.of_result("could_not_check", "not_observable"):
         # The summary says why the run ended.
-        if is_unseen and clause.detail != verdict.stopped:
+        if clause.detail != verdict.stopped:
             by_reason[clause.result.replace("_", " "), clause.detail].append(clause.id)
     for (result, reason), names in by_reason.items():
-        ids = wrap(", ".join(names), _COLUMNS, break_on_hyphens=False)
-        yield _Part(result, (*ids, reason))
-
-
-def _verbose(verdict: Verdict) -> Iterator[_Part]:
-    for clause in verdict.clauses:
-        if clause.result == "holds":
-            yield _Part("holds", (f"{clause.id}: {clause.words}",))
-    for name, finding in verdict.gaps.items():
-        yield _Part("gap", (f"{name}: {finding.evidence}",))
-
-
-def _left(verdict: Verdict) -> Iterator[_Part]:
-    if verdict.left:
-        animals = ", ".join(f"{cut(name, _MOST_NAME)} (id {pet_id or 'lost'})" for pet_id, name in verdict.left)
-        text = f"at most {counted(verdict.created, 'animal')}: {animals}"
-        yield _Part("left behind", tuple(wrap(text, _COLUMNS, break_on_hyphens=False)))
+        yield _part(result, ", ".join(names), reason)
 
 
 def _summary(verdict: Verdict) -> str:
@@ -196,3 +218,41 @@ def json_text(verdict: Verdict) -> str:
     left = [{"id": pet_id, "name": name} for pet_id, name in verdict.left]
     further = {"date": verdict.began, "exit_code": verdict.exit_code, "created": verdict.created, "left": left}
     return json.dumps({**asdict(verdict), **further}, indent=2, ensure_ascii=False) + "\n"
+
+
+# In JUnit XML, the element of a result that is no success.
+_ELEMENTS: Final = {"broken": "failure", "not_observable": "skipped", "could_not_check": "error"}
+
+
+def junit_text(verdict: Verdict) -> str:
+    """Return the verdict as JUnit XML: a case for each clause, and one for each gap that drifted."""
+    cases = [*map(_case, verdict.clauses), *map(_drifted_case, verdict.drift)]
+    failures, errors = len(verdict.broken) + len(verdict.drift), len(verdict.of_result("could_not_check"))
+    skipped = len(verdict.of_result("not_observable"))
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+    suite = f'<testsuite name="petstore-mock verify" {counts} timestamp={_quoted(verdict.began)}>'
+    head = f'{suite}\n<properties><property name="url" value={_quoted(verdict.url)}/></properties>'
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>", head, *cases, "</testsuite>", "</testsuites>"]
+    return "\n".join(lines) + "\n"
+
+
+def _case(clause: ClauseResult) -> str:
+    start = f"<testcase classname={_quoted(f'§{clause.section}')} name={_quoted(f'{clause.id}: {clause.words}')}"
+    element = _ELEMENTS.get(clause.result)
+    if element is None:
+        return f"{start}/>"
+    text = escape(_in_xml(f"{clause.detail}\n{clause.curl}".rstrip()))
+    return f"{start}><{element} message={_quoted(clause.detail)}>{text}</{element}></testcase>"
+
+
+def _drifted_case(drift: Drift) -> str:
+    start = f'<testcase classname="gaps" name={_quoted(drift.gap)}>'
+    return f"{start}<failure message={_quoted(str(drift))}>{escape(_in_xml(drift.came))}</failure></testcase>"
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_in_xml(text))
+
+
+def _in_xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -321,8 +322,21 @@ def test_the_document_lists_the_mutants_that_no_test_noticed(
     assert found["not_run"] == ["test_inner.py::Case::test_case"]
     assert (found["count"], found["noticed"]) == (len(mutants), len(noticed))
     assert f"The tests noticed {len(noticed)} of {len(mutants)} mutants" in str(result.stdout)
+    summary = str(result.stdout).partition("No test noticed these")[2].partition("These tests do not pass")[0]
+    missed = [mutant for mutant in found["mutants"] if not mutant["noticed"]]
+    unreached = [mutant["name"] for mutant in missed if not mutant["reached_by"]]
+    assert f"No test reached {len(unreached)} other mutants; -v lists them." in summary
+    listed = re.findall(r"^  ([a-z0-9-]+): ", summary, re.MULTILINE)
+    assert {*listed} == {mutant["name"] for mutant in missed} - {*unreached}
+    assert max(map(len, summary.splitlines())) < 100
+
+
+def test_verbose_run_lists_the_mutants_that_no_test_reached_last(inner: Inner) -> None:
+    result = inner(_PASSES, "--petstore-mutants=all", "-v")
     summary = str(result.stdout).partition("No test noticed these")[2]
     assert summary.index("list-as-html: ") < summary.index("get-is-cut: "), "mutants that tests reached come first"
+    assert "reached by no test" in summary
+    assert "-v lists them" not in summary
 
 
 @pytest.mark.untraced

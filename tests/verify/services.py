@@ -74,6 +74,17 @@ def served(app: Callable[..., Anything]) -> contextlib.AbstractContextManager[st
     return _running(server, server.server_port)
 
 
+def fixed(status: str, *fields: tuple[str, str], body: bytes = b"{}") -> Callable[..., list[bytes]]:
+    """Return a WSGI app that gives the same response to each request."""
+
+    def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start_response(status, [("Content-Length", str(len(body))), *fields])
+        return [body]
+
+    return app
+
+
 def listening(handle: Callable[[socket.socket], None]) -> contextlib.AbstractContextManager[str]:
     """Pass each connection to ``handle`` in its own thread, and yield the base address."""
 
@@ -116,10 +127,13 @@ class Turn:
 
 @contextlib.contextmanager
 def changed(
-    change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None
+    change: Callable[[Turn], object],
+    *,
+    refuses: Callable[[Turn], int | None] | None = None,
+    behaviour: Behaviour | None = None,
 ) -> Iterator[Anything]:
     """Serve the fake with changed responses. ``refuses`` can refuse a request before it reaches the fake."""
-    with PetStoreMock(seed=30) as petstore:
+    with PetStoreMock(seed=30, behaviour=behaviour) as petstore:
 
         def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
             sent = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))

@@ -10,13 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from tests.platforms import POSIX_SIGNALS
 from tests.programs import alternatives
-from tests.verify.services import Turn, changed, on, where, with_status
+from tests.verify.services import Turn, changed, fixed, on, served, where, with_status
 
 QUICK = ("--rate", "1000000", "--timeout", "1")
 
@@ -69,6 +70,8 @@ URL = "http://127.0.0.1:9/v1"
         (["verify", URL, "--api-key", "k", "--header", "pass@"], "without a colon"),
         (["verify", URL, "--api-key", "k", "--header", "Authorization: pass@"], "header='Authorization'"),
         (["verify", URL, "--api-key", "k", "--header", "X Y: pass@"], "header='X Y'"),
+        (["verify", URL, "--api-key", "k", "--secret-header", "X-Two"], "secret_header='X-Two'"),
+        (["verify", URL, "--api-key", "k", "--cert", "/no/such.pem"], "a client certificate"),
         (["learn"], "URL"),
     ],
 )
@@ -77,6 +80,13 @@ def test_wrong_arguments_exit_2_and_say_what_is_wrong(arguments: list[str], word
     assert (code, out) == (2, "")
     assert words in err
     assert "pass@" not in err
+
+
+def test_address_without_the_version_exits_2_and_names_the_right_one() -> None:
+    with served(fixed("404 Not Found")) as url:
+        code, out, err = command("verify", url.removesuffix("/v1"), "--api-key", "k")
+    assert (code, out) == (2, "")
+    assert f"did you mean {url}?" in err
 
 
 def test_the_report_on_an_unreachable_service_names_a_proxy_that_is_set() -> None:
@@ -99,14 +109,46 @@ def test_headers_of_a_gateway_are_sent_and_masked_in_every_report(tmp_path: Path
         tmp_path / "receipt",
     )
     files = ("--json", record, "--receipt", receipt, "--allow-create", 3)
-    headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}")
+    secret = ("--secret-header", "x-one", "--secret-header", "X-Two")
+    headers = ("--header", f"X-One: {values[0]}", "--header", f"X-Two:{values[1]}", *secret)
     with changed(where(on("create", 201), with_status(200)), refuses=gateway) as (petstore, url):
         code, out, err = command("verify", url, "--api-key", petstore.api_key, *QUICK, *headers, *files)
     assert (code, err) == (1, "")
     assert [line.split()[1] for line in out.splitlines() if line.startswith("BROKEN")] == ["4.2-created:"]
-    assert "-H 'X-One: " in out
+    assert "-H 'X-One: ***'" in out
     for text in (out, record.read_text(encoding="utf-8"), receipt.read_text(encoding="utf-8")):
         assert "471" not in text
+
+
+def test_junit_has_a_case_for_each_clause_and_the_exchange_in_the_failure(tmp_path: Path) -> None:
+    file, record = tmp_path / "verdict.xml", tmp_path / "verdict.json"
+    with PetStoreMock(seed=30, mutant="create-name-nul-changed") as petstore:
+        petstore.configure(list_order="by_name")
+        options = ("--api-key", petstore.api_key, *QUICK, "--allow-create", 40, "--junit", file, "--json", record)
+        code, _, err = command("verify", petstore.url, *options, "--behaviour", "strict")
+    assert (code, err) == (1, "")
+    suite = ET.parse(file).getroot()[0]
+    cases = {str(case.get("name")).partition(":")[0]: case for case in suite.iter("testcase")}
+    clauses = [clause["id"] for clause in json.loads(record.read_text(encoding="utf-8"))["clauses"]]
+    assert [*cases] == [*clauses, "list_order"]
+    failures = {name: case[0] for name, case in cases.items() if len(case) and case[0].tag == "failure"}
+    assert failures.keys() == {"2-name-nul", "list_order"}
+    text = str(failures["2-name-nul"].text)
+    assert text.startswith("POST /pets: expected name to be ")
+    assert "\ncurl -i -X POST " in text
+    assert str(failures["list_order"].get("message")).startswith("list_order: expected id_ascending")
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == [str(len(cases)), "2", "0"]
+
+
+def test_junit_says_why_a_clause_was_skipped_or_could_not_be_checked(service: PetStoreMock, tmp_path: Path) -> None:
+    file = tmp_path / "verdict.xml"
+    assert command("verify", service.url, "--api-key", service.api_key, *QUICK, "--junit", file)[0] == 0
+    skipped = {str(one.get("message")) for one in ET.parse(file).getroot().iter("skipped")}
+    assert "creating animals needs --allow-create" in skipped
+    assert command("verify", URL, "--api-key", "k", *QUICK, "--junit", file)[0] == 3
+    suite = ET.parse(file).getroot()[0]
+    assert suite.get("errors") == suite.get("tests")
+    assert "Connection refused" in str(next(suite.iter("error")).get("message"))
 
 
 def test_plan_prints_the_planned_requests_and_sends_none(service: PetStoreMock) -> None:

@@ -20,6 +20,7 @@ from tests.verify.services import (
     ask,
     broken,
     changed,
+    fixed,
     listening,
     removed_ids,
     result_of,
@@ -315,15 +316,6 @@ def test_an_outage_breaks_no_clause() -> None:
         verdict = ask(url, timeout=0.2)
     assert (broken(verdict), verdict.exit_code) == ({}, 3)
     assert "the service stopped responding" in (verdict.stopped or "")
-
-
-def fixed(status: str, *fields: tuple[str, str], body: bytes = b"{}") -> Anything:
-    def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
-        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        start_response(status, [("Content-Length", str(len(body))), *fields])
-        return [body]
-
-    return app
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from petstore_mock import PetStoreMock
-from tests.verify.services import ENOUGH, REPORTED, TWINS, ask, broken, changed, nothing, on, result_of, validate_first
+from petstore_mock import Behaviour, PetStoreMock
+from tests.verify.services import (
+    ENOUGH,
+    REPORTED,
+    TWINS,
+    Turn,
+    ask,
+    broken,
+    changed,
+    nothing,
+    on,
+    result_of,
+    validate_first,
+)
 
 
 @pytest.mark.untraced
@@ -69,12 +83,34 @@ def test_created_animal_whose_response_was_lost_is_noted_if_it_was_kept() -> Non
     assert any("the service kept its animal" in note for note in verdict.notes), verdict.notes
 
 
-def test_short_value_of_a_header_does_not_turn_paths_into_asterisks() -> None:
-    with changed(REPORTED["leading zeros are lost"][1]) as (petstore, url):
-        verdict = ask(url, petstore.api_key, allow_create=ENOUGH, headers={"X-Tenant": "pets"})
+@pytest.mark.parametrize(
+    ("name", "value", "shown", "is_masked"),
+    [
+        ("X-Tenant", "pets", "pets", False),
+        ("X-Tenant", "tenant-4711", "tenant-4711", False),
+        ("X-Gateway-Key", "pets", "***", False),
+        ("X-Auth-Type", "application", "***", False),
+        ("X-Auth-Type", "application/json", "***", False),
+        ("X-Gateway-Key", "tenant-4711", "***", True),
+        ("X-Named", "tenant-4711", "***", True),
+        ("X-Named", "Basic tenant-4711", "***", True),
+        ("Cookie", "tenant-4711", "***", True),
+    ],
+)
+def test_value_of_a_header_is_masked_if_it_is_a_secret(name: str, value: str, shown: str, is_masked: bool) -> None:
+    def change(turn: Turn) -> None:
+        if turn.name == "get" and turn.status == 200:
+            turn.document["name"] = ["application/json of tenant-4711"]
+
+    secret = [name] if name == "X-Named" else []
+    with changed(change) as (petstore, url):
+        verdict = ask(url, petstore.api_key, headers={name: value}, secret_headers=secret)
     (found,) = verdict.broken
-    assert "POST /pets: expected name" in found.detail
-    assert found.curl.endswith("/v1/pets")
+    assert f"-H '{name}: {shown}'" in found.curl
+    assert re.search(r"/v1/pets/\d+$", found.curl)
+    assert "GET /pets/" in found.detail
+    assert ('"name": ["application/json of ***"]' in found.detail) is is_masked
+    assert ('"name": ["application/json of tenant-4711"]' in found.detail) is not is_masked
 
 
 def test_learned_file_holds_no_value_of_an_animal() -> None:
@@ -83,3 +119,36 @@ def test_learned_file_holds_no_value_of_an_animal() -> None:
     assert "Secret" not in text
     assert "77001" not in text
     assert '[{"id": int, "name": str' in text
+
+
+def test_learned_file_lists_what_the_fake_cannot_play_and_shows_no_value() -> None:
+    def change(turn: Turn) -> None:
+        for pet in turn.pets if turn.name == "create" else ():
+            pet.setdefault("status", None)
+        if turn.status == 400:
+            turn.status = 422
+            turn.document["message"] = "Secret Rex is taken"
+
+    behaviour = Behaviour(location_header="present")
+    with changed(change, behaviour=behaviour) as (petstore, url):
+        text = ask(url, petstore.api_key, allow_create=ENOUGH).to_toml()
+    _, _, unplayable = text.partition("# The fake can't play what follows")
+    unplayable, _, unlearned = unplayable.partition("# These gaps were not learned")
+    assert re.search(r'^# status_when_omitted: a choice that .*"status": null', unplayable, re.MULTILINE)
+    assert "# clause 4.2-name-required: " in unplayable
+    assert "/how-to/verify.html" in unplayable
+    assert "status_when_omitted" not in unlearned
+    assert 'location_header = "present"' in text
+    assert "Secret" not in text
+    assert re.search(r"/pets/\d", text) is None
+
+
+def test_inconsistent_service_is_called_so_in_the_learned_file() -> None:
+    def change(turn: Turn) -> None:
+        if turn.name == "get" and str(turn.environ["PATH_INFO"]).endswith("x"):
+            turn.refuse(400)
+
+    with changed(change) as (petstore, url):
+        verdict = ask(url, petstore.api_key)
+    assert verdict.gaps["malformed_pet_id"].kind == "contradictory"
+    assert "# malformed_pet_id: inconsistent: not_found (" in verdict.to_toml()
