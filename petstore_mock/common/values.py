@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, cast
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.refusing import refuse, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Wildcard addresses, with the address that clients on this machine use.
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # for requests, not for a listener
@@ -41,11 +44,13 @@ def as_path(path: object, name: str) -> Path:
     return Path(cast("str | os.PathLike[str]", path))
 
 
-def write_text(path: object, text: str) -> None:
-    """Write ``text`` to a file; characters that UTF-8 can't encode become question marks."""
+def write_text(path: object, text: str | Iterable[str]) -> None:
+    """Write a text, or its parts, to a file; characters that UTF-8 can't encode become question marks."""
     file = as_path(path, "path")
+    parts = [text] if isinstance(text, str) else text
     try:
-        file.write_text(text, encoding="utf-8", errors="replace")
+        with file.open("w", encoding="utf-8", errors="replace") as opened:
+            opened.writelines(parts)
     except OSError as error:
         refuse(f"expected a file that can be written; got path={str(path)!r}: {error.strerror}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from json import dumps
@@ -13,7 +14,7 @@ from urllib.parse import parse_qs, unquote
 from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
-from petstore_mock.common.real import monotonic, time
+from petstore_mock.common.real import Event, monotonic, time
 from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.control.admission import PROBLEM_TYPE, Admission
 from petstore_mock.control.console import console_page
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _LONGEST_DETAIL: Final = 10_000  # characters; a message may quote long values
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a request body: several hundred thousand animals
+_PIECE: Final = 64 * 1024  # characters of a response that are sent at once
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _ARGUMENT: Final = re.compile(r"\\{(\w+)\\}")  # a placeholder in a path after re.escape()
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
@@ -120,7 +122,8 @@ class Door(Handler):
     def handle(self, request: ApiRequest) -> Blocking:
         match = _PATH.fullmatch(_path_of(request))
         is_stream = match is not None and match["rest"] in self._streams
-        return Blocking(lambda: self._respond(request), streams=is_stream and request.method == "GET")
+        left = Event()
+        return Blocking(lambda: self._respond(request, left), streams=is_stream and request.method == "GET", left=left)
 
     def body_limit(self, request: ApiRequest) -> int:
         try:
@@ -140,15 +143,15 @@ class Door(Handler):
 
     # Routing
 
-    def _respond(self, request: ApiRequest) -> Response | Stream:
+    def _respond(self, request: ApiRequest, left: Event) -> Response | Stream:
         try:
-            return self._routed(request)
+            return self._routed(request, left)
         except PetStoreMockError as error:
             return _refused(error)
         except Exception as error:  # noqa: BLE001  # a bug must give a response and a log line
             return self.failed(error, request)
 
-    def _routed(self, request: ApiRequest) -> Response | Stream:
+    def _routed(self, request: ApiRequest, left: Event) -> Response | Stream:
         _check_media_type(request)
         if _path_of(request) == "/" and request.method in _READING:
             return _response(303, fields={"Location": f"{DOOR_PATH}/"})
@@ -164,7 +167,7 @@ class Door(Handler):
             return _response(*place.page)
         if request.method == "OPTIONS":
             return _response(204, fields={"Allow": ", ".join(place.methods)})
-        return self._run(request, self._allowed_verb(request.method, place), place)
+        return self._run(request, self._allowed_verb(request.method, place), place, left)
 
     def _is_public(self, method: str, place: _Place) -> bool:
         verb = place.verbs.get(method)
@@ -212,13 +215,15 @@ class Door(Handler):
 
     # Running a verb
 
-    def _run(self, request: ApiRequest, verb: Verb, place: _Place) -> Response | Stream:
-        arguments = self._arguments(request, verb, place)
+    def _run(self, request: ApiRequest, verb: Verb, place: _Place, left: Event) -> Response | Stream:
+        arguments = self._arguments(request, verb, place, left)
         if verb.streams:
             return self._stream(request, verb, arguments)
         result = self._result(verb, place.world, arguments)
         if verb.status == 204:
             return _response(204)
+        if isinstance(result, Iterator):
+            return Stream(_head(verb.status, {"Content-Type": verb.media_type}), _now(), _pieces(result), chunked=True)
         is_json = verb.media_type == "application/json"
         content = encode_json(result) if is_json else str(result).encode()
         has_replaced = verb.method == "PUT" and "previous" in result
@@ -240,7 +245,7 @@ class Door(Handler):
         feed: EventFeed = verb(self._worlds, arguments)
         return Stream(_head(200, fields), _now(), iter(feed), feed.overflowed)
 
-    def _arguments(self, request: ApiRequest, verb: Verb, place: _Place) -> dict[str, Any]:
+    def _arguments(self, request: ApiRequest, verb: Verb, place: _Place, left: Event) -> dict[str, Any]:
         """Return the validated arguments of the path, the query and the body, and those that the door adds."""
         shape = shape_of(verb)
         arguments: dict[str, Any] = {}
@@ -249,7 +254,7 @@ class Door(Handler):
         arguments |= _query(request, shape.query)
         body = _body(request, shape)
         arguments |= {verb.body: body} if verb.body else body
-        added = self._added(request, place.world)
+        added = {**self._added(request, place.world), Added.LEFT: left}
         for name, role in shape.added.items():
             if role in added:
                 arguments[name] = added[role]
@@ -372,6 +377,19 @@ def _validated(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401
 
 def _now() -> bytes:
     return http_date(time()).encode("ascii")
+
+
+def _pieces(texts: Iterator[str]) -> Iterator[bytes]:
+    """Yield the texts as larger pieces, because each piece that is sent takes a turn of the loop."""
+    waiting: list[str] = []
+    size = 0
+    for text in texts:
+        waiting.append(text)
+        size += len(text)
+        if size >= _PIECE:
+            yield "".join(waiting).encode("utf-8", "replace")
+            waiting, size = [], 0
+    yield "".join(waiting).encode("utf-8", "replace")
 
 
 def _head(status: int, fields: Mapping[str, str]) -> Head:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 _KEPT_RESPONSES: Final = 32  # clients repeat only a few requests; a fuzzer must not fill the memory
+_KEPT_RESPONSE: Final = 64 * 1024  # bytes of the body of a response that is kept
 
 
 @dataclass(slots=True, eq=False)
@@ -139,32 +140,45 @@ def _judge(world: World, request: ApiRequest, route: Route, refused_key: str) ->
 
 
 def _execute(call: Call) -> Response:
-    """Execute an operation, and cache the response of a read-only one.
-
-    The cache key is the route. The store clears the cache when an animal changes; a new behaviour has new routes. Each
-    second needs a new response, because ``Date`` and the removal of getPet depend on the time. The store caches no
-    response that a mutant may change later, and none with paging headers: a link depends on the client's base address.
-    """
+    """Execute an operation, and cache the response of a read-only one."""
     world, store, operation = call.world, call.world.store, call.operation
     cached = store.responses.get(call.route)
     if cached is not None and cached.date == store.date:
         call.exchange.executed = True
         return cached
-    chosen, drawn, removed_at = store.rules.policies, store.drawn, operation.removed_at
-    is_removed = removed_at is not None and store.now() >= removed_at.timestamp()
-    if is_removed and chosen.after_removal is not None:
-        done: Response | Refusal = Refusal(chosen.after_removal, detail=operation.removal)
-    else:
-        done = EXECUTORS[operation.name](call)
+    drawn = store.drawn
+    done = _removal(call) or EXECUTORS[operation.name](call)
     if isinstance(done, Refusal):
-        return refused(world, call.exchange, replace(done, fields=chosen.deprecation_headers(removed_at)))
+        fields = store.rules.policies.deprecation_headers(operation.removed_at)
+        return refused(world, call.exchange, replace(done, fields=fields))
     call.exchange.executed = call.commit or not operation.commits
-    is_plain = world.mutant is None and chosen.paging_headers is None
-    if is_plain and not operation.commits and drawn == store.drawn and not store.hidden:
+    if drawn == store.drawn and _may_come_again(call, done):
         if len(store.responses) >= _KEPT_RESPONSES:  # cheaper than dropping the oldest entry each time
             store.responses.clear()
         store.responses[call.route] = done
     return done
+
+
+def _removal(call: Call) -> Refusal | None:
+    """Return the refusal of an operation that the service has removed by now (gap after_removal)."""
+    operation, store = call.operation, call.world.store
+    condition = store.rules.policies.after_removal
+    if condition is None or operation.removed_at is None or store.now() < operation.removed_at.timestamp():
+        return None
+    return Refusal(condition, detail=operation.removal)
+
+
+def _may_come_again(call: Call, response: Response) -> bool:
+    """Return whether a cached response may be the response to the next equal request.
+
+    The cache key is the route. The store clears the cache when an animal changes; a new behaviour has new routes. Each
+    second needs a new response, because ``Date`` and the removal of getPet depend on the time. The store caches no
+    response that a mutant may change later, and none with paging headers: a link depends on the client's base address.
+    """
+    world, store = call.world, call.world.store
+    has_variants = world.mutant is not None or store.rules.policies.paging_headers is not None
+    is_settled = not call.operation.commits and not store.hidden
+    return is_settled and not has_variants and len(response.body) <= _KEPT_RESPONSE
 
 
 def success(call: Call, content: bytes | None = None, fields: ResponseFields = ()) -> Response:

@@ -146,7 +146,7 @@ class Worlds:
         if len(self.named) >= most:
             raise ProblemError(f"expected at most {most} worlds; got one more: end some, or raise --max-worlds", 507)
         self.named[name] = World(self.host, options, name=name)
-        self.host.retired.pop(f"/w/{name}", None)
+        self.host.forget(f"/w/{name}")
 
     def end(self, world: World) -> None:
         """End a world at /w/NAME. A second call does nothing."""

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
@@ -39,7 +40,10 @@ DOOR_PATH: Final = "/__petstore"
 CLOSED: Final = (
     "closed on this port: open it with the option control (serve --control), or on another port with --control-port"
 )
-_KEPT_ROUTES: Final = 1024  # a client needs a handful; a fuzzer must not fill the memory
+# A client needs a handful; a fuzzer must not fill the memory.
+_KEPT_ROUTES: Final = 256 * 1024  # bytes of memory for the routes of one behaviour
+_ROUTE_WEIGHT: Final = 1024  # bytes that a route takes besides its violations
+_VIOLATION_WEIGHT: Final = 800
 _KEPT_BODIES: Final = 256  # tests create the same few animals
 _KEPT_SIZE: Final = 512  # characters of method and target, or bytes of a body; the caches keep nothing longer
 # The names of all header parameters. Usually there are none, and then a route depends on method and target alone.
@@ -78,6 +82,12 @@ class Route:
     filters: tuple[Filter, ...] = ()  # they select the animals of a list
     pet_id: int = 0  # the identifier in the path
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes."""
+        broken = 0 if self.refusal is None else len(self.refusal.violations)
+        return _ROUTE_WEIGHT + broken * _VIOLATION_WEIGHT
+
 
 class Rules:
     """The policies of one behaviour, ready for use. Only the cache of routes changes."""
@@ -91,13 +101,20 @@ class Rules:
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         # The functions that rewrite a JSON body. Usually there are none.
         self.rewrites = [one for one in (chosen.extra_response_fields, chosen.json_style) if one is not None]
-        self._kept_route = lru_cache(_KEPT_ROUTES)(self._find)
+        self.kept_routes = SizedCache[tuple[str, str], Route](_KEPT_ROUTES, largest=_KEPT_ROUTES // 16)
 
     def route(self, method: str, target: str, fields: Fields = NO_FIELDS) -> Route:
         """Return the route of a request, with validated parameters."""
         in_header = _header_texts(fields)
-        find = self._kept_route if len(method + target) <= _KEPT_SIZE and not in_header else self._find
-        return find(method, target, in_header)
+        if in_header:
+            return self._find(method, target, in_header)
+        route = self.kept_routes.get((method, target))
+        if route is None:
+            route = self._find(method, target, in_header)
+            size = len(method) + len(target)
+            if size <= _KEPT_SIZE:
+                self.kept_routes.keep((method, target), route, size + route.weight)
+        return route
 
     def _find(self, method: str, target: str, in_header: HeaderTexts) -> Route:
         path, _, query = target.partition("?")

@@ -46,6 +46,8 @@ _REQUIRED: Final = frozenset[str](schemas.schema(ANIMAL)["required"])
 _RULES: Final[Mapping[str, Any]] = {**schemas.schema(ANIMAL), "required": [], "additionalProperties": False}
 _is_allowed: Final = quick(_RULES)
 _EXAMPLES: Final = in_words(name for name, field in FIELDS.items() if name in _REQUIRED and not field.is_assigned)
+_STORE_WEIGHT: Final = 2_000  # bytes of memory
+_ANIMAL_WEIGHT: Final = 250  # bytes of memory besides its text
 _LARGEST_ID: Final = 2**63 - 1
 # The fields that a parameter of the interface filters by.
 _FILTERED: Final = tuple(dict.fromkeys(one.filters_by for row in OPERATIONS.values() for one in row.filters))
@@ -87,6 +89,10 @@ class Store:
         other._random = copy(self._random)
         other.responses = {}
         return other
+
+    def weight(self) -> int:
+        """Return about how many bytes of memory the animals take."""
+        return _STORE_WEIGHT + _ANIMAL_WEIGHT * len(self._animals) + sum(map(len, self._animals.values()))
 
     def random(self) -> Random:
         self.drawn += 1

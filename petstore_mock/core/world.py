@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from petstore_mock.common.refusing import Stays, refuse, shown
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.mutants import mutants
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS, Start, checked_keys, own_start, start_of
+from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.routing import rules_for
 from petstore_mock.core.store import Store, read_seed
 from petstore_mock.core.verification import Verification
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
 
 NOBODY: Final = "an earlier world"  # the owner of a key that was issued to no test
-_REMEMBERED: Final = 20_000  # names and keys of ended worlds; a stub may run for months
+_REMEMBERED: Final = 4 * 1024 * 1024  # bytes of names and keys of ended worlds; a stub may run for months
+_REMEMBERED_WEIGHT: Final = 200  # bytes that an entry takes besides its texts
+_KEPT_SNAPSHOTS: Final = 256 * 1024 * 1024  # bytes of the snapshots that the door keeps of one world
 _KEPT_ERRORS: Final = 100  # a `when=` may raise at each of a million requests
+_KEY_WEIGHT: Final = 200  # bytes
 _KEPT_KEYS: Final = 1_000  # of one world; a further key retires the oldest revoked one
 
 WorldEvent = Literal["made", "reset", "cleared", "ended", "request"]
@@ -66,6 +70,7 @@ class Host:
     by_key: dict[str, list[World]] = field(default_factory=dict[str, Any])
     # The owners of retired keys, and of addresses such as /w/NAME.
     retired: dict[str, str] = field(default_factory=dict[str, str])
+    retired_bytes: int = 0
     # Two processes must not issue the same key.
     _prefix: str = field(default_factory=lambda: f"petstore-{secrets.token_hex(4)}-")
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -82,7 +87,7 @@ class Host:
     def hold(self, key: str, world: World) -> None:
         with self._lock:
             self.by_key[key] = [*self.by_key.get(key, ()), world]
-            self.retired.pop(key, None)
+            self.forget(key)
 
     def retire(self, key: str, world: World) -> None:
         with self._lock:
@@ -97,10 +102,23 @@ class Host:
     def remember(self, what: str, owner: str | None) -> None:
         """Store the owner of a key or an address as the newest entry."""
         with self._lock:
-            self.retired.pop(what, None)
-            self.retired[what] = owner or NOBODY
-            if len(self.retired) > _REMEMBERED:
-                del self.retired[next(iter(self.retired))]
+            self.forget(what)
+            owner = owner or NOBODY
+            self.retired[what] = owner
+            self.retired_bytes += _weight_of(what, owner)
+            while self.retired_bytes > _REMEMBERED:
+                self.forget(next(iter(self.retired)))
+
+    def forget(self, what: str) -> None:
+        """Forget the owner of a key or an address, which has a new one."""
+        with self._lock:
+            owner = self.retired.pop(what, None)
+            if owner is not None:
+                self.retired_bytes -= _weight_of(what, owner)
+
+
+def _weight_of(what: str, owner: str) -> int:
+    return len(what) + len(owner) + _REMEMBERED_WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +127,7 @@ class Snapshot(Stays):
 
     store: Store
     keys: Mapping[str, Key]
+    weight: int = 0  # about how many bytes of memory it takes, if the door keeps it
 
 
 class World:
@@ -226,6 +245,16 @@ class World:
         """Return a copy of the state. Journal and faults are not part of it."""
         with self.lock:
             return Snapshot(self.store.copy(), self.keys.copy())
+
+    def keep_snapshot(self) -> int:
+        """Take a snapshot for the door, and return its number. The caller holds the lock."""
+        weight = self.store.weight() + _KEY_WEIGHT * len(self.keys)
+        if sum(other.weight for other in self.snapshots.values()) + weight > _KEPT_SNAPSHOTS:
+            most = _KEPT_SNAPSHOTS >> 20
+            raise ProblemError(f"expected snapshots of together at most {most} MiB; got one more: delete some", 507)
+        number = next(self.snapshot_numbers)
+        self.snapshots[number] = replace(self.snapshot(), weight=weight)
+        return number
 
     def restore(self, snapshot: object) -> None:
         """Return to a copy of the state. Revoke keys that were issued later, except the world's own keys."""

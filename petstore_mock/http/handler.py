@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from petstore_mock.common.real import Lock
+from petstore_mock.common.real import Event, Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,8 @@ class Blocking:
     run: Callable[[], Response | Stream]
     # Whether the response goes on until the client leaves.
     streams: bool = False
+    # The adapter sets it when the client has left, so that nothing waits for it any more.
+    left: Event = field(default_factory=Event)
 
 
 @dataclass(frozen=True, slots=True)

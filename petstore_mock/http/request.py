@@ -55,7 +55,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
         """The size of the field lines in bytes."""
         return sum(len(name) + len(value) + len(": \r\n") for name, value in self)
 
-    @property
+    @cached_property
     def weight(self) -> int:
         """About how many bytes of memory the fields take, for caches."""
         return self.size + len(self) * _FIELD_WEIGHT

@@ -15,7 +15,7 @@ from petstore_mock.http.cors import hidden_from
 from petstore_mock.http.request import ApiRequest, Headers
 from petstore_mock.http.response import Response
 from petstore_mock.interface.table import OPERATIONS, Sentence, sentence_about
-from petstore_mock.interface.violations import in_words
+from petstore_mock.interface.violations import Described, in_words
 from petstore_mock.journal.masks import masked_request, masked_response, masked_value, masked_violation
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from petstore_mock.interface.violations import Violation
 
 KEPT_BODY: Final = 64 * 1024  # bytes of a body that the journal keeps
+# Bytes of a body whose values the journal keeps. A list of empty lists takes twenty times as much memory as its text.
+_KEPT_VALUES: Final = 1024
+# Bytes that the objects of an exchange and of a violation take besides their texts.
+_OWN_WEIGHT: Final = 1500
+_VIOLATION_WEIGHT: Final = 800
 # Credentials of one request to look for in its texts. Only one is valid, and each costs a search.
 _MOST_CREDENTIALS: Final = 4
 _DEFAULT_BASE: Final = "http://127.0.0.1:8080"  # for a request with a missing or invalid Host
@@ -82,7 +87,8 @@ class Exchange:
     keys: Callable[[], Iterable[str]] = tuple  # the world's keys, to mask
     cut_request: int = 0  #: bytes of the body of the request that the journal does not keep
     cut_response: int = 0  #: bytes of the body of the response that the journal does not keep
-    changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
+    changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends; trims it
+    weight: int = 0  # about how many bytes of memory it takes
 
     def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
         self.number = number
@@ -105,19 +111,28 @@ class Exchange:
         self.sent = sent
         self.in_flight = False
         self.duration = perf_counter() - self.request.started
-        self.trim()
-        if self.changed is not None:
+        if self.changed is None:
+            self.trim()
+        else:
             self.changed(self)
 
     def trim(self) -> None:
-        """Keep the first 64 KiB of each body. Code that holds the original request or response has the whole body."""
+        """Keep the first 64 KiB of each body. Code that holds the original request or response has the whole body.
+
+        A description replaces each large value that broke a rule.
+        """
         request, response = self.request, self.response
+        if self.violations and len(request.body) > _KEPT_VALUES:
+            self.violations = tuple(map(_without_large_value, self.violations))
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
-            self.request = replace(request, body=request.body[:KEPT_BODY])
+            self.request = request = replace(request, body=request.body[:KEPT_BODY])
         if response is not None and len(response.body) > KEPT_BODY:
             self.cut_response = len(response.body) - KEPT_BODY
-            self.response = Response(response.head, response.body[:KEPT_BODY], response.date)
+            self.response = response = Response(response.head, response.body[:KEPT_BODY], response.date)
+        sent = 0 if response is None else len(response.body)
+        texts = len(request.target) + len(request.body) + sent
+        self.weight = _OWN_WEIGHT + request.fields.weight + texts + _VIOLATION_WEIGHT * len(self.violations)
 
     @property
     def hidden(self) -> str:
@@ -308,6 +323,13 @@ class Exchange:
         parts += ["response by httpserver"] if self.by_expectation else []
         parts += [self.why] if self.why else []
         return ", ".join(parts) or ("in flight" if self.in_flight else "responded")
+
+
+def _without_large_value(violation: Violation) -> Violation:
+    value = violation.value
+    is_small_text = isinstance(value, str) and len(value) <= _KEPT_VALUES
+    is_large = isinstance(value, (str, list, dict)) and not is_small_text
+    return replace(violation, value=Described(violation.received)) if is_large else violation
 
 
 def _cut_words(kept: int, cut: int) -> str:

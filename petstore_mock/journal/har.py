@@ -7,6 +7,7 @@ underscore. Keys are masked; sizes are those of the whole bodies before masking.
 from __future__ import annotations
 
 import base64
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -16,7 +17,7 @@ from petstore_mock.interface.conditions import reason_phrase
 from petstore_mock.journal.exchange import masked, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -33,6 +34,23 @@ def har_document(exchanges: Iterable[Exchange]) -> dict[str, Any]:
             "entries": [_entry(masked(exchange)) for exchange in exchanges],
         }
     }
+
+
+def har_parts(exchanges: Iterable[Exchange], *, indent: int | None = None) -> Iterator[str]:
+    """Yield the parts of the archive as JSON text. It is too large to be made at once."""
+    # The entries are the last member of the document, and empty here.
+    before, _, after = dumps(har_document([]), indent=indent).rpartition("[]")
+    depth = 0 if indent is None else 3 * indent
+    line = "" if indent is None else "\n" + " " * depth
+    yield f"{before}["
+    separator = line
+    for exchange in exchanges:
+        text = dumps(_entry(masked(exchange)), ensure_ascii=False, indent=indent)
+        # Within texts, JSON escapes the ends of lines.
+        yield separator + text.replace("\n", line)
+        separator = f",{line}"
+    end = "" if indent is None else "\n" + " " * (depth - indent)
+    yield f"{end}]{after}\n"
 
 
 def _entry(exchange: Exchange) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from json import dumps
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
@@ -20,7 +19,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.exchange import Exchange
-from petstore_mock.journal.har import har_document
+from petstore_mock.journal.har import har_parts
 from petstore_mock.journal.text import request_lines
 from petstore_mock.journal.waiting import Watch, alarms, refuse_in_a_task, signal_of_this_task
 
@@ -31,7 +30,10 @@ if TYPE_CHECKING:
     from petstore_mock.interface.static import OperationName
 
 KEPT: Final = 10_000  # requests; the limit keeps an endless test from filling the memory
+_KEPT_BYTES: Final = 16 * 1024  # of memory for each of these requests, on average
+_LEAST_BYTES: Final = 16 * 1024 * 1024  # of memory that any journal may take
 _LONGEST_WAIT: Final = 86_400.0  # seconds: one day
+_LOOK: Final = 0.5  # seconds between two looks of a wait that nothing wakes
 _SHOWN: Final = 5  # requests in the message of a failed assertion
 
 
@@ -51,6 +53,8 @@ class Journal(Stays):
 
     def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
         self.limit = limit  # how many requests are kept
+        self._most_bytes = max(limit * _KEPT_BYTES, _LEAST_BYTES)
+        self._bytes = 0  # about the memory that the kept requests take
         self.total = 0  # the number of the newest request
         self.clears = 0  # how often clear() was called
         self.counts: Counter[str | None] = Counter()  # of all requests, by operation
@@ -71,17 +75,31 @@ class Journal(Stays):
         """Append an exchange and give it the next number. The caller holds the world's lock."""
         exchange.number = number = self.total + 1  # a `when=` function may have reset the world meanwhile
         exchange.keys = self._keys
-        exchange.changed = self._notify
+        exchange.changed = self._note_change
         exchange.trim()
         self.counts[exchange.operation] += 1
         self._exchanges.append(exchange)
+        self._bytes += exchange.weight
         self.violation_count += exchange.is_violation
         self.total = number  # last, because readers without the lock must find all counted requests
         if len(self._exchanges) > self.limit:
-            gone = self._exchanges.pop(0)
-            gone.changed = None
-            if gone.is_violation and not gone.expected:
-                self._first = self._first or gone
+            self._drop_oldest()
+        while self._bytes > self._most_bytes and len(self._exchanges) > 1:
+            self._drop_oldest()
+        self._notify(exchange)
+
+    def _drop_oldest(self) -> None:
+        gone = self._exchanges.pop(0)
+        gone.changed = None
+        self._bytes -= gone.weight
+        if gone.is_violation and not gone.expected:
+            self._first = self._first or gone
+
+    def _note_change(self, exchange: Exchange) -> None:
+        """Count the bytes of a late response, and pass the exchange on."""
+        self._bytes -= exchange.weight
+        exchange.trim()
+        self._bytes += exchange.weight
         self._notify(exchange)
 
     def _notify(self, exchange: Exchange) -> None:
@@ -95,6 +113,7 @@ class Journal(Stays):
         for exchange in self._exchanges:
             exchange.changed = None
         self._exchanges = []
+        self._bytes = 0
         self.counts.clear()
         self.notes = []
         self.violation_count = self.total = 0
@@ -132,8 +151,9 @@ class Journal(Stays):
 
     def lost(self) -> EvictedError:
         """Return the error of a call that needs dropped requests."""
+        kept = self.kept
         return EvictedError(
-            f"expected a call that needs only the newest {self.limit} requests; the journal dropped {self.evicted} of "
+            f"expected a call that needs only the newest {len(kept)} requests; the journal dropped {self.evicted} of "
             f"{self.total}: call earlier, reset in between, or raise serve --keep-requests"
         )
 
@@ -352,14 +372,17 @@ class Journal(Stays):
     def wait_until(
         self, asked: Criteria, times: int, timeout: float, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Block until the number of requests is known, at most ``timeout`` seconds, or until ``is_over()`` is true."""
+        """Block until the number of requests is known, at most ``timeout`` seconds, or until ``is_over()`` is true.
+
+        Nothing announces that ``is_over()`` has become true, so this looks now and then.
+        """
         happened, deadline = Event(), monotonic() + timeout
         with self._watching(asked, happened.set) as watch:
             while not is_over() and not self._is_decided(watch, asked, times):
                 left = deadline - monotonic()
                 if left <= 0:
                     return
-                happened.wait(left)
+                happened.wait(min(left, _LOOK))
                 happened.clear()
 
     def _is_decided(self, watch: Watch, asked: Criteria, times: int) -> bool:
@@ -406,8 +429,7 @@ class Journal(Stays):
             EvictedError: the journal dropped some requests.
             PetStoreMockError: the file can't be written.
         """
-        text = dumps(har_document(self._all()), ensure_ascii=False, indent=2)
-        write_text(path, f"{text}\n")
+        write_text(path, har_parts(self._all(), indent=2))
 
 
 def _checked(operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> Criteria:

@@ -16,7 +16,7 @@ from petstore_mock.journal.exchange import masked
 from petstore_mock.journal.text import violation_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from petstore_mock.journal.exchange import Exchange
 
@@ -51,13 +51,21 @@ td:last-child { white-space: nowrap; } a { color: inherit; }
 
 def page(title: str, parts: Iterable[str]) -> str:
     """Return a self-contained HTML page. ``parts`` are HTML."""
-    head = (
+    return "".join(page_parts(title, ([part] for part in parts)))
+
+
+def page_parts(title: str, blocks: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the parts of a page; each of the ``blocks`` consists of parts."""
+    yield (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{quoted(title)}</title><style>{STYLE}</style></head><body><main>"
+        f"<title>{quoted(title)}</title><style>{STYLE}</style></head><body><main>\n"
     )
-    return "\n".join([head, *parts, "</main></body></html>\n"])
+    for block in blocks:
+        yield from block
+        yield "\n"
+    yield "</main></body></html>\n"
 
 
 def preformatted(text: str) -> str:
@@ -68,30 +76,36 @@ def preformatted(text: str) -> str:
 
 def exchange_table(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> str:
     """Return the table of exchanges; three or more quiet ones in a row are folded."""
+    return "".join(table_parts(exchanges, newest_first=newest_first))
+
+
+def table_parts(exchanges: Sequence[Exchange], *, newest_first: bool = True) -> Iterator[str]:
+    """Yield the parts of the table."""
     if not exchanges:
-        return "<p>No request arrived.</p>"
+        yield "<p>No request arrived.</p>"
+        return
     first = exchanges[0]
     gone = first.number - 1
     left_out = f"; left out: {counted(gone, 'earlier request')}" if gone else ""
     order = "newest" if newest_first else "oldest"
     caption = f"The {order} request is first{left_out}."
-    rows = ""
+    yield f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n<tbody>'
     ordered = reversed(exchanges) if newest_first else exchanges
-    for kind, run in groupby(ordered, _kind):
-        found = [masked(exchange) for exchange in run]
-        inner = "".join(_row(exchange, kind, first) for exchange in found)
-        if kind == "quiet" and len(found) >= _FOLDED:
-            since, last = sorted([found[0].number, found[-1].number])
-            inner = (
+    for kind, group in groupby(ordered, _kind):
+        run = [*group]
+        rows = (_row(masked(exchange), kind, first) for exchange in run)
+        if kind == "quiet" and len(run) >= _FOLDED:
+            since, last = sorted([run[0].number, run[-1].number])
+            yield (
                 f'<tr class="fold"><td colspan="5"><details data-key="fold-{since}">'
-                f"<summary>{len(found)} requests without trouble: {since} to {last}</summary>"
-                f'<table class="exchange"><tbody>{inner}</tbody></table></details></td></tr>\n'
+                f"<summary>{len(run)} requests without trouble: {since} to {last}</summary>"
+                '<table class="exchange"><tbody>'
             )
-        rows += inner
-    return (
-        f'<table class="exchange"><caption>{caption}</caption><thead><tr>{_HEAD}</tr></thead>\n'
-        f"<tbody>{rows}</tbody></table>"
-    )
+            yield from rows
+            yield "</tbody></table></details></td></tr>\n"
+        else:
+            yield from rows
+    yield "</tbody></table>"
 
 
 def quoted(text: str) -> str:

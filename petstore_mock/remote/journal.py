@@ -50,23 +50,23 @@ class RemoteJournal(Journal):
     def kept(self) -> list[Exchange]:
         """The exchanges that are still kept, oldest first."""
         with self._pulling:
-            while not self.is_over and self._fetch():
-                pass
+            flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
+            after: int | None = min(flying, default=self.total + 1) - 1
+            while after is not None and not self.is_over:
+                after = self._fetch(after)
         return super().kept
 
     def __len__(self) -> int:
         kept = self.kept
         return kept[-1].number if kept else 0
 
-    def _fetch(self) -> bool:
-        """Fetch a page of requests that are new or were in flight. Return whether there may be more."""
-        flying = (one.number for one in self._exchanges if one.in_flight or one.outcome == "hang")
-        after = min(flying, default=self.total + 1) - 1
+    def _fetch(self, after: int) -> int | None:
+        """Fetch the requests after a number that are new or were in flight. Return where the next page begins."""
         page = self._do(list_requests, {"after": after, "limit": _PAGE})
         if page["clears"] != self._their_clears:
             self.clear()
             self._their_clears = page["clears"]
-            return True
+            return 0
         known = {one.number: one for one in self._exchanges}
         with self._reading():
             exchanges = [from_data(data) for data in page["requests"]]
@@ -78,7 +78,7 @@ class RemoteJournal(Journal):
                 self._exchanges.clear()
                 self.total = exchange.number - 1
             self.add(exchange)
-        return len(page["requests"]) == _PAGE
+        return exchanges[-1].number if page["more"] else None
 
     def expect(self, exchanges: list[Exchange]) -> None:
         super().expect(exchanges)

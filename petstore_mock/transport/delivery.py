@@ -260,6 +260,7 @@ class BlockingCall:
     def gone(self) -> None:
         """Stop sending, because the client closed the connection."""
         self._is_over = True
+        self._blocking.left.set()
         self._is_sent.set()
         self._connection.writable.set()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypedDict
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, TypedDict
 
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core.refusals import NotFoundError
@@ -10,13 +11,15 @@ from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
 from petstore_mock.core.world import World
 from petstore_mock.journal.criteria import Criteria as Asked
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.journal.har import har_document
+from petstore_mock.journal.exchange import Exchange
+from petstore_mock.journal.har import har_parts
 from petstore_mock.journal.record import ExchangeData, to_data
-from petstore_mock.journal.table import exchange_table, page
+from petstore_mock.journal.table import page_parts, table_parts
 from petstore_mock.journal.text import journal_text
-from petstore_mock.verbs.verb import Count, Criteria, Keywords, OperationName, Positive, WorldName, verb
+from petstore_mock.verbs.verb import Count, Criteria, Keywords, Left, OperationName, Positive, WorldName, verb
 
 _LONGEST_WAIT: Final = 25  # seconds; just below the usual timeouts of clients and proxies
+_LONGEST_LIST: Final = 8 * 1024 * 1024  # bytes of memory of the requests in one response
 
 Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
 Status = Annotated[int, Keywords(minimum=100, maximum=599)]
@@ -24,6 +27,7 @@ Status = Annotated[int, Keywords(minimum=100, maximum=599)]
 
 class RequestsData(TypedDict):
     requests: list[ExchangeData]
+    more: bool  # whether further requests match, which the response leaves out
     total: Count
     evicted: Count
     clears: Count  # how often the journal was cleared; each time, numbers restart at 1
@@ -32,6 +36,7 @@ class RequestsData(TypedDict):
 class WaitedData(TypedDict):
     met: bool
     requests: list[ExchangeData]
+    more: bool
 
 
 class AssertedData(TypedDict):
@@ -61,8 +66,24 @@ def list_requests(
         and status in {None, one.status}
         and violations in {None, one.is_violation}
     ]
-    found = found[:limit] if last is None else found[-last:]
-    return {"requests": [to_data(one) for one in found], "total": total, "evicted": evicted, "clears": clears}
+    shown = _first(found[:limit]) if last is None else _first(found[-last:][::-1])[::-1]
+    return {
+        "requests": [to_data(one) for one in shown],
+        "more": len(shown) < len(found),
+        "total": total,
+        "evicted": evicted,
+        "clears": clears,
+    }
+
+
+def _first(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the first exchanges, at least one, that one response can hold."""
+    size = 0
+    for index, exchange in enumerate(exchanges):
+        size += exchange.weight
+        if size > _LONGEST_LIST and index:
+            return exchanges[:index]
+    return exchanges
 
 
 @verb("DELETE", "requests", 204)
@@ -82,6 +103,7 @@ def wait_for_requests(
     count: Positive = 0,
     where: Criteria | None = None,
     timeout: Annotated[float, Keywords(minimum=0, maximum=_LONGEST_WAIT)] = 1.0,
+    left: Left | None = None,
 ) -> WaitedData:
     """Wait until the journal has at least the given number of matching requests."""
     journal, asked, wanted = world.journal, Asked(where or {}, operation), times or count or 1
@@ -90,12 +112,18 @@ def wait_for_requests(
     def has_ended() -> bool:
         return (journal.clears, world.generation) != state  # the journal was cleared, the world reset or ended
 
-    journal.wait_until(asked, wanted, timeout, has_ended)
+    def is_over() -> bool:
+        has_left = left is not None and left.is_set()
+        return has_left or has_ended()
+
+    journal.wait_until(asked, wanted, timeout, is_over)
     met = journal.count_of(asked) >= wanted and not has_ended()
     is_undecided = bool(asked.asked) and journal.evicted > 0
-    if is_undecided and not met and not has_ended():
+    if is_undecided and not met and not is_over():
         raise journal.lost()
-    return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
+    found = [one for one in journal.kept if asked.matches(one)]
+    shown = _first(found)
+    return {"met": met, "requests": [to_data(one) for one in shown], "more": len(shown) < len(found)}
 
 
 @verb("POST", "requests/assert", locks=False)
@@ -125,16 +153,16 @@ def expect_requests(world: World, numbers: list[Positive], clears: Count | None 
 
 
 @verb("GET", "requests.har", locks=False)
-def show_archive(world: World) -> Annotated[dict[str, Any], Keywords("Archive")]:
+def show_archive(world: World) -> Annotated[Iterator[str], Keywords("Archive")]:
     """Return the journal as a HAR 1.2 archive."""
-    return har_document(world.journal.kept)
+    return har_parts(world.journal.kept)
 
 
 @verb("GET", "requests.html", locks=False, media_type="text/html; charset=utf-8")
-def show_table(world: World, last: Limit = 50) -> str:
+def show_table(world: World, last: Limit = 50) -> Iterator[str]:
     """Return the newest requests as an HTML page."""
-    table = exchange_table(world.journal.kept[-last:])
-    return page(f"Requests of {world.name or DEFAULT_WORLD}", [table])
+    table = table_parts(world.journal.kept[-last:])
+    return page_parts(f"Requests of {world.name or DEFAULT_WORLD}", [table])
 
 
 @verb("GET", "requests.txt", locks=False, media_type="text/plain; charset=utf-8")

@@ -238,9 +238,7 @@ def revoke_key(world: World, api_key: str) -> None:
 @verb("POST", "snapshots", 201, member="id")
 def take_snapshot(world: World) -> Positive:
     """Take a snapshot of the state."""
-    number = next(world.snapshot_numbers)
-    world.snapshots[number] = world.snapshot()
-    return number
+    return world.keep_snapshot()
 
 
 @verb("POST", "snapshots/{snapshot_id}/restore")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Annotated, Any, Final
 
+from petstore_mock.common.real import Event
 from petstore_mock.interface.table import OPERATIONS
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -27,6 +28,7 @@ class Added(Enum):
     ORIGIN = auto()  # the scheme, host and port of each address that the verb returns
     ONLY_NEW = auto()  # whether the verb must not replace a world
     SHARES_PORT = auto()  # whether the door listens on the port of the service
+    LEFT = auto()  # an event: the client has left, and nothing waits for the result
     PREDICATE = auto()  # a function, which only a caller in the same process can pass
 
 
@@ -34,6 +36,7 @@ WorldName = Annotated[str, Added.WORLD]
 Origin = Annotated[str, Added.ORIGIN]
 OnlyNew = Annotated[bool, Added.ONLY_NEW]
 SharesPort = Annotated[bool, Added.SHARES_PORT]
+Left = Annotated[Event, Added.LEFT]
 Predicate = Annotated[Callable[[Any], object], Added.PREDICATE]
 
 Count = Annotated[int, Keywords(minimum=0, maximum=2**63 - 1)]

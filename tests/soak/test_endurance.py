@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from petstore_mock import PetStoreMock
-from tests.client import Client
+from petstore_mock import PetStoreMock, faults
+from tests.client import JSON, Client, Response
 
 pytestmark = [
     pytest.mark.soak,
@@ -129,10 +129,10 @@ def cycle(petstore: PetStoreMock) -> None:
 
 
 def footprint_at_rest() -> Footprint:
-    """Wait until the listener has closed its end of the last connection."""
+    """Wait until the listener has closed its end of the last connection, and the threads of its calls have ended."""
     pause = threading.Event()
     footprint, earlier = Footprint.now(), None
-    while earlier is None or footprint.descriptors < earlier.descriptors:
+    while earlier is None or footprint.descriptors < earlier.descriptors or footprint.threads < earlier.threads:
         pause.wait(0.5)
         footprint, earlier = Footprint.now(), footprint
     return footprint
@@ -161,6 +161,73 @@ def test_starting_and_stopping_a_thousand_times_leaves_threads_and_descriptors_a
     for _ in range(1000):
         once()
     assert_flat(before, Footprint.now())
+
+
+def test_worlds_that_end_leave_memory_as_it_was() -> None:
+    """Each has animals, requests with large bodies, a snapshot, and leaks after its end."""
+
+    def once(door: Client, number: int) -> None:
+        def ask(method: str, path: str, *fields: tuple[str, str], content: bytes | None = None) -> Response:
+            return door.bare(method, f"/w/soak-{number}{path}", [JSON, *fields], content)
+
+        made = ask("PUT", "/__petstore/world", content=b'{"seed": 50}').json()
+        key = ("Authorization", f"Bearer {made['api_key']}")
+        for part in range(10):
+            body = b'{"name": "%b", "categoryId": 1, "x": [%b1]}' % (b"n" * 40_000, b"[]," * 10_000)
+            assert ask("POST", f"/v1/pets?x={part}", key, content=body).status == 400
+        assert ask("POST", "/__petstore/snapshots").status == 201
+        assert ask("GET", "/__petstore/requests").status == 200
+        assert ask("DELETE", "/__petstore/world").status == 200
+        assert ask("GET", "/v1/pets", key).status == 404
+
+    with PetStoreMock(control=True) as petstore, Client(petstore) as door:
+        for number in range(30):
+            once(door, number)
+        before = footprint_at_rest()
+        for number in range(30, 100):
+            once(door, number)
+        assert_flat(before, footprint_at_rest())
+
+
+def test_a_journal_of_large_bodies_has_a_bound_in_bytes(petstore: PetStoreMock) -> None:
+    with Client(petstore) as client:
+
+        def send(count: int) -> None:
+            for number in range(count):
+                client.bare(
+                    "POST", f"/v1/pets?x={number}", [("Authorization", f"Bearer {petstore.api_key}")], b"x" * 60_000
+                )
+
+        send(4000)  # fills the journal
+        before = footprint_at_rest()
+        send(2000)
+        assert_flat(before, footprint_at_rest())
+
+
+def test_hung_requests_and_abandoned_waits_leave_memory_and_threads_as_they_were() -> None:
+    def once(petstore: PetStoreMock) -> None:
+        petstore.inject(faults.hang(), times=20)
+        wait = b'{"times": 100000, "timeout": 25}'
+        door = f"POST /__petstore/requests/wait HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n"
+        with ExitStack() as stack:
+            clients = [stack.enter_context(connect(petstore)) for _ in range(22)]
+            for client in clients[:20]:
+                client.sendall(
+                    f"GET /v1/pets HTTP/1.1\r\nHost: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n".encode()
+                )
+            for client in clients[20:]:
+                client.sendall(f"{door}Content-Length: {len(wait)}\r\n\r\n".encode() + wait)
+            petstore.journal.wait_for(times=20, timeout=30, fault="hang")
+        petstore.reset()
+
+    with PetStoreMock(control=True) as petstore:
+        address = urlsplit(petstore.url).netloc
+        for _ in range(20):
+            once(petstore)
+        before = footprint_at_rest()
+        for _ in range(100):
+            once(petstore)
+        assert_flat(before, footprint_at_rest())
 
 
 def test_heads_that_differ_and_large_bodies_leave_memory_as_it_was(petstore: PetStoreMock) -> None:

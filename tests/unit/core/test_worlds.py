@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
+import pytest
+
+from petstore_mock.core.refusals import ProblemError
 from petstore_mock.core.registry import Worlds
 from petstore_mock.core.world import Host, World
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Response
+from petstore_mock.verbs.state import drop_snapshot, take_snapshot
 from petstore_mock.verbs.worlds import make_world
 
 
@@ -63,6 +67,46 @@ def test_path_selects_the_world_if_worlds_share_a_key() -> None:
     targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
     assert [send(worlds, "team", target) for target in targets] == [404, 404, 200]
     assert [(leak["world"], leak["by_key"]) for leak in worlds.leaks] == [("one", False)]
+
+
+def test_the_owners_of_keys_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("petstore_mock.core.world._REMEMBERED", 100_000)
+    worlds = worlds_of()
+    world = worlds.default
+    long = "k" * 10_000
+    for number in range(50):
+        world.add_key(f"{number}{long}")
+        worlds.host.retire(f"{number}{long}", world)
+    retired = worlds.host.retired
+    assert sum(len(key) for key in retired) < 100_000
+    assert list(retired) == [f"{number}{long}" for number in range(50 - len(retired), 50)]
+    for number in range(50):
+        world.add_key(f"{number}{long}")
+    assert retired == {}
+    assert worlds.host.retired_bytes == 0
+
+
+def test_snapshots_of_the_door_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("petstore_mock.core.world._KEPT_SNAPSHOTS", 700_000)
+    world = worlds_of(seed=1000).default
+    numbers = [take_snapshot(world, {}), take_snapshot(world, {})]
+    with pytest.raises(ProblemError, match="delete some") as caught:
+        take_snapshot(world, {})
+    assert caught.value.status == 507
+    drop_snapshot(world, {"snapshot_id": numbers[0]["id"]})
+    take_snapshot(world, {})
+
+
+def test_a_cache_of_routes_and_responses_has_a_bound_in_bytes() -> None:
+    worlds = worlds_of(api_key="team")
+    store = worlds.default.store
+    for number in range(3000):
+        send(worlds, "team", f"/v1/pets?{'&'.join(f'x{part}{number}=1' for part in range(40))}"[:400])
+    assert sum(route.weight for route in store.rules.kept_routes.values()) < 2**19
+    store.seed_each([{"name": "x" * 100_000}] * 3)
+    for limit in range(1, 4):
+        send(worlds, "team", f"/v1/pets?limit={limit}")
+    assert store.responses == {}
 
 
 def test_an_ended_world_leaves_no_request_behind_even_without_a_garbage_collection() -> None:

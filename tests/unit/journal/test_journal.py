@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from petstore_mock.errors import VerificationError
+from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.violations import Violation
 from petstore_mock.journal.criteria import Criteria
-from petstore_mock.journal.exchange import Exchange
+from petstore_mock.journal.exchange import KEPT_BODY, Exchange
 from petstore_mock.journal.journal import EvictedError, Journal
 from petstore_mock.journal.outcomes import OUTCOMES, outcomes_of
 from tests.unit.journal.conftest import KEY, exchange
@@ -46,6 +48,40 @@ def test_evicted_requests_are_never_guessed() -> None:
     for question in questions.values():
         with pytest.raises(EvictedError, match="dropped 3 of 5"):
             question()
+
+
+def test_kept_requests_have_a_bound_in_bytes() -> None:
+    journal, body = Journal(limit=10_000), b"x" * KEPT_BODY
+    late = [exchange("POST", body=body, in_flight=True) for _ in range(400)]
+    for made in late:
+        journal.add(made)
+    assert journal.evicted == 0
+    for made in late:
+        made.response = Response(Head(200), body, b"")
+        made.complete("delayed", sent=True)
+    for _ in range(3000):
+        journal.add(exchange("POST", body=body))
+    kept = journal.kept
+    most = 10_000 * 16 * 1024
+    assert 0.8 * most < sum(len(one.body) + len(one.response_body) for one in kept) < most
+    with pytest.raises(EvictedError, match=f"only the newest {len(kept)} requests"):
+        _ = journal[0]
+    journal.clear()
+    for _ in range(100):
+        journal.add(exchange("POST", body=body))
+    assert journal.evicted == 0
+
+
+def test_a_large_value_that_broke_a_rule_is_described() -> None:
+    large: list[object] = [[]] * 1000
+    values = [large, {"a": large}, "x" * 2000, "Rex", 5]
+    made = exchange("POST", body=b"x" * 5000, status=400, condition=CONDITIONS["invalid_body"])
+    made.violations = tuple(Violation("body.name", "type", "must be a number", value) for value in values)
+    words = [str(violation) for violation in made.violations]
+    Journal().add(made)
+    assert [violation.value for violation in made.violations[3:]] == ["Rex", 5]
+    assert [len(str(violation.value)) < 100 for violation in made.violations[:3]] == [True] * 3
+    assert [str(violation) for violation in made.violations] == words
 
 
 def test_first_unexpected_violation_is_kept() -> None:
