@@ -9,17 +9,15 @@ import argparse
 import signal
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import FrameType
+from typing import Final
 
 from benchmarks import boot, fixture_cost, throughput, trees
 from benchmarks.goals import Plan, Result
-from benchmarks.report import describe, report, titled, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import FrameType
+from benchmarks.report import describe, report, titled
 
 MEASUREMENTS: Final[Mapping[str, Callable[[Plan], Result]]] = {
     "throughput": throughput.measure,
@@ -39,7 +37,6 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         help=f"one of {', '.join(MEASUREMENTS)}; with --trees, one of {', '.join(trees.MEASUREMENTS)}",
     )
     parser.add_argument("--quick", action="store_true", help="few repeats: shows only that the benchmarks run")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="file (default: stdout, for full runs RESULTS.md)")
     parser.add_argument(
         "--trees",
         nargs=2,
@@ -82,7 +79,6 @@ def _measure(arguments: argparse.Namespace) -> tuple[str, bool]:
             print(failures[name], file=sys.stderr)
     minutes = (datetime.now(UTC) - began).total_seconds() / 60
     facts = [f"Taken on {began:%d %B %Y} in one run of {minutes:.1f} minutes by `make bench`", *computer]
-    facts.append(", ".join(versions()))
     if arguments.quick:
         facts.append("**A quick run: it shows only that the benchmarks run. Its figures are not reliable**")
     return report(facts, results, failures), bool(failures)
@@ -93,13 +89,10 @@ def main(given: Sequence[str] | None = None) -> int:
     arguments = _arguments(given)
     signal.signal(signal.SIGTERM, _end)
     text, has_failed = _compare(arguments) if arguments.trees else _measure(arguments)
-    output = arguments.output
-    if output is None and not (arguments.trees or arguments.only or arguments.quick):
-        output = _RESULTS
-    if output is None:
+    if arguments.trees or arguments.only or arguments.quick:
         print(text, end="")
     else:
-        output.write_text(text, encoding="utf-8")
+        _RESULTS.write_text(text, encoding="utf-8")
     return int(has_failed)
 
 

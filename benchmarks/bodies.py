@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from wsgiref.types import WSGIApplication
 from wsgiref.util import setup_testing_defaults
 
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from wsgiref.types import WSGIApplication
-
-__all__ = ["ANIMALS", "HEADERS", "KEY", "NEW_PET", "Bodies", "bodies", "call", "environ"]
 
 ANIMALS: Final = 20
 KEY: Final = "benchmark-key"
 HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 NEW_PET: Final = b'{"name":"Rex","categoryId":1,"status":"available"}'
-
-
-@dataclass(frozen=True, slots=True)
-class Bodies:
-    """The bodies of a list of 20 animals, of one animal, and of a created one."""
-
-    listed: bytes
-    got: bytes
-    created: bytes
 
 
 def environ(method: str, path: str, body: bytes = b"") -> dict[str, Any]:
@@ -54,11 +40,11 @@ def call(app: WSGIApplication, asked: dict[str, Any]) -> bytes:
 
 
 @cache
-def bodies() -> Bodies:
-    """Return the bodies that petstore_mock returns in process."""
+def bodies() -> dict[str, bytes]:
+    """Return the bodies of a list of 20 animals, of one animal, and of a created one, as petstore_mock makes them."""
     app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
-    return Bodies(
-        listed=call(app, environ("GET", "/v1/pets")),
-        got=call(app, environ("GET", "/v1/pets/1")),
-        created=call(app, environ("POST", "/v1/pets", NEW_PET)),
-    )
+    return {
+        "listed": call(app, environ("GET", "/v1/pets")),
+        "got": call(app, environ("GET", "/v1/pets/1")),
+        "created": call(app, environ("POST", "/v1/pets", NEW_PET)),
+    }

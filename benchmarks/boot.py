@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks.goals import Figure, Plan, Result, Table
-from benchmarks.servers import FAKE, FAKE_FAST, SERVERS
-
-if TYPE_CHECKING:
-    from benchmarks.servers import Server
-
-__all__ = ["measure"]
+from benchmarks.servers import FAKE, FAKE_FAST, SERVERS, Server
 
 _REACH: Final = 0.2  # seconds
 

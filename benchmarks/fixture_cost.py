@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from benchmarks.goals import Figure, Plan, Result, Table
 from benchmarks.processes import ENVIRONMENT
 
-__all__ = ["EMPTY", "FIXTURE", "PLUGIN", "Run", "Suite", "measure", "run", "write"]
-
 _REACH: Final = 150.0  # µs
 _PATIENCE: Final = 300.0
 _US: Final = 1e6
@@ -53,17 +51,11 @@ class Suite(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of a suite.
+    """The seconds of a run of a suite."""
 
-    Attributes:
-        processor: the CPU time of the whole process, in seconds.
-        mean: the seconds of a test.
-        median: the same, which other programs disturb less.
-    """
-
-    processor: float
-    mean: float
-    median: float
+    processor: float  # CPU time of the whole process
+    mean: float  # of a test
+    median: float  # of a test; other programs disturb it less
 
 
 _GET: Final = "requests.get(petstore.url + '/pets', headers=petstore.headers)"
@@ -88,13 +80,7 @@ def write(folder: Path, suite: Suite, tests: int) -> None:
 
 
 def run(folder: Path, suite: Suite, tree: Path | None = None) -> Run:
-    """Run a written suite.
-
-    Args:
-        folder: the folder of the suite.
-        suite: the suite in the folder; pytest loads its plugins only.
-        tree: a folder with the package to use instead of the installed one.
-    """
+    """Run a written suite, only with its plugins; with ``tree``, by the package in that folder."""
     environment = {**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if tree is not None:
         environment["PYTHONPATH"] = str(tree)

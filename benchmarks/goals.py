@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["GOALS", "Figure", "Goal", "Plan", "Result", "Table"]
+from typing import Final, NamedTuple
 
 
 class Goal(NamedTuple):

@@ -11,17 +11,13 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from benchmarks.bodies import HEADERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-__all__ = ["ENVIRONMENT", "HOST", "ROOT", "Running", "free_port", "isolated", "started"]
 
 ROOT: Final = Path(__file__).parents[1]
 HOST: Final = "127.0.0.1"
@@ -33,7 +29,6 @@ ENVIRONMENT: Final = {
     if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith(("PYTEST", "COV", "HYPOTHESIS"))
 }
 _READY_PATIENCE: Final = 30.0  # seconds; the slowest peer takes about two seconds
-_END_PATIENCE: Final = 3.0
 _FUNCTION_PATIENCE: Final = 240.0
 _POLL: Final = 0.001
 
@@ -137,14 +132,9 @@ class Running:
 
     def end(self) -> None:
         """End the process and its children."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_PATIENCE)
-                break
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # a child that outlived its parent
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
 
 @contextmanager

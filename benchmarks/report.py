@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from benchmarks.goals import GOALS
+from benchmarks.goals import GOALS, Result, Table
 from tools.documents.blocks import table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from benchmarks.goals import Result, Table
-
-__all__ = ["describe", "report", "titled", "versions"]
 
 _GIB: Final = 1 << 30
 
@@ -60,12 +54,14 @@ def titled(shown: Table) -> str:
 
 
 def describe() -> list[str]:
-    """Return the processor, its cores, the memory, the kernel and the load, without the name of the computer."""
+    """Return the computer, without its name, its load, and the versions on which our own figures depend."""
+    names = ("petstore-mock", "httptools", "jsonschema", "pytest-httpserver", "werkzeug", "pytest", "hypothesis")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     return [
         f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB",
         f"{platform.system()} {platform.release()}",
         f"load {os.getloadavg()[0]:.1f} at the start",
+        ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]),
     ]
 
 
@@ -76,9 +72,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def versions() -> list[str]:
-    """Return the versions on which our own figures depend."""
-    names = ("petstore-mock", "httptools", "jsonschema", "pytest-httpserver", "werkzeug", "pytest", "hypothesis")
-    return [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]

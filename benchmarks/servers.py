@@ -6,23 +6,17 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from benchmarks.bodies import ANIMALS, KEY, bodies
-from benchmarks.processes import ROOT, free_port, started
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from benchmarks.processes import Running
-
-__all__ = ["ASYNCIO", "FAKE", "FAKE_FAST", "LIMIT", "SERVERS", "Server", "options_of_the_fake"]
+from benchmarks.processes import ROOT, Running, free_port, started
 
 _NPM: Final = ROOT / ".cache" / "bench" / "node_modules"
 
@@ -57,9 +51,8 @@ class Server:
 
 
 def _write_bodies(folder: Path) -> None:
-    shown = bodies()
-    for name in ("listed", "got", "created"):
-        (folder / name).write_bytes(getattr(shown, name))
+    for name, body in bodies().items():
+        (folder / name).write_bytes(body)
 
 
 # petstore_mock
@@ -161,8 +154,7 @@ def _prism(port: int, folder: Path) -> list[str]:
 def _openapi_with_examples() -> dict[str, Any]:
     command = [sys.executable, "-m", "petstore_mock", "openapi"]
     document: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    shown = bodies()
-    examples = {"listPets": shown.listed, "getPet": shown.got, "createPet": shown.created}
+    examples = dict(zip(("listPets", "getPet", "createPet"), bodies().values(), strict=True))
     for path in document["paths"].values():
         for operation in path.values():
             if isinstance(operation, dict) and operation.get("operationId") in examples:
@@ -175,11 +167,11 @@ def _openapi_with_examples() -> dict[str, Any]:
 
 def _canned() -> list[tuple[str, str, int, bytes]]:
     """Return method, path, status and body of each canned response."""
-    shown = bodies()
+    listed, got, created = bodies().values()
     return [
-        ("GET", "/v1/pets", 200, shown.listed),
-        ("GET", "/v1/pets/1", 200, shown.got),
-        ("POST", "/v1/pets", 201, shown.created),
+        ("GET", "/v1/pets", 200, listed),
+        ("GET", "/v1/pets/1", 200, got),
+        ("POST", "/v1/pets", 201, created),
     ]
 
 

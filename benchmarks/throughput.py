@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks import wrk
 from benchmarks.bodies import NEW_PET
 from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.processes import Running
 from benchmarks.servers import ASYNCIO, FAKE, FAKE_FAST, LIMIT, SERVERS, Server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from benchmarks.processes import Running
-
-__all__ = ["first_seconds", "measure"]
 
 OPERATIONS: Final = ("list", "get", "create")
 OURS: Final = {FAKE: "without an extra", FAKE_FAST: "with the extra fast"}
@@ -120,13 +115,10 @@ def measure(plan: Plan) -> Result:
         "responses (4xx and 5xx) and socket errors."
     )
     limits, floors = dict.fromkeys(OPERATIONS, LIMIT), dict.fromkeys(OPERATIONS, ASYNCIO)
-    for name, figure in (
-        ("limit", _judged(contest, Contest.rate, limits, _AGAINST_LIMIT)),
-        ("processor_peers", _judged(contest, Contest.rate_on_a_core, contest.fastest_mocks(), _AGAINST_MOCKS)),
-        ("processor_floor", _judged(contest, Contest.microseconds, floors, _AGAINST_FLOOR, is_at_most=True)),
-    ):
-        if figure is not None:
-            result.figures[name] = figure
+    mocks = contest.fastest_mocks()
+    result.figures |= _judged("limit", contest, Contest.rate, limits, _AGAINST_LIMIT)
+    result.figures |= _judged("processor_peers", contest, Contest.rate_on_a_core, mocks, _AGAINST_MOCKS)
+    result.figures |= _judged("processor_floor", contest, Contest.microseconds, floors, _AGAINST_FLOOR, is_at_most=True)
     result.tables += [_rates(contest), _processor_times(contest)]
     return result
 
@@ -141,9 +133,7 @@ def first_seconds(plan: Plan) -> Result:
         f"wrk -t1 -c{wrk.CONNECTIONS} -d{seconds}s for each operation in turn, from the first 200 on; median of "
         f"{rounds} starts. The JVM still compiles then."
     )
-    figure = _judged(contest, Contest.rate, contest.fastest_mocks(), _AGAINST_STARTED)
-    if figure is not None:
-        result.figures["peers_started"] = figure
+    result.figures |= _judged("peers_started", contest, Contest.rate, contest.fastest_mocks(), _AGAINST_STARTED)
     rows = [
         [server.name, *(f"{contest.rate(server, operation):,.0f}" for operation in OPERATIONS)]
         for server in contest.loads
@@ -153,31 +143,32 @@ def first_seconds(plan: Plan) -> Result:
 
 
 def _judged(
+    goal: str,
     contest: Contest,
     figure_of: Callable[[Contest, Server, str], float],
     others: Mapping[str, Server],
-    goals: Mapping[Server, Sequence[float]],
+    limits: Mapping[Server, Sequence[float]],
     *,
     is_at_most: bool = False,
-) -> Figure | None:
+) -> dict[str, Figure]:
     """Judge a figure of each of our servers, divided by that of the other server, by operation.
 
     Returns:
-        The figure, or None if one of the other servers has no figure.
+        The figure by its goal, or nothing if one of the other servers has no figure.
     """
     their = [figure_of(contest, other, operation) for operation, other in others.items()]
     if not their or not all(their):
-        return None
+        return {}
     words, is_met = [], True
-    for ours, name in OURS.items():
-        if ours not in contest.loads:
-            continue
-        ratios = [figure_of(contest, ours, operation) / theirs for operation, theirs in zip(others, their, strict=True)]
-        words.append(f"{name}: {', '.join(f'{one} {ratio:.2f}' for one, ratio in zip(others, ratios, strict=True))}")
-        for ratio, goal in zip(ratios, goals[ours], strict=True):
-            is_met = is_met and (ratio <= goal if is_at_most else ratio >= goal)
+    for ours in [server for server in OURS if server in contest.loads]:
+        ratios = []
+        for operation, theirs, limit in zip(others, their, limits[ours], strict=True):
+            ratio = figure_of(contest, ours, operation) / theirs
+            ratios.append(f"{operation} {ratio:.2f}")
+            is_met = is_met and (ratio <= limit if is_at_most else ratio >= limit)
+        words.append(f"{OURS[ours]}: {', '.join(ratios)}")
     rivals = ", ".join(dict.fromkeys(other.name for other in others.values()))
-    return Figure(f"{'; '.join(words)} (beside {rivals})", is_met)
+    return {goal: Figure(f"{'; '.join(words)} (beside {rivals})", is_met)}
 
 
 # The tables

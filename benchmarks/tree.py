@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import io
 import itertools
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from benchmarks.bodies import ANIMALS, KEY, NEW_PET, call, environ
 from petstore_mock import PetStoreMock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-__all__ = ["in_process", "new_pets", "verdict"]
 
 _TURN: Final = 0.05  # seconds, approximately; the calls of a turn are timed together
 

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import socket
 import sys
-from contextlib import ExitStack, closing
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks import fixture_cost
 from benchmarks.bodies import KEY, NEW_PET
-from benchmarks.goals import Table
-from benchmarks.processes import HOST, isolated, started
+from benchmarks.goals import Plan, Table
+from benchmarks.processes import HOST, Running, isolated, started
 from benchmarks.servers import options_of_the_fake
-from benchmarks.tree import new_pets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from benchmarks.goals import Plan
-    from benchmarks.processes import Running
-
-__all__ = ["MEASUREMENTS", "compare"]
 
 _IN_TURN: Final = 100  # requests
 _UNITS: Final = {"µs": 1e6, "ms": 1e3}
@@ -104,27 +95,18 @@ def _boot(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
                 rows.add("boot to the first 200, ms", side, stub.ready_after)
 
 
-def _requests() -> dict[str, Callable[[], bytes]]:
-    """Return the functions that make the bytes of the next request, by operation."""
-    head = f"HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {KEY}\r\n"
-    listing, getting = f"GET /v1/pets {head}\r\n".encode(), f"GET /v1/pets/1 {head}\r\n".encode()
-    bodies = new_pets()
-
-    def create(body: bytes) -> bytes:
-        more = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        return f"POST /v1/pets {head}{more}".encode() + body
-
-    return {
-        "list": lambda: listing,
-        "get": lambda: getting,
-        "create": lambda: create(NEW_PET),
-        "create, bodies differ": lambda: create(next(bodies)),
-    }
+_HEAD: Final = f"HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {KEY}\r\n"
+_BODY_HEAD: Final = f"Content-Type: application/json\r\nContent-Length: {len(NEW_PET)}\r\n\r\n"
+_REQUESTS: Final = {
+    "list": f"GET /v1/pets {_HEAD}\r\n".encode(),
+    "get": f"GET /v1/pets/1 {_HEAD}\r\n".encode(),
+    "create": f"POST /v1/pets {_HEAD}{_BODY_HEAD}".encode() + NEW_PET,
+}
 
 
 def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
     """Send one request after the other on a kept connection, to a stub in a new process."""
-    for operation, make in _requests().items():
+    for operation, request in _REQUESTS.items():
         with ExitStack() as stack:  # new stubs for each operation, so no store has grown
             stubs = {side: stack.enter_context(_stub(tree)) for side, tree in trees.items()}
             clients = {
@@ -136,7 +118,7 @@ def _over_the_socket(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None
             for number in range(-1, rounds):  # the first is the warm-up
                 for side, client in clients.items():
                     before = stubs[side].processor_seconds()
-                    taken = [_seconds(client, make()) for _ in range(_IN_TURN)]
+                    taken = [_seconds(client, request) for _ in range(_IN_TURN)]
                     if number >= 0:
                         spent[side] += stubs[side].processor_seconds() - before
                         rows.add(f"socket, {operation}, µs", side, median(taken))
@@ -181,13 +163,7 @@ MEASUREMENTS: Final = {
 
 
 def compare(plan: Plan, old: Path, new: Path, only: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """Measure both trees alternately.
-
-    Args:
-        plan: the thoroughness of the run.
-        old: a folder with a package.
-        new: another.
-        only: some of ``MEASUREMENTS``; all by default.
+    """Measure both trees alternately: all ``MEASUREMENTS``, or ``only`` some of them.
 
     Returns:
         The table, and the errors of the measurements that failed, for example because a tree lacks a module.

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from benchmarks.bodies import HEADERS
 from benchmarks.processes import HOST
 
-__all__ = ["CONNECTIONS", "Load", "load", "missing"]
-
 CONNECTIONS: Final = 8
 _SCRIPT: Final = Path(__file__).with_name("load.lua")
 

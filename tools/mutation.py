@@ -173,7 +173,8 @@ def _renew() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607  # found on PATH
     for folder in (_PACKAGE, "tests"):
         shutil.rmtree(_COPY / folder, ignore_errors=True)
-    for name in filter(None, listed.stdout.split("\0")):
+    present = [name for name in listed.stdout.split("\0") if (ROOT / name).is_file()]
+    for name in present:
         target = _COPY / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
@@ -260,10 +261,10 @@ def _killer(mutant: Mutant, limit: float, tests: Sequence[str]) -> str:
 
 
 def run(count: int, seed: str) -> None:
-    """Measure those of the first ``count`` mutants that have no result."""
+    """Measure those of the first ``count`` mutants that have no result, and show which of them survive."""
     drawn = list(islice(draw(ROOT, _PACKAGE, seed), count))
-    known = {result.mutant for result in _results()}
-    left = [mutant for mutant in drawn if mutant not in known]
+    results = {result.mutant: result for result in _results()}
+    left = [mutant for mutant in drawn if mutant not in results]
     if left:
         _renew()
         started = time.perf_counter()
@@ -271,11 +272,12 @@ def run(count: int, seed: str) -> None:
         assert failing == [], f"these tests fail without a mutant: {failing}"
         limit = _FACTOR * (time.perf_counter() - started)
         for mutant in left:
-            result = _measured(mutant, limit)
+            results[mutant] = _measured(mutant, limit)
             with _RESULTS.open("a", encoding="utf-8") as lines:
-                lines.write(f"{json.dumps(asdict(result))}\n")
-            print(result, flush=True)
-    show(drawn)
+                lines.write(f"{json.dumps(asdict(results[mutant]))}\n")
+            print(results[mutant], flush=True)
+    survivors = [results[mutant] for mutant in drawn if not results[mutant].killer]
+    print(f"{len(drawn) - len(survivors)} of {len(drawn)} mutants are killed. The others:", *survivors, sep="\n")
 
 
 def _results() -> list[Result]:
@@ -283,19 +285,8 @@ def _results() -> list[Result]:
     return [Result(**{**row, "mutant": Mutant(**row["mutant"])}) for row in map(json.loads, lines)]
 
 
-def show(drawn: Sequence[Mutant]) -> None:
-    """Print how many mutants the tests kill, and each mutant that survives."""
-    results = {result.mutant: result for result in _results()}
-    measured = [results[mutant] for mutant in drawn if mutant in results]
-    killed = [result for result in measured if result.killer]
-    print(f"{len(measured)} of {len(drawn)} mutants measured, {len(killed)} of them killed")
-    for result in measured:
-        if not result.killer:
-            print(result)
-
-
 def main() -> None:
-    """Measure mutants, and show their results."""
+    """Measure mutants."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=300, help="the number of mutants (default: 300)")
     parser.add_argument("--seed", default="2026")

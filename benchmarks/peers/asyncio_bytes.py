@@ -35,14 +35,13 @@ async def serve(port: int, answers: dict[bytes, bytes]) -> None:
 
 def main() -> None:
     """Build the three responses and serve them."""
-    folder = Path(sys.argv[2])
     answers = {}
     for line, status, name in (
         (b"GET /v1/pets", b"200 OK", "listed"),
         (b"GET /v1/pets/1", b"200 OK", "got"),
         (b"POST /v1/pets", b"201 Created", "created"),
     ):
-        body = (folder / name).read_bytes()
+        body = Path(sys.argv[2], name).read_bytes()
         fields = b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(body)
         answers[line] = b"HTTP/1.1 %b\r\n%b\r\n%b" % (status, fields, body)
     asyncio.run(serve(int(sys.argv[1]), answers))

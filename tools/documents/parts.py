@@ -44,10 +44,8 @@ class Part(NamedTuple):
 
 def floors() -> str:
     """Return import-linter's floors. A folder imports only from the floors below its own."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
-    layers = next(contract["layers"] for contract in contracts if contract["id"] == "floors")
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = next(contract["layers"] for contract in settings["contracts"] if contract["id"] == "floors")
     return "\n".join(["```text", *("   ".join(re.findall(r"\w+", layer)) for layer in layers), "```"])
 
 
@@ -65,7 +63,7 @@ def fidelity_figures() -> str:
     return textwrap.fill(
         f"{len(tables.clauses())} clauses cover {held} of the interface's {len(PASSAGES)} sentences. {chosen} more "
         "sentences have only gaps, because they leave something open. No response can show the other "
-        f"{len(_unseen())}. There are {tables.count_of_gaps()} gaps and {len(tables.mutants())} mutants.",
+        f"{len(_unseen())}. There are {len(tables.register())} gaps and {len(tables.mutants())} mutants.",
         width=120,
     )
 

@@ -123,24 +123,20 @@ def commands() -> str:
     return "\n\n".join(parts)
 
 
+@cache
+def register() -> list[dict[str, Any]]:
+    """Return the gaps, as the command shows them."""
+    gaps: list[dict[str, Any]] = json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"]
+    return gaps
+
+
 def gaps() -> str:
     """Return the register of gaps as a table."""
-    register = json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"]
-    rows = [
-        (
-            f"`{one['name']}`",
-            f"§{one['section']}",
-            ", ".join(f"`{name}`" for name in one["alternatives"]),
-            one["do_not_assume"],
-        )
-        for one in register
-    ]
+    rows: list[tuple[str, str, str, str]] = []
+    for gap in register():
+        alternatives = ", ".join(f"`{name}`" for name in gap["alternatives"])
+        rows.append((f"`{gap['name']}`", f"§{gap['section']}", alternatives, gap["do_not_assume"]))
     return table("gap", "section", "alternatives, default first", "do not assume", rows=rows)
-
-
-def count_of_gaps() -> int:
-    """Return the number of gaps."""
-    return len(json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"])
 
 
 # pytest's plugin
