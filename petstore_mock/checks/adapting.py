@@ -51,6 +51,28 @@ class PetClient(Protocol):
         """Return the animal in the response to getPet."""
 
 
+class ElsewhereClient:
+    """A client in another process.
+
+    Attributes:
+        pooled: how many connections the process may keep for all of its clients. No client closes them.
+    """
+
+    pooled: int = 1
+
+    def shown(self) -> str:
+        """Return what the process wrote to standard error since the last look."""
+        raise NotImplementedError
+
+    def notice(self) -> None:
+        """Wait until the process has noticed that the service closed its connections."""
+        raise NotImplementedError
+
+    def abandon(self) -> None:
+        """Leave the client, because a call of it never ended. It is not closed."""
+        raise NotImplementedError
+
+
 class _Ends(NamedTuple):
     """An exception that would end an event loop."""
 
@@ -143,6 +165,26 @@ class AdaptedClient:
 
     def _value(self, value: Any) -> Any:  # noqa: ANN401
         return self._on_loop(_awaited(value)) if inspect.isawaitable(value) or _is_stream(value) else value
+
+    def shown(self) -> list[str]:
+        """Return the texts that a client in another process has shown since the last look."""
+        text = self.client.shown() if isinstance(self.client, ElsewhereClient) else ""
+        return [text] if text else []
+
+    @property
+    def pooled(self) -> int:
+        """How many connections may stay open, because they belong to another process and not to the client."""
+        return self.client.pooled if isinstance(self.client, ElsewhereClient) else 0
+
+    def notice(self) -> None:
+        """Let a client in another process notice that the service closed its connections."""
+        if isinstance(self.client, ElsewhereClient):
+            self.client.notice()
+
+    def abandon(self) -> None:
+        """Leave a client of which a call never ended."""
+        if isinstance(self.client, ElsewhereClient):
+            self.client.abandon()
 
     def close(self) -> None:
         """Leave the client's ``with`` block, or close the client if it can be closed."""

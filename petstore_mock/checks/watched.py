@@ -14,7 +14,7 @@ from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.calling import Limits, Player, at_once, halves
 from petstore_mock.checks.check import Call, Check, Finding, Kept, Observation, Outcome, Process, Source, attempt
-from petstore_mock.checks.process import Watch, settled
+from petstore_mock.checks.process import Shown, Watch, settled
 from petstore_mock.checks.reading import classify_exception, copied, read_pet
 from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import one_of, require
@@ -298,6 +298,7 @@ class WatchedClient:
             return
         del _open[self]
         if self.player.is_lost:
+            self.client.abandon()
             self._end_watch()
             return
         self._skip()
@@ -314,11 +315,17 @@ class WatchedClient:
         watch, left = self._watch, self.client.tasks_left
         if watch is None:
             return None
-        shown = watch.take()
+        shown = self._shown(watch)
+        kept = max(self._before, self.client.pooled)
         left = [*left, *watch.threads_left(partial(vars(self).pop, "client"), closed=closed)]
         # Other watched clients may use the same listener.
-        connections = self._too_many(self._before + _MOST_CONNECTIONS * len(_open))
+        connections = self._too_many(kept + _MOST_CONNECTIONS * len(_open))
         return Process(shown=shown, connections=connections, left=left, settings=self._end_watch())
+
+    def _shown(self, watch: Watch) -> list[str]:
+        """Return the texts that the client has shown since the last look."""
+        elsewhere = [Shown(text, "standard error") for text in self.client.shown()]
+        return [*watch.take(), *elsewhere]
 
     def _end_watch(self) -> list[str]:
         return [] if self._watch is None else self._watch.end()
@@ -328,7 +335,7 @@ class WatchedClient:
         if self._watch is None:
             return None
         most = self._before + _MOST_CONNECTIONS * max(1, len(_open))
-        return Process(self.client.client, self._watch.take(), self._too_many(most, _UNDER_WAY))
+        return Process(self.client.client, self._shown(self._watch), self._too_many(most, _UNDER_WAY))
 
     def _too_many(self, most: int, seconds: float = 1.0) -> int:
         """Return the number of open connections if it stays above ``most``, else 0."""

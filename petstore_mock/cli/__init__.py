@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "ready": "wait until a stub is ready; exit with 0, or with 1 if it is not",
     "gaps": "print the gaps of the interface and their alternatives",
     "openapi": "print the interface as an OpenAPI document",
+    "check": "find the bugs of a client in any language",
     "verify": "check whether a service keeps the contract",
     "learn": "detect the choices of a service, and write them for the fixture and the stub",
 }

@@ -265,6 +265,8 @@ class Example:
         if given.get("id") in ids:
             del given["id"]
         self._do(world.name, kind, *positional, **given)
+        if kind == "close_connections":
+            self._objects[world.client].client.notice()
 
     def _stack_of(self, outcome: Outcome | None) -> str:
         """Return the client's lines that raised an unknown exception, or in which a call waits."""

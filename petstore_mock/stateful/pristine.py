@@ -12,7 +12,7 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.checks.reading import LIBRARIES
 
@@ -23,6 +23,19 @@ _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS: Final = (list, dict, set, tuple, frozenset)
 _MOST: Final = 200  # classes and modules
 _ABSENT: Final = object()
+
+
+class StateOfClient(Protocol):
+    """The state that outlives the clients of a run."""
+
+    def restore(self) -> None:
+        """Put the state back before a scenario is played again."""
+
+    def renew(self) -> None:
+        """Put the state back before a play that decides whether there is a bug."""
+
+    def suspect(self) -> None:
+        """Expect that the bug depends on the state."""
 
 
 class Pristine:
@@ -44,6 +57,12 @@ class Pristine:
                 self._caches.append(clear)
             values[name] = deepcopy(value) if _is_plain(value) else value
         self._saved.append((owner, values))
+
+    def suspect(self) -> None:
+        pass
+
+    def renew(self) -> None:
+        self.restore()
 
     def restore(self) -> None:
         """Put the copies back, into the same lists, dicts and sets."""

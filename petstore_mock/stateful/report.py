@@ -104,6 +104,7 @@ class Bug:
     waited: bool
     chance: int | None
     importable: bool  # whether a new process can run the test
+    lines: tuple[Line, ...] = ()
 
     def __str__(self) -> str:
         where = f"\n\nIn the client:\n\n{self.raised}" if self.raised else ""
@@ -139,6 +140,7 @@ def explain(example: Example, *, fixes_chance: bool = False) -> Bug | None:
         waited=example.waited,
         chance=example.chance,
         importable=importable,
+        lines=tuple(example.lines),
     )
 
 

@@ -21,10 +21,12 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, IPV6_HOST
+from petstore_mock.stateful.pristine import Pristine
 from petstore_mock.stateful.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from random import Random
 
     from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
     from hypothesis.strategies import SearchStrategy
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.stateful.pristine import StateOfClient
 
 _PAUSE: Final = 6.0  # seconds that a call may pause after a failure, until the machine goes on without it
 _SHORT_PAUSE: Final = 1.5
@@ -130,7 +133,27 @@ class Options:
         self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
         self.chosen_faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
         self.strategies: Mapping[str, SearchStrategy[Any]] = self.arguments or {}
-        self.ignored_rules = checked_rules(self.ignore, [*CHECKS.values(), *self.checks])
+        self.ignored_rules = checked_rules(self.ignore, self.every_check)
+
+    # What a client in another process needs otherwise
+
+    @property
+    def every_check(self) -> Sequence[Check]:
+        """The checks of the run, in order."""
+        return [*CHECKS.values(), *self.checks]
+
+    @property
+    def plays_side_by_side(self) -> bool:
+        """Whether calls of two clients may overlap."""
+        return True
+
+    def state_of_client(self) -> StateOfClient:
+        """Return the state that clients of this run share."""
+        return Pristine(self.make_client)
+
+    def chance(self) -> Random | None:
+        """Return the source of drawn scenarios, or None for that of Hypothesis's settings."""
+        return None
 
     def _check_numbers(self) -> None:
         for name in ("patience", "max_seconds", "longest_wait"):
@@ -228,7 +251,7 @@ class Run(ExitStack):
     def __init__(self, options: Options) -> None:
         super().__init__()
         self.options = options
-        self.checks = [*CHECKS.values(), *options.checks]
+        self.checks = options.every_check
         self.steps = {getattr(step, "__name__", ""): step for step in options.steps}
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait, pause=_PAUSE)

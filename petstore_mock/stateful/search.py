@@ -29,7 +29,6 @@ from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.stateful import directed
 from petstore_mock.stateful.example import Example
-from petstore_mock.stateful.pristine import Pristine
 from petstore_mock.stateful.replay import replayed
 from petstore_mock.stateful.report import (
     BY_CHANCE,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.stateful.pristine import StateOfClient
     from petstore_mock.stateful.run import Options
 
 _EXAMPLES: Final = 200
@@ -85,7 +85,7 @@ class Search:
         check_arguments(options.strategies)
         self._run, self._options = run, options
         self._simplest = {name: _simplest(strategy) for name, strategy in options.strategies.items()}
-        self._pristine = Pristine(options.make_client)
+        self._pristine = options.state_of_client()
         self._bugs: list[Bug] = []
         self._history: list[Scenario] = []
         self._plays = 0
@@ -151,6 +151,9 @@ class Search:
 
     def _failed_waits(self, waits: Iterable[Scenario]) -> Iterator[Scenario]:
         """Play the slow scenarios side by side, and yield those that failed, to be played alone."""
+        if not self._options.plays_side_by_side:
+            yield from waits
+            return
         began = monotonic()
         examples = [self._example(self._with_arguments(scenario), alone=False) for scenario in waits]
         if self._is_over():
@@ -248,7 +251,13 @@ class _Drawing:
         key = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
         report = self._run.report
         with suppress(_TimeIsOver, NoSuchExample):
-            find(drawn.map(_Drawn), self._fails, settings=_settings(options), database_key=key.encode())
+            find(
+                drawn.map(_Drawn),
+                self._fails,
+                settings=_settings(options),
+                random=options.chance(),
+                database_key=key.encode(),
+            )
         self._run.report = report
         return min(self._failing.values(), key=lambda bug: bug.size) if self._failing else None
 
@@ -302,7 +311,7 @@ def _settings(options: Options) -> Settings:
 class _Confirmation:
     """Shrinks one bug, and plays it again before it is reported."""
 
-    def __init__(self, run: Run, pristine: Pristine, history: list[Scenario], bug: Bug) -> None:
+    def __init__(self, run: Run, pristine: StateOfClient, history: list[Scenario], bug: Bug) -> None:
         self._run, self._pristine, self._history, self._bug = run, pristine, history, bug
         self._group: tuple[str, ...] | None = bug.finding.group
 
@@ -317,6 +326,7 @@ class _Confirmation:
         steady = self._steady(self._shrunk(first)) if shows_alone else None
         if steady is not None:
             return steady
+        self._pristine.suspect()
         for scenario in self._longer(first.scenario):
             self._group = None
             longer = self._play(scenario)
@@ -364,7 +374,7 @@ class _Confirmation:
 
     def _anew(self, scenario: Scenario, chance: int | None, *, fixes_chance: bool = False) -> Bug | None:
         """Play a scenario in a new run, without the connections and the state of earlier plays."""
-        self._pristine.restore()
+        self._pristine.renew()
         with Run(self._run.options) as other:
             other.limits, other.known = self._run.limits, self._run.known
             example = Example(other, scenario, chance=chance).play()

@@ -18,7 +18,7 @@ def printed(*arguments: str, code: int = 0) -> str:
     return run(*PETSTORE_MOCK, *arguments, environment={"COLUMNS": "100", "NO_COLOR": "1"}, code=code)
 
 
-@pytest.mark.parametrize("command", ["", "demo", "serve", "ready", "gaps", "openapi", "verify", "learn"])
+@pytest.mark.parametrize("command", ["", "demo", "serve", "ready", "gaps", "openapi", "check", "verify", "learn"])
 def test_help(command: str) -> None:
     hold(f"help-{command or 'all'}.txt", printed(*filter(None, [command]), "--help"))
 

@@ -1,0 +1,90 @@
+// The kit for clients in Node: copy this file into your project. It needs Node 18 or newer, and no package.
+//
+//     import { serve } from './petstore-adapter.mjs';
+//     serve({ open, listPets, createPet, getPet, close, error });
+//
+// `open({ url, apiKey, timeout, ca })` returns a client. Every other function takes the client, and the arguments by the
+// names of the interface. All of them may be async. `close` and `error` are optional.
+
+const VERSION = 1;
+const OWN = new Set(['open', 'close', 'error']);
+const MARK = `integer-${globalThis.crypto?.randomUUID?.() ?? Math.random()}:`;
+
+// JSON with integers beyond 2^53, which Node would round. They become BigInt.
+
+export function parseJson(text) {
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
+    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${MARK}${token}"` : token,
+  );
+  return JSON.parse(marked, (_, value) =>
+    typeof value === 'string' && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value,
+  );
+}
+
+export function stringifyJson(value) {
+  const marked = JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? `${MARK}${member}` : member));
+  return marked === undefined ? 'null' : marked.replaceAll(new RegExp(`"${MARK}(-?\\d+)"`, 'g'), '$1');
+}
+
+// What an error means, for the errors of Node, fetch, undici, axios and got. Your own classes need `error`.
+
+export function errorOf(error) {
+  for (let link = error; link != null; link = link.cause) {
+    const status = link.status ?? link.statusCode ?? link.response?.status ?? link.response?.statusCode;
+    const code = String(link.code ?? '');
+    // got and axios keep the response of an error whose body they can't read.
+    if (link instanceof SyntaxError || /^(HPE_|ERR_BODY_PARSE|ERR_BAD_RESPONSE_BODY|ERR_TOO_MANY_REDIRECTS|ERR_FR_)/.test(code)) {
+      return { kind: 'protocol' };
+    }
+    if (/TIMEDOUT|TIMEOUT|ECONNABORTED/.test(code) || /^(Abort|Timeout)Error$/.test(link.name)) return { kind: 'timeout' };
+    if (Number.isInteger(status)) return { kind: 'status', status };
+    if (/^(E[A-Z]+|UND_ERR_\w+|ERR_NETWORK|ERR_STREAM_PREMATURE_CLOSE)$/.test(code)) return { kind: 'transport' };
+  }
+  return { kind: 'other' };
+}
+
+export function serve(adapter) {
+  const clients = new Map();
+  const write = process.stdout.write.bind(process.stdout);
+  const reply = (message) => write(`${stringifyJson(message)}\n`);
+  // What a library prints must not stand between the replies.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+
+  const requests = {
+    async open({ client, url, api_key: apiKey, timeout, ca }) {
+      clients.set(client, await adapter.open({ url, apiKey, timeout, ca }));
+      return null;
+    },
+    call: ({ client, operation, arguments: given }) => adapter[operation](clients.get(client), given),
+    async close({ client }) {
+      const made = clients.get(client);
+      clients.delete(client);
+      await adapter.close?.(made);
+      return null;
+    },
+  };
+
+  async function take(request) {
+    if (request.hello !== undefined) {
+      const operations = Object.keys(adapter).filter((name) => !OWN.has(name));
+      reply({ hello: VERSION, operations, concurrent: true, name: `Node ${process.version}` });
+      return;
+    }
+    try {
+      reply({ id: request.id, ok: (await requests[request.do](request)) ?? null });
+    } catch (error) {
+      const told = (await adapter.error?.(error)) ?? errorOf(error);
+      const shown = { message: String(error?.message ?? error), type: error?.constructor?.name ?? typeof error };
+      reply({ id: request.id, error: { ...shown, ...told } });
+    }
+  }
+
+  // The process ends with standard input, unless the client keeps it alive.
+  let half = '';
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('data', (chunk) => {
+    const lines = (half + chunk).split('\n');
+    half = lines.pop();
+    for (const line of lines) take(parseJson(line));
+  });
+}

@@ -1,0 +1,160 @@
+"""The adapter for clients in Python: ``python -m petstore_mock.adapter module:make_client``.
+
+How this works: each client has a thread, which makes its calls. If a call arrives while the thread is busy, another
+thread makes it. What the client prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from functools import partial
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from petstore_mock.adapter.protocol import STATUS, VERSION
+from petstore_mock.checks import Call, UnknownErrorError, classify_exception, read_pet
+from petstore_mock.checks.adapting import AdaptedClient
+from petstore_mock.checks.reading import copied, text_of
+from petstore_mock.common.real import Lock, Thread
+from petstore_mock.common.values import is_integer
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NOWHERE: Final = "http://127.0.0.1:9/v1"  # the port of the discard service
+
+
+class _Replies:
+    """Writes replies as lines."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._lock = stream, Lock()
+
+    def write(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, default=partial(text_of, repr)).encode() + b"\n"
+        with self._lock:
+            self._stream.write(line)
+            self._stream.flush()
+
+
+class _Worker:
+    """A thread that makes the calls of one client."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._busy = 0
+        Thread(target=self._run, name="petstore-mock-client", daemon=True).start()
+
+    def do(self, work: Callable[[], object]) -> None:
+        if self._busy:
+            Thread(target=work, name="petstore-mock-call", daemon=True).start()
+            return
+        self._busy += 1
+        self._work.put(work)
+
+    def _run(self) -> None:
+        while True:
+            work = self._work.get()
+            work()
+            self._busy -= 1
+
+
+class PythonAdapter:
+    """Makes clients and calls as the machine asks for them.
+
+    Args:
+        make_client: the function that ``check_client`` takes. Its argument has ``url``, ``api_key``, ``headers``,
+            ``timeout`` and ``ca``, which is the file of the certificate authority or None.
+        replies: the stream for the replies.
+    """
+
+    def __init__(self, make_client: Callable[[Any], Any], replies: BinaryIO) -> None:
+        self._make, self._replies = make_client, _Replies(replies)
+        self._clients: dict[str, AdaptedClient] = {}
+        self._workers: dict[str, _Worker] = {}
+        self._requests = {"open": self._open, "call": self._call, "close": self._close}
+
+    def serve(self, requests: BinaryIO) -> None:
+        """Reply to requests until the stream ends."""
+        for line in requests:
+            request = json.loads(line)
+            if "hello" in request:
+                self._replies.write(self._hello())
+                continue
+            worker = self._workers.setdefault(request["client"], _Worker())
+            worker.do(partial(self._reply, request))
+
+    def _hello(self) -> dict[str, Any]:
+        name = f"{getattr(self._make, '__module__', '')}:{getattr(self._make, '__qualname__', '')}"
+        return {"hello": VERSION, "operations": self._operations(), "concurrent": True, "name": name}
+
+    def _operations(self) -> list[str]:
+        """Return the operations that a client has, or all if no client can be made yet."""
+        try:
+            client = AdaptedClient(self._make, _service(_NOWHERE, "no-key", 1.0, None))
+            client.close()
+        except Exception:  # noqa: BLE001  # a client may need its service
+            return [*OPERATIONS]
+        return [*client.operations]
+
+    def _reply(self, request: dict[str, Any]) -> None:
+        try:
+            reply = {"ok": self._requests[request["do"]](request)}
+        except BaseException as error:  # noqa: BLE001  # a client raises anything
+            reply = {"error": _told(error)}
+        self._replies.write({"id": request["id"], **reply})
+
+    def _open(self, request: dict[str, Any]) -> None:
+        service = _service(request["url"], request["api_key"], request["timeout"], request.get("ca"))
+        self._clients[request["client"]] = AdaptedClient(self._make, service)
+
+    def _call(self, request: dict[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        client = self._clients[request["client"]]
+        return copied(client.call(Call(request["operation"], request["arguments"])), read_pet)
+
+    def _close(self, request: dict[str, Any]) -> None:
+        self._clients.pop(request["client"]).close()
+
+
+def _service(url: str, key: str, timeout: float, ca: str | None) -> Any:  # noqa: ANN401  # a part of a mock
+    headers = {"Authorization": f"Bearer {key}"}
+    return SimpleNamespace(url=url, api_key=key, headers=headers, timeout=timeout, ca=ca)
+
+
+def _told(error: BaseException) -> dict[str, Any]:
+    said = {"message": text_of(str, error), "type": type(error).__name__}
+    try:
+        kind = classify_exception(error)
+    except UnknownErrorError:
+        return {"kind": "other", **said}
+    return {"kind": STATUS, "status": kind, **said} if is_integer(kind) else {"kind": kind, **said}
+
+
+def _imported(place: str) -> Callable[[Any], Any]:
+    module, colon, name = place.partition(":")
+    if not colon:
+        raise PetStoreMockError(f"expected module:make_client; got {place!r}")
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    found: Callable[[Any], Any] = value
+    return found
+
+
+def main() -> None:
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if len(sys.argv) != 2:
+        raise PetStoreMockError("expected one argument, as in: python -m petstore_mock.adapter module:make_client")
+    sys.path.insert(0, "")
+    PythonAdapter(_imported(sys.argv[1]), replies).serve(sys.stdin.buffer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Checks a client through its adapter, and plays recorded scenarios again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.adapter.process import EndedError
+from petstore_mock.adapter.protocol import classify
+from petstore_mock.checks import (
+    CHECKS,
+    Check,
+    Observation,
+    Outcome,
+    check,
+    event_loop_is_free,
+    nothing_runs_on,
+    program_unchanged,
+)
+from petstore_mock.checks.check import Mistake
+from petstore_mock.checks.scenario import Scenario
+from petstore_mock.checks.watched import Found
+from petstore_mock.common.refusing import refuse
+from petstore_mock.stateful.example import Example
+from petstore_mock.stateful.report import Bug, explain
+from petstore_mock.stateful.run import Options, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from petstore_mock.adapter.program import AdapterProgram
+    from petstore_mock.stateful.pristine import StateOfClient
+    from petstore_mock.stateful.run import CheckReport
+
+#: The environments that a process inherits by its variables. A locale belongs to the process that sets it.
+_ENVIRONMENTS: Final = ("ipv6", "proxies", "time_zone")
+_STANDSTILL: Final = 3.0  # times the patience, after which a call stands still that waits for nothing
+_PLAYS: Final = 8  # of a recorded scenario with two calls at once
+_STAYS: Final = "process kept alive"
+
+
+@check(
+    section="",
+    words="a client neither ends the program that uses it, nor keeps it alive after its close",
+    needs=("outcome",),
+    rules={"process ended": "ended the process of the client, which {how}", _STAYS: "{how}"},
+)
+def program_goes_on(seen: Observation) -> Mistake | None:
+    error = None if seen.outcome is None else seen.outcome.error
+    if isinstance(error, EndedError):
+        return Mistake("process ended", how=error.how)
+    return Mistake(_STAYS, how=str(error)) if isinstance(error, _UnendedError) else None
+
+
+class _UnendedError(Exception):
+    """A process did not end as a program ends. Its text says what the process did instead."""
+
+
+#: Checks that look into the process of the machine, where a client of an adapter is not.
+NOT_APPLIED: Final = (nothing_runs_on, program_unchanged, event_loop_is_free)
+
+
+class AdapterOptions(Options):
+    """The options of a run over an adapter."""
+
+    def __init__(self, program: AdapterProgram, *, seed: int = 0, **options: Any) -> None:  # noqa: ANN401  # of Options
+        self.program, self._seed = program, seed
+        super().__init__(program.make_client, classify=classify, environment=_ENVIRONMENTS, **options)
+
+    @property
+    def every_check(self) -> Sequence[Check]:
+        return [program_goes_on, *(one for one in CHECKS.values() if one not in NOT_APPLIED)]
+
+    @property
+    def plays_side_by_side(self) -> bool:
+        return self.program.hello.concurrent
+
+    def state_of_client(self) -> StateOfClient:
+        return _StateOfProcess(self.program)
+
+    def chance(self) -> Random:
+        return Random(self._seed)  # noqa: S311  # scenarios are no secrets
+
+
+class _StateOfProcess:
+    """The state of the process, which ends with it. Starting a process takes time."""
+
+    def __init__(self, program: AdapterProgram) -> None:
+        self._program = program
+        self._is_suspected = False
+
+    def suspect(self) -> None:
+        self._is_suspected = True
+
+    def renew(self) -> None:
+        self._program.renew()
+
+    def restore(self) -> None:
+        if self._is_suspected:
+            self.renew()
+
+
+def run_of(options: AdapterOptions) -> Run:
+    run = Run(options)
+    run.limits = replace(run.limits, standstill=_STANDSTILL * options.patience)
+    return run
+
+
+def bugs_of(options: AdapterOptions) -> tuple[CheckReport, list[Bug]]:
+    """Check the client of an adapter. Return the report of the run and the bugs, the shortest first."""
+    from petstore_mock.stateful.search import Search  # noqa: PLC0415  # needs Hypothesis, unlike a replay
+
+    with run_of(options) as run:
+        found = Search(run).find()
+        bugs = [*found, *_bugs_of_end(options, run, _endings(run, found))]
+        return run.report, sorted(bugs, key=lambda bug: bug.size)
+
+
+def replayed(options: AdapterOptions, scenarios: Sequence[Scenario]) -> list[Bug]:
+    """Play recorded scenarios again, and return the bugs that they show."""
+    with run_of(options) as run:
+        played = [bug for scenario in scenarios for bug in _played(run, scenario)]
+        return [*played, *_bugs_of_end(options, run, scenarios)]
+
+
+def _played(run: Run, scenario: Scenario) -> list[Bug]:
+    for _ in range(_PLAYS if scenario.has_races else 1):
+        bug = explain(Example(run, scenario).play())
+        if bug is not None:
+            return [bug]
+    return []
+
+
+def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
+    """Yield the scenarios after which the process may stay alive, the plain ones first."""
+    from petstore_mock.stateful import directed  # noqa: PLC0415  # needs Hypothesis
+    from petstore_mock.strategies.scenarios import Blocks  # noqa: PLC0415  # as above
+
+    blocks = Blocks(run.operations)
+    for ask in blocks.plain:
+        yield Scenario(steps=(ask,), odd_key=False)
+    yield from (bug.scenario for bug in bugs)
+    yield directed.quick_faults(blocks, run.options)
+
+
+def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) -> list[Bug]:
+    """End the program, and return the bug of a client that keeps its process alive.
+
+    A busy computer may delay the end of a process, so one of the played scenarios must show the bug in a new process.
+    """
+    if options.program.end() is None:
+        return []
+    options.program.require_end()
+    for scenario in played:
+        example = Example(run, scenario).play()
+        how = options.program.end()
+        if how is not None:
+            bug = _bug_of_end(example, how)
+            is_ignored = bool({program_goes_on.name, bug.finding.rule} & run.ignore)
+            return [] if is_ignored else [bug]
+    return []
+
+
+def _bug_of_end(example: Example, how: str) -> Bug:
+    outcome = Outcome(error=_UnendedError(how))
+    finding = program_goes_on.find(Observation([], outcome=outcome, doing="the process"))
+    example.found = None if finding is None else Found(finding, outcome)
+    bug = explain(example)
+    if bug is None:
+        refuse("expected a finding about the end of the process; got none")
+    return bug

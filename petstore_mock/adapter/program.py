@@ -1,0 +1,194 @@
+"""The program of an adapter, and the clients in its processes.
+
+How this works: one process makes the calls of all clients. Another process takes its place if it has ended, or if a
+call in it does not end. Environment variables are read when a process starts, so a client in another environment gets
+a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from petstore_mock.adapter.process import AdapterProcess
+from petstore_mock.adapter.protocol import BrokenAdapterError, ClientError
+from petstore_mock.checks import Call
+from petstore_mock.checks.adapting import ElsewhereClient
+from petstore_mock.common.real import RLock, monotonic, sleep
+from petstore_mock.interface.table import OPERATIONS, Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from petstore_mock.adapter.protocol import Hello
+    from petstore_mock.mock.petstore import PetStoreMock
+
+_NOTICES: Final = 0.03  # seconds
+_PART: Final = 0.5  # of the patience: the timeout of the clients
+# The fake sets these for its own process.
+_OWN: Final = frozenset({"no_proxy", "NO_PROXY"})
+
+
+class AdapterProgram:
+    """The command that starts an adapter, and its running processes.
+
+    Args:
+        command: the program and its arguments.
+        patience: how long a call may wait for a response that never comes, in seconds.
+        concurrent: whether a client may get two calls at once.
+    """
+
+    def __init__(self, command: Sequence[str], patience: float, *, concurrent: bool = False) -> None:
+        self.command, self.patience, self.concurrent = [*command], patience, concurrent
+        self.timeout = patience * _PART
+        self._ends: list[str] = []  # what processes did instead of ending with 0, in words
+        self._lock = RLock()
+        self._usual = _variables()
+        self._main: AdapterProcess | None = None
+        self._others: list[AdapterProcess] = []
+        began = monotonic()
+        self.hello: Hello = self._current().hello
+        self.starts_in = monotonic() - began
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._running():
+            process.kill()
+
+    def interrupt(self) -> None:
+        """End all processes at once, as a handler of a signal may."""
+        for process in self._running():
+            process.interrupt()
+
+    def _running(self) -> Iterable[AdapterProcess]:
+        return [*self._others, *([] if self._main is None else [self._main])]
+
+    def process(self) -> AdapterProcess:
+        """Return the process for a new client."""
+        with self._lock:
+            if _variables() == self._usual:
+                return self._current()
+            other = AdapterProcess(self.command, self.patience)
+            self._others.append(other)
+            return other
+
+    def _current(self) -> AdapterProcess:
+        main = self._main
+        if main is not None and isinstance(main.over, BrokenAdapterError):
+            raise main.over
+        if main is None or main.over is not None or main.is_retired:
+            self._main = main = AdapterProcess(self.command, self.patience)
+        return main
+
+    def leave(self, process: AdapterProcess) -> None:
+        """Note that a client of a process is closed."""
+        with self._lock:
+            process.clients -= 1
+            if process.clients:
+                return
+            if process in self._others:
+                self._others.remove(process)
+                self._end(process)
+            elif process.is_retired:
+                process.kill()
+
+    def _end(self, process: AdapterProcess) -> None:
+        how = process.end()
+        if how is not None:
+            self._ends.append(how)
+
+    def renew(self) -> None:
+        """End the process, so that the next client begins without the state that earlier clients left."""
+        with self._lock:
+            main, self._main = self._main, None
+            if main is not None:
+                main.kill()
+
+    def end(self) -> str | None:
+        """End all processes as a program ends. Return what one did instead of ending with 0, in words, or None."""
+        with self._lock:
+            running, self._main, self._others = self._running(), None, []
+        for process in running:
+            if isinstance(process.over, BrokenAdapterError):
+                raise process.over
+            if process.over is None and not process.is_retired:
+                self._end(process)
+        ends, self._ends = self._ends, []
+        return ends[0] if ends else None
+
+    def require_end(self) -> None:
+        """Refuse an adapter whose process does not end although it never had a client."""
+        how = AdapterProcess(self.command, self.patience).end()
+        if how is not None:
+            raise BrokenAdapterError(
+                f"expected an adapter that exits with 0 when standard input ends; without any client, it {how}: read "
+                "lines until standard input ends, then return"
+            )
+
+    def make_client(self, petstore: PetStoreMock) -> ElsewhereClient:
+        """Return a client of a mock in a process of the adapter."""
+        make = _OverlappingClient if self.concurrent else _Client
+        return make(self, petstore)
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _OWN}
+
+
+class _Client(ElsewhereClient):
+    """A client in a process, with a method for each operation that the adapter has."""
+
+    def __init__(self, program: AdapterProgram, petstore: PetStoreMock) -> None:
+        self._program, self._process = program, program.process()
+        self._name = self._process.new_client(petstore.api_key)
+        request = {"do": "open", "client": self._name, "url": petstore.url, "api_key": petstore.api_key}
+        tls = {"ca": petstore.tls.ca_path} if petstore.url.startswith("https:") else {}
+        try:
+            self._process.ask_soon({**request, "timeout": program.timeout, **tls})
+        except ClientError:
+            program.leave(self._process)
+            raise
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
+        row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
+        if row is None or row.name not in self._process.hello.operations:
+            raise AttributeError(name)
+        return partial(self._call, row)
+
+    def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
+        return self._process.ask(self._request(Call.of(row, positional, given))).result()
+
+    def _request(self, call: Call) -> dict[str, Any]:
+        arguments = {**call.arguments}
+        return {"do": "call", "client": self._name, "operation": call.operation, "arguments": arguments}
+
+    def close(self) -> None:
+        try:
+            self._process.ask({"do": "close", "client": self._name}).result()
+        finally:
+            self._program.leave(self._process)
+
+    def notice(self) -> None:
+        sleep(_NOTICES)
+
+    def abandon(self) -> None:
+        """Leave a client that never ended a call. Its process gets no further client."""
+        self._process.is_retired = True
+        self._program.leave(self._process)
+
+    def shown(self) -> str:
+        """Return what the process wrote to standard error since the last look."""
+        return self._process.taken()
+
+
+class _OverlappingClient(_Client):
+    """A client that may get two calls at once, as tasks."""
+
+    pooled = 2
+
+    async def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401  # a JSON value
+        return await asyncio.wrap_future(self._process.ask(self._request(Call.of(row, positional, given))))

@@ -1,0 +1,158 @@
+"""The reports of ``petstore-mock check``: text, JSON, and the file of scenarios that can be played again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from petstore_mock import __version__
+from petstore_mock.checks import Call
+from petstore_mock.checks.scenario import Scenario
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults import Fault
+from petstore_mock.interface.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from petstore_mock.stateful.lines import Line
+    from petstore_mock.stateful.report import Bug
+    from petstore_mock.stateful.run import CheckReport
+
+_FORMAT: Final = 1
+_AGAIN: Final = "run 'petstore-mock check --scenario FILE -- COMMAND' to write a new one"
+
+
+class Recorded(NamedTuple):
+    """The content of a scenario file."""
+
+    options: Mapping[str, Any]  # of the run that wrote the file
+    scenarios: Sequence[Scenario]
+
+
+# Text
+
+
+def bugs_as_text(bugs: Sequence[Bug]) -> str:
+    count = len(bugs)
+    texts = ["The client has a bug." if count == 1 else f"The client has {count} bugs."]
+    for number, bug in enumerate(bugs, 1):
+        texts.append(f"Bug {number} of {count} (rule {bug.finding.rule!r}): {bug.sentence}")
+        texts += [f"{title}:\n\n{text}" for title, text in _parts(bug).items() if text]
+    return "\n\n".join(texts)
+
+
+def _parts(bug: Bug) -> dict[str, str]:
+    steps = [f"  {number}  {_shown(line)}" for number, line in enumerate(bug.lines, 1)]
+    return {"The calls": "\n".join(steps), "On the wire": bug.wire, "The adapter reported": bug.raised}
+
+
+def _shown(line: Line) -> str:
+    """Return a step in the words of the interface: a call of the client, or an act of the service."""
+    step = _as_data(line)
+    words = " at once with ".join(f"{one['operation']} {_json(one['arguments'])}" for one in step.get("calls", ()))
+    return words or " ".join([step["act"], *map(_json, step["arguments"])])
+
+
+def _json(value: Any) -> str:  # noqa: ANN401  # a JSON value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _as_data(line: Line) -> dict[str, Any]:
+    """Return a step as a JSON value."""
+    row = next((row for row in OPERATIONS.values() if row.client_method == line.method), None)
+    calls = [value for value in line.positional if isinstance(value, Call)]
+    if row is not None:
+        calls = [Call.of(row, line.positional, line.keywords)]
+    if calls:
+        shown = [{"operation": call.operation, "arguments": dict(call.arguments)} for call in calls]
+        return {"client": line.owner, "calls": shown}
+    values = [value.to_data() if isinstance(value, Fault) else value for value in line.positional]
+    given: list[Any] = [*values, *([dict(line.keywords)] if line.keywords else [])]
+    return {"act": f"{line.owner}.{line.method}", "arguments": given}
+
+
+# JSON
+
+
+def as_json(command: Sequence[str], report: CheckReport | None, bugs: Sequence[Bug]) -> str:
+    """Return the whole report as JSON."""
+    counted = {} if report is None else _counts(report)
+    told = [
+        {
+            "rule": bug.finding.rule,
+            "check": bug.finding.check,
+            "sentence": bug.sentence,
+            "steps": [_as_data(line) for line in bug.lines],
+            "wire": bug.wire,
+            "scenario": bug.scenario.to_data(),
+        }
+        for bug in bugs
+    ]
+    document = {"petstore-mock": __version__, "command": [*command], "bugs": told, **counted}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _counts(report: CheckReport) -> dict[str, Any]:
+    return {
+        "examples": report.examples,
+        "calls": report.calls,
+        "seconds": report.seconds,
+        "responses": report.answers,
+        "gaps": report.gaps,
+        "gaps_never_shown": report.never_shown,
+        "faults": report.faults,
+        "left_out": report.left_out,
+        "ignored": report.ignored,
+    }
+
+
+# The scenario file
+
+
+def recorded(options: Mapping[str, Any], bugs: Sequence[Bug]) -> str:
+    """Return the content of a scenario file."""
+    content = {
+        "options": dict(options),
+        "bugs": [{"sentence": bug.sentence, "scenario": bug.scenario.to_data()} for bug in bugs],
+    }
+    document = {"petstore-mock-scenarios": _FORMAT, "digest": _digest(content), **content}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def read(path: Path) -> Recorded:
+    """Return the content of a scenario file; refuse a file of another version, and one that was edited."""
+    document = _document(path)
+    version = document.get("petstore-mock-scenarios")
+    if version != _FORMAT:
+        refuse(f"expected a scenario file of version {_FORMAT}; got version {version!r}: {_AGAIN}")
+    content = {name: document.get(name) for name in ("options", "bugs")}
+    if document.get("digest") != _digest(content):
+        refuse(f"expected {path} as check wrote it; got a file that was edited: {_AGAIN}")
+    options, bugs = content["options"], content["bugs"]
+    if not is_object(options) or not is_array(bugs):
+        refuse(f"expected options and bugs in {path}; got neither: {_AGAIN}")
+    try:
+        return Recorded(options, [Scenario.from_data(bug["scenario"]) for bug in bugs])
+    except (PetStoreMockError, KeyError, TypeError) as error:
+        refuse(f"expected scenarios that this version can play; got {error}: {_AGAIN}")
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        document: object = json.loads(path.read_bytes())
+    except OSError as error:
+        refuse(f"expected a scenario file; got {path}: {error.strerror}")
+    except (ValueError, RecursionError):
+        refuse(f"expected a scenario file with JSON; got {path}: {_AGAIN}")
+    if not is_object(document):
+        refuse(f"expected a scenario file with a JSON object; got {path}: {_AGAIN}")
+    return document
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,148 @@
+"""``petstore-mock check``: what it finds, what it writes, and what it plays again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.adapter.conftest import Adapter, Check
+
+ROOT = Path(__file__).parents[2]
+NODE = ["node", str(ROOT / "adapters/node/example/adapter.mjs")]
+# Few scenarios: no gap varies and no request meets a fault.
+QUICKLY = ("--examples", "1", "--vary", "", "--faults", "none")
+LOSES_STATUS = """
+    def call(request, former=call):
+        result = former(request)
+        for pet in result if isinstance(result, list) else [result]:
+            pet.pop("status", None)
+        return result
+"""
+
+
+def test_a_correct_client_has_no_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    code, out, error = check(adapter(""), *QUICKLY, "--json", str(report))
+    assert (code, error) == (0, "")
+    assert out.startswith("adapter: bare\n")
+    assert "not checked, because the client runs in another process: nothing_runs_on, program_unchanged" in out
+    assert out.endswith("No bug was found.\n")
+    written = json.loads(report.read_text(encoding="utf-8"))
+    assert written["bugs"] == []
+    assert written["calls"] > 100
+    assert not (tmp_path / "petstore-check.json").exists()
+
+
+def test_a_bug_is_told_in_the_words_of_the_interface_and_can_be_played_again(
+    check: Check, adapter: Adapter, tmp_path: Path
+) -> None:
+    scenario, report = tmp_path / "petstore-check.json", tmp_path / "report.json"
+    code, out, _ = check(adapter(LOSES_STATUS), *QUICKLY, "--json", str(report))
+    assert code == 1
+    assert "Bug 1 of 1 (rule 'wrong field')" in out
+    assert '  2  createPet {"name": "Rex", "categoryId": 1, "status": ' in out or "  2  listPets {}" in out
+    (bug,) = json.loads(report.read_text(encoding="utf-8"))["bugs"]
+    assert bug["steps"][-1]["calls"][0]["operation"] in {"listPets", "createPet", "getPet"}
+    assert bug["sentence"] in out
+
+    again = check(adapter(LOSES_STATUS), "--replay", str(scenario))
+    assert again[0] == 1
+    assert bug["sentence"].partition("(")[0] in again[1]
+    mended = check(adapter(""), "--replay", str(scenario))
+    assert mended == (0, "No recorded bug shows any more.\n", "")
+
+
+def test_a_rule_can_be_switched_off(check: Check, adapter: Adapter) -> None:
+    code, out, _ = check(adapter(LOSES_STATUS), *QUICKLY, "--ignore", "wrong field")
+    assert code == 0
+    assert "ignored: wrong field" in out
+
+
+def test_an_operation_that_the_client_lacks_is_left_out(check: Check, adapter: Adapter) -> None:
+    code, out, _ = check(adapter("OPERATIONS = ['listPets', 'getPet']"), *QUICKLY)
+    assert code == 0
+    assert "left out, because the client has no method: createPet" in out
+
+
+def test_lists_ask_only_for_the_limits_that_a_team_allows(check: Check, adapter: Adapter) -> None:
+    code = """
+        def call(request, former=call):
+            limit = request["arguments"].get("limit")
+            assert limit is None or 5 <= limit <= 9, limit
+            return former(request)
+    """
+    assert check(adapter(code), *QUICKLY, "--limits", "5..9")[0] == 0
+
+
+def test_a_client_that_keeps_its_process_alive_has_a_bug(check: Check, adapter: Adapter, tmp_path: Path) -> None:
+    code = """
+        def end():
+            if clients:
+                time.sleep(60)
+    """
+    exit_code, out, _ = check(adapter(code), *QUICKLY)
+    assert exit_code == 1
+    assert "(rule 'process kept alive'): the process stayed alive for more than 1 s after the end of" in out
+    assert check(adapter(code), "--replay", str(tmp_path / "petstore-check.json"))[0] == 1
+
+
+@pytest.fixture
+def recorded(check: Check, adapter: Adapter, tmp_path: Path) -> Path:
+    check(adapter(LOSES_STATUS), *QUICKLY)
+    return tmp_path / "petstore-check.json"
+
+
+def test_a_scenario_file_that_was_edited_is_refused(check: Check, adapter: Adapter, recorded: Path) -> None:
+    text = recorded.read_text(encoding="utf-8")
+    changes = {
+        text.replace('"odd_key": false', '"odd_key": true'): "got a file that was edited: run 'petstore-mock check",
+        text.replace('"petstore-mock-scenarios": 1', '"petstore-mock-scenarios": 2'): "of version 1; got version 2",
+        text[:-20]: "expected a scenario file with JSON",
+        "[]": "expected a scenario file with a JSON object",
+    }
+    for changed, sentence in changes.items():
+        assert changed != text
+        recorded.write_text(changed, encoding="utf-8")
+        exit_code, _, error = check(adapter(""), "--replay", str(recorded))
+        assert exit_code == 2
+        assert sentence in error
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--limits", "9..5"), "expected --limits as two numbers, such as 1..50; got '9..5'"),
+        (("--vary", "list_ordr"), "did you mean 'list_order'?"),
+        (("--examples", "0"), "expected --examples above 0"),
+        (("--concurrent",), 'expected an adapter that says "concurrent": true for --concurrent'),
+        (("--replay", "absent.json"), "expected a scenario file; got absent.json: No such file"),
+        (("--ignore", "wrong feld"), "did you mean 'wrong field'?"),
+    ],
+)
+def test_wrong_options_are_refused(check: Check, adapter: Adapter, options: tuple[str, ...], sentence: str) -> None:
+    exit_code, out, error = check(adapter(""), *options)
+    assert (exit_code, out) == (2, "")
+    assert sentence in error
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+def test_the_example_of_the_kit_for_node_has_no_bug(check: Check) -> None:
+    code, out, _ = check(NODE, "--examples", "30", "--concurrent")
+    assert code == 0, out
+
+
+@pytest.mark.slow
+def test_a_client_in_python_has_the_same_bug_through_its_adapter(check: Check, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        "from tests.stateful.corpora import CASES\nmake = CASES['CreatesAgain'].make\n", encoding="utf-8"
+    )
+    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; sys.argv[1:] = ['shop:make']; "
+    program += "import runpy; runpy.run_module('petstore_mock.adapter', run_name='__main__')"
+    code, out, _ = check([sys.executable, "-c", program], "--examples", "1", "--vary", "", "--first")
+    assert code == 1
+    assert "(rule 'create sent again')" in out
