@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from petstore_mock.checks import Kind, UnknownErrorError
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_text, printable
-from petstore_mock.common.nearest import did_you_mean
 from petstore_mock.common.refusing import one_of
+from petstore_mock.common.suggesting import did_you_mean
 from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import OPERATIONS, in_words
