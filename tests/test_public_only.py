@@ -21,7 +21,8 @@ TESTS: Final = Path(__file__).parent
 OTHERS: Final = (TESTS / "unit", TESTS / "evolution", Path(__file__))
 MODULES: Final = {"checks", "faults", "stateful", "strategies", "verify"}
 NAMES: Final[dict[str | None, set[str]]] = {
-    None: MODULES | {*petstore_mock.__all__, "__version__", "__file__", "__path__", "__all__"},
+    # `python -m petstore_mock.adapter` is a program.
+    None: MODULES | {*petstore_mock.__all__, "__version__", "__file__", "__path__", "__all__", "adapter"},
     **{name: {*importlib.import_module(f"petstore_mock.{name}").__all__} for name in MODULES},
 }
 DOTTED: Final = re.compile(r"\bpetstore_mock\.(\w+)(?:\.(\w+))?")

@@ -278,7 +278,8 @@ class Example:
             return ""
         told = traceback.TracebackException.from_exception(outcome.error)
         told.stack = _own(told.stack)
-        return "".join(told.format(chain=False)).rstrip()
+        lines = told.format(chain=False) if told.stack else told.format_exception_only()
+        return "".join(lines).rstrip()
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
