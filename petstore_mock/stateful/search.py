@@ -341,6 +341,8 @@ class _Confirmation:
 
     def _longer(self, first: Scenario) -> Iterator[Scenario]:
         """Yield scenarios in which another client, or the same calls, come before: they bring about a state."""
+        last = first.steps[-1:]
+        yield replace(first, steps=(Act("seed"), *last, Act("switch"), *last))
         yield replace(first, steps=(Act("seed"), *first.steps, Act("switch"), *first.steps))
         for former in (*self._history[:2], *self._history[-3:]):
             yield replace(first, steps=(*former.steps, Act("switch"), *first.steps))

@@ -22,6 +22,10 @@ public class ShopClient {
     }
   }
 
+  // All clients share its connections: before Java 21, nothing closes those of an HttpClient.
+  private static final HttpClient SHARED =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(5)).build();
+
   protected final HttpClient http;
   protected final String url;
   protected final String apiKey;
@@ -31,7 +35,7 @@ public class ShopClient {
     this.url = url;
     this.apiKey = apiKey;
     this.timeout = Duration.ofMillis(Math.round(seconds * 1000));
-    this.http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(timeout).build();
+    this.http = SHARED;
   }
 
   public CompletableFuture<Object> list(Long limit, String status) {
