@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.goals import GOALS
 from tests.sentences import PASSAGES, Passage
 from tools.documents import fault_clients, tables, tls_clients
 from tools.documents.blocks import ROOT, blocks, generated, table
@@ -75,37 +74,6 @@ def unseen_table() -> str:
         told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
         rows.append(("<br>".join(told), why))
     return table("what the interface says", "why no response shows it", rows=rows)
-
-
-def benchmark_figures() -> str:
-    """Return the main figures of the last benchmark run."""
-    text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    figures = {what: (figure, met) for what, _, figure, met in (row for row in rows if len(row) == 4)}
-
-    def first(pattern: str, searched: str) -> str:
-        found = re.search(pattern, searched, re.MULTILINE)
-        assert found is not None, pattern
-        return found[1]
-
-    def of_goal(goal: str, pattern: str) -> str:
-        return first(pattern, figures[GOALS[goal].what][0])
-
-    processor_times = text.partition("Processor time per request")[2]
-    missed = [f"{what}: {figure}" for what, (figure, met) in figures.items() if met.startswith("**no**")]
-    shown = [
-        ("measured", text.partition("- Taken on ")[2].partition(" in one run")[0]),
-        ("lists per second", first(r"^\| petstore_mock \| [\d.]+ \| ([\d,]+) \|", text)),
-        (
-            "lists per second right after the start, divided by those of the fastest other mock server",
-            of_goal("peers_started", r"list ([0-9.]+)"),
-        ),
-        ("processor time of a list", first(r"^\| petstore_mock \| (\d+) \|", processor_times) + " µs"),
-        ("time that the fixture adds to a test", of_goal("fixture", r"(\d+ µs)")),
-        ("start of the stub, until its first response", of_goal("boot", r"(\d+ ms)")),
-        (f"missed goals (of {len(GOALS)})", "<br>".join(missed) or "none"),
-    ]
-    return table("what", "figure", rows=shown)
 
 
 # Examples, as programs print them
@@ -241,7 +209,6 @@ PARTS: Final[dict[str, Part]] = {
     "mutants that our examples miss": Part(_DOCS / "how-to" / "mutants.md", missed_mutants, "slow"),
     "fidelity figures": Part(_DOCS / "explanation" / "fidelity.md", fidelity_figures),
     "unseen sentences": Part(_DOCS / "explanation" / "fidelity.md", unseen_table),
-    "benchmark figures": Part(_DOCS / "explanation" / "benchmarks.md", benchmark_figures),
     "serving example": Part(_DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": Part(_DOCS / "tutorial" / "find-a-bug.md", machine_example, "soak"),
     "machine sentence": Part(_README, machine_sentence),  # reads the example above, so it comes later
