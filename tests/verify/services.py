@@ -430,9 +430,9 @@ REPORTED: dict[str, tuple[str, Change, str]] = {
     "letters behind an id are ignored": (
         "4.3-asked-for",
         read_leading_digits,
-        "https://github.com/recflare/server/pull/65",
+        "https://github.com/accordproject/apap/issues/162",
     ),
-    "leading zeros are lost": ("2-name-digits", drop_zeros, "https://github.com/VBA-tools/VBA-JSON/pull/289"),
+    "leading zeros are lost": ("2-name-digits", drop_zeros, "https://github.com/CFCommunity/jsonutil/issues/2"),
     "a byte order mark stands first": (
         "1-json-body",
         where(on("list", 200), mark_bytes),
@@ -441,12 +441,12 @@ REPORTED: dict[str, tuple[str, Change, str]] = {
     "a warning stands first": (
         "1-json-body",
         where(on("get", 200), warn_first),
-        "https://www.php.net/manual/en/errorfunc.configuration.php#ini.display-errors",
+        "https://github.com/kalkun-sms/Kalkun/issues/252",
     ),
     "an absent animal is 403": (
         "4.3-absent",
         forbid_absent,
-        "https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api",
+        "https://github.com/aws/aws-cli/issues/2041",
     ),
 }
 
