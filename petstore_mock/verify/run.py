@@ -13,7 +13,7 @@ from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, shown_url
-from petstore_mock.interface.table import BASE_PATH, LABEL
+from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.transport.client import FailedError
 from petstore_mock.verify.clauses import CONTROLS, PROBES, read_backs
@@ -261,14 +261,13 @@ class Run:
 
     def _forget_former(self, seen: Seen) -> None:
         """Note that an animal of this run is gone, or has another name."""
-        name = seen.sent.get(LABEL)
         for place, (pet_id, former) in enumerate(self.left):
             if pet_id != seen.is_about:
                 continue
             if seen.operation.does.ends:
                 del self.left[place]
             else:
-                self.left[place] = (pet_id, name if isinstance(name, str) else former)
+                self.left[place] = (pet_id, seen.label or former)
             return
 
     def _require_leave(self, probe: Probe) -> None:
@@ -307,11 +306,14 @@ class Run:
         """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
             return
-        name = str(seen.sent.get(LABEL, ""))
-        pet_id = seen.pets[0]["id"] if seen.pets else None
-        self.left.append((pet_id, name))
+        self.left.append((seen.target_id, seen.label))
         if self._receipt is not None:
-            entry = {"at": iso(seen.exchange.timestamp), "id": pet_id, "name": name, "response": seen.came}
+            entry = {
+                "at": iso(seen.exchange.timestamp),
+                "id": seen.target_id,
+                "name": seen.label,
+                "response": seen.came,
+            }
             self._receipt.write(hide(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
 
     def _crashes(self, *, is_open: bool) -> int:

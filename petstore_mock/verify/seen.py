@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 
+_START: Final = re.compile(rb"[\[{]")  # of JSON that is an array or an object
 _MOST_PREFIX: Final = 2_000  # bytes; a longer text before the JSON is a page of its own
 _SHOWN: Final = 300  # characters of a body in a report
 # The longest page of the contract has 100 animals. Of a longer list, a run keeps so many odd and so many other animals.
@@ -45,24 +47,16 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or NO_JSON
 
 
 def _read(body: bytes) -> tuple[bytes, Any]:
-    """Return what stands before the JSON of a body, and the JSON value, or NO_JSON."""
+    """Return what stands before the JSON of a body, and the JSON value, or NO_JSON.
+
+    A byte order mark, a guard against inclusion, or a warning may stand before it.
+    """
     document = _json(body)
-    prefix = _prefix(body) if document is NO_JSON else b""
-    return prefix, _json(body[len(prefix) :]) if prefix else document
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    """Return the members of a body; empty if it is no object."""
-    value = _json(body)
-    return value if is_object(value) else {}
-
-
-def _prefix(body: bytes) -> bytes:
-    """Return what stands before the JSON of a body that is no JSON: a byte order mark, a guard, or a warning."""
-    starts = [place for place in (body.find(b"["), body.find(b"{")) if place >= 0]
-    place = min(starts, default=0)
-    is_json = 0 < place <= _MOST_PREFIX and _json(body[place:]) is not NO_JSON
-    return body[:place] if is_json else b""
+    start = _START.search(body, 0, _MOST_PREFIX)
+    if document is not NO_JSON or start is None:
+        return b"", document
+    document = _json(body[start.start() :])
+    return b"" if document is NO_JSON else body[: start.start()], document
 
 
 class Wanted(NamedTuple):
@@ -139,16 +133,17 @@ class Seen:
         self.pattern = f"{exchange.method} {probe.pattern or probe.target}"
         # 0 without a readable head.
         self.status = exchange.status or 0
-        self.is_whole = failure is None
-        self.is_success = self.is_whole and 200 <= self.status < 300
-        self.is_refusal = self.is_whole and 400 <= self.status < 500
+        self.is_success = failure is None and 200 <= self.status < 300
+        self.is_refusal = failure is None and 400 <= self.status < 500
         self.has_failed = self.status >= 500 or failure is not None
-        # The body as a JSON value, or NO_JSON.
-        # What stands before the JSON of the body. The rest is judged as if it were not there.
-        self.prefix, self.document = _read(exchange.response_body if self.is_whole else b"")
-        self.sent = _object(exchange.body)
-        self._given = self._parameters()
-        self.filters = tuple(self._filters())
+        # What stands before the JSON of the body, and the JSON value, or NO_JSON.
+        self.prefix, self.document = _read(exchange.response_body if failure is None else b"")
+        sent = _json(exchange.body)
+        self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
+        self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
+        self._values = dict(self._read_values())
+        filters = [parameter for parameter in self.operation.filters if parameter.name in self._values]
+        self.filters = tuple(Wanted(parameter, self._values[parameter.name]) for parameter in filters)
         self.items = self._items()
         # The number of animals in the response, also of those that the sample leaves out.
         self.count = len(self.items or ())
@@ -158,30 +153,26 @@ class Seen:
         # A service may send 8 MiB with each response.
         exchange.trim()
 
-    def _parameters(self) -> dict[str, str]:
-        given = self.operation.path_values(self.probe.target)
-        given.update(self.exchange.query)
-        given.update(self.probe.fields)
-        return given
-
-    def _filters(self) -> Iterator[Wanted]:
+    def _read_values(self) -> Iterator[tuple[str, Any]]:
+        """Yield the name and the value of each parameter of the request that the interface knows."""
         rules = parameters(self.operation)
-        for parameter in self.operation.filters:
+        for parameter in self.operation.parameters:
             if parameter.name in self._given:
-                yield Wanted(parameter, kind_of(rules[parameter.name]).read(self._given[parameter.name]))
+                yield parameter.name, kind_of(rules[parameter.name]).read(self._given[parameter.name])
 
     def _items(self) -> list[Any] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
-        is_readable = self.is_success and self.probe.has_key and self.document is not NO_JSON
+        is_readable = self.is_success and self.probe.has_key and self.is_json
         if not is_readable or self.operation.response is None:
             return None
         if self.operation.shows_many:
             return list(self.document) if is_array(self.document) else None
+        if self.operation.does.adds:
+            return [self.document]
         # A success for an animal that should be absent is no animal, and neither is that of a wrong change.
-        is_stored = not self.operation.does.adds
-        is_odd_path = self.probe.is_open and bool(self.probe.gap or self.operation.does.shows_stored)
-        is_wrong = self.probe.expected.status != 0 or is_odd_path
-        return None if is_stored and is_wrong else [self.document]
+        is_open_path = self.probe.gap or self.operation.does.shows_stored
+        is_wrong = self.probe.expected.status or (self.probe.is_open and is_open_path)
+        return None if is_wrong else [self.document]
 
     @property
     def pet_id(self) -> str:
@@ -219,13 +210,8 @@ class Seen:
         parameter = self.operation.limit
         if parameter is None or self.probe.target.count(f"{parameter.name}=") > 1:
             return None
-        text = self._given.get(parameter.name)
-        if text is None:
-            return limits_of(self.operation)[2]
-        try:
-            return int(text)
-        except ValueError:
-            return None
+        limit = self._values.get(parameter.name, limits_of(self.operation)[2])
+        return limit if is_integer(limit) else None
 
     @property
     def has_limit(self) -> bool:
@@ -258,17 +244,21 @@ class Seen:
         """Return the animal with an id in the response, or None."""
         return next((pet for pet in self.pets if pet["id"] == pet_id), None)
 
+    @property
+    def label(self) -> str:
+        """The label that the request gives an animal; empty if it gives none."""
+        label = self.sent.get(LABEL)
+        return label if isinstance(label, str) else ""
+
     def shows_change(self, change: Seen, pet_id: int) -> bool:
         """Whether the response shows what a change left, or is about another animal."""
-        is_about_other = self.is_about not in {None, pet_id}
-        if is_about_other:
+        if self.is_about not in {None, pet_id}:
             return True
+        pet = self.pet(pet_id)
         if change.operation.does.ends:
-            is_there = self.is_success if self.operation.shows_one else self.pet(pet_id) is not None
+            is_there = self.is_success if self.operation.shows_one else pet is not None
             return not is_there
-        if change.operation.does.adds:
-            return self.pet(pet_id) is not None
-        return any(has_sent(pet, change) for pet in self.pets if pet["id"] == pet_id)
+        return pet is not None and (change.operation.does.adds or has_sent(pet, change))
 
     @property
     def responds(self) -> bool:
@@ -314,19 +304,15 @@ def _sample(items: list[Any], filters: Sequence[Wanted], made: Collection[int]) 
     must not grow with animals times requests: a service may ignore ``limit``.
     """
     is_right = is_valid(ANIMAL)
-    ids: set[int] = set()
+    ids: set[int | None] = set()
     kept: list[Any] = []
-    counts = {True: 0, False: 0}
+    counts: Counter[bool] = Counter()
     for item in items:
-        is_made = False
-        is_odd = not is_right(item)
-        if not is_odd:
-            is_made = item["id"] in made
-            is_changed_often = any(oddness(item)[:2])
-            is_odd = is_changed_often or item["id"] in ids or not matches(item, filters)
-            ids.add(item["id"])
+        pet_id = item["id"] if is_right(item) else None
+        is_odd = pet_id is None or pet_id in ids or any(oddness(item)[:2]) or not matches(item, filters)
+        ids.add(pet_id)
         counts[is_odd] += 1
-        if is_made or counts[is_odd] <= _MOST_OF_A_KIND:
+        if pet_id in made or counts[is_odd] <= _MOST_OF_A_KIND:
             kept.append(item)
     return kept
 
@@ -355,12 +341,14 @@ class History:
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
         self.answered = [seen for seen in exchanges if seen.is_success or seen.is_refusal]
-        self.created = [seen for seen in exchanges if seen.operation.does.adds and seen.pets]
-        # Successful changes of stored animals.
-        right = [seen for seen in exchanges if seen.operation.commits and not seen.probe.expected.status]
-        self.changed = [seen for seen in right if seen.is_success and seen.is_about is not None]
+        # Successful creates, and successful changes of stored animals.
+        done = [seen for seen in exchanges if seen.operation.commits and seen.target_id is not None]
+        self.created = [seen for seen in done if seen.operation.does.adds]
+        self.changed = [seen for seen in done if not seen.operation.does.adds and not seen.probe.expected.status]
         self.lists = [seen for seen in exchanges if seen.operation.shows_many]
         self.has_listed = any(seen.pets for seen in self.lists)
+        # The exchanges of each operation, by name.
+        self._of: dict[str, list[Seen]] = defaultdict(list)
         # The animals in responses, by id. Responses to creates are left out.
         self.views: dict[int, list[View]] = defaultdict(list)
         # The numbers of the exchanges that may have changed or removed an animal, by id.
@@ -374,16 +362,20 @@ class History:
 
     def _add(self, seen: Seen) -> None:
         does = seen.operation.does
-        may_change = does.commits and not does.adds and not seen.is_refusal
-        if may_change and seen.is_about is not None:
+        self._of[seen.operation.name].append(seen)
+        if does.commits and seen.is_about is not None and not seen.is_refusal:
             self._changes[seen.is_about].append(seen.number)
         for pet in seen.pets:
             # The clause about the identifier judges a wrong animal; it says nothing about the other animal.
-            if does.about == "one" and seen.is_about not in {None, pet["id"]}:
+            if seen.is_about not in {None, pet["id"]}:
                 continue
             self._first.setdefault(pet["id"], seen.number)
             if not does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
+
+    def of(self, operation: Operation) -> list[Seen]:
+        """Return the exchanges of an operation."""
+        return self._of[operation.name]
 
     @cached_property
     def accepts_plain(self) -> bool:
@@ -397,15 +389,14 @@ class History:
 
     def unserved(self, operation: Operation) -> set[int]:
         """Return the statuses of an operation's valid requests, or an empty set if one of them succeeded with JSON."""
-        valid = [seen for seen in self.exchanges if seen.operation is operation and seen.probe.is_valid and seen.status]
+        valid = [seen for seen in self.of(operation) if seen.probe.is_valid and seen.status]
         has_body = operation.response is not None
         is_served = any(seen.is_success and (seen.is_json or not has_body) for seen in valid)
         return set() if is_served else {seen.status for seen in valid}
 
     def fails_again(self, seen: Seen) -> bool:
         """Whether another request of the same operation failed as well."""
-        others = [one for one in self.exchanges if one.operation is seen.operation and one is not seen]
-        return any(one.has_failed for one in others)
+        return any(other.has_failed and other is not seen for other in self.of(seen.operation))
 
     def is_known(self, pet_id: int, number: int) -> bool:
         """Whether an earlier response showed or created the animal."""
@@ -427,7 +418,7 @@ class History:
 
     def last(self, operation: Operation, number: int) -> Seen | None:
         """Return the last success of an operation before a request that created, changed or removed an animal."""
-        done = [*self.created, *self.changed]
+        done = self.created if operation.does.adds else self.changed
         own = [seen for seen in done if seen.operation is operation and seen.number < number]
         return own[-1] if own else None
 
@@ -439,29 +430,16 @@ class History:
     def _is_short(self, seen: Seen) -> bool:
         if seen.limit is None or not seen.probe.is_valid:
             return False
-        created = {one.pets[0]["id"] for one in self.created}
+        created = {one.target_id for one in self.created}
         return 0 < seen.count < min(seen.limit, len(self.standing(seen) - created))
 
-    def before_change(self, seen: Seen) -> Pet | None:
-        """Return an animal as it was before the change of a request, as far as this run knows."""
-        pet_id = seen.is_about
-        if pet_id is None:
-            return None
-        # A time between two exchanges.
-        before, _ = self.around(pet_id, seen.number - 0.5)
-        if before:
-            return before[-1]
-        made = self.made(pet_id, seen.number)
-        return made[-1] if made and not self.was_changed(pet_id, seen.number) else None
-
-    def made(self, pet_id: int, number: int) -> list[Pet]:
-        """Return an animal as the response to its creation showed it, if that was before a request."""
-        created = [seen for seen in self.created if seen.number < number]
-        return [seen.pets[0] for seen in created if seen.pets[0]["id"] == pet_id]
-
-    def was_changed(self, pet_id: int, number: int) -> bool:
-        """Whether this run may have changed an animal before a request."""
-        return any(at < number for at in self._changes.get(pet_id, ()))
+    def former(self, pet_id: int, number: float, *, lists: bool = False) -> Pet | None:
+        """Return an animal as it was before a request, as far as this run knows. With ``lists``, only lists count."""
+        before, _ = self.around(pet_id, number, lists=lists)
+        was_changed = any(at < number for at in self._changes.get(pet_id, ()))
+        if not before and not was_changed:
+            before = [seen.pets[0] for seen in self.created if seen.target_id == pet_id and seen.number < number]
+        return before[-1] if before else None
 
     def once(self, read: Callable[[History], _Read]) -> _Read:
         """Return the result of a function that reads the whole history. It is called once."""
@@ -473,26 +451,29 @@ class History:
     @cached_property
     def is_late(self) -> bool:
         """Whether a created animal appeared later than in the next response (gap visibility)."""
-        firsts = [(one.number, self.views.get(one.pets[0]["id"])) for one in self.created]
-        return any(views[0].number > number + 1 for number, views in firsts if views)
+        for create in self.created:
+            views = self.views.get(create.target_id or 0)
+            if views and views[0].number > create.number + 1:
+                return True
+        return False
 
     def was_last_there(self, pet_id: int, number: int) -> bool:
         """Whether the last response about an animal before a request showed it."""
-        views = [view.number for view in self.views.get(pet_id, ()) if view.number < number]
-        shown = max([self._first.get(pet_id, number), *views])
-        former = [seen for seen in self.exchanges[: number - 1] if seen.is_about == pet_id]
-        gone = [seen.number for seen in former if seen.status == 404 or (seen.is_success and seen.operation.does.ends)]
-        return max(gone, default=0) < shown < number
+        is_there = False
+        for seen in self.exchanges[: number - 1]:
+            if seen.is_about not in {None, pet_id}:
+                continue
+            is_gone = seen.status == 404 or (seen.is_success and seen.operation.does.ends)
+            if seen.pet(pet_id) is not None:
+                is_there = True
+            elif is_gone and seen.is_about == pet_id:
+                is_there = False
+        return is_there
 
     def refused_labels(self, operation: Operation, number: int) -> set[str]:
         """Return the labels of the requests of an operation that the service refused before a request."""
-        refused = [one for one in self._refused if one.operation is operation and one.number < number]
-        return {one.sent[LABEL] for one in refused}
-
-    @cached_property
-    def _refused(self) -> list[Seen]:
-        own = [one for one in self.exchanges if one.status in {400, 401} and not one.probe.is_last_resort]
-        return [one for one in own if isinstance(label := one.sent.get(LABEL), str) and label]
+        former = [one for one in self.of(operation) if one.number < number and not one.probe.is_last_resort]
+        return {one.label for one in former if one.status in {400, 401}} - {""}
 
     def standing(self, seen: Seen) -> set[int]:
         """Return the ids of animals that match the filters of a list, in that list or both before and after it."""

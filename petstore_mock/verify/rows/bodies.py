@@ -164,12 +164,10 @@ def _reasons(seen: Seen, history: History) -> set[Choice]:
     """Return the choices of a refused create that explain most refusals, and that no accepted create has."""
     refused: Counter[Choice] = Counter()
     candidates = _choices(seen)
-    for one in history.exchanges:
-        if one.operation is not seen.operation or not one.probe.is_valid:
-            continue
-        if one.is_success:
+    for one in history.of(seen.operation):
+        if one.probe.is_valid and one.is_success:
             candidates -= _choices(one)
-        elif is_refused_value(one):
+        elif one.probe.is_valid and is_refused_value(one):
             refused.update(_choices(one))
     most = max((refused[choice] for choice in candidates), default=0)
     return {choice for choice in candidates if refused[choice] == most}

@@ -96,7 +96,7 @@ def _is_kept(operation: Operation, seen: Seen, history: History) -> Results:
     create = history.last(operation, seen.number)
     if create is None:
         return
-    pet_id = create.pets[0]["id"]
+    pet_id: int = create.pets[0]["id"]
     _, later = history.around(pet_id, seen.number)
     is_found = seen.pet(pet_id) is not None or bool(later)
     if is_found or (_would_show(seen, history) and not history.is_late):
@@ -203,7 +203,9 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     change = _change_of(operation, seen, history)
     if change is None:
         return
-    pet, former = seen.pet(change.is_about), history.before_change(change)
+    pet = seen.pet(change.is_about)
+    # A time between two exchanges.
+    former = history.former(change.target_id or 0, change.number - 0.5)
     # A response without the sent fields is older than the change.
     if pet is None or former is None or not has_sent(pet, change):
         return
@@ -263,6 +265,6 @@ def _has_left_others(operation: Operation, seen: Seen, history: History) -> Resu
     if removal is None or pet_id is None or not history.was_last_there(pet_id, seen.number):
         return
     # The operation has to show the animal at all.
-    was_read = any(one.is_success and one.operation is seen.operation for one in history.exchanges)
+    was_read = any(one.is_success for one in history.of(seen.operation))
     if was_read and (seen.is_success or seen.status == 404):
         yield Result(seen.is_success, f"the animal {pet_id}, which {removal.line} did not name")

@@ -202,8 +202,8 @@ def _of_delicate(name: str, delicate: Delicate) -> Clause:
 def _keeps_exactly(name: str, seen: Seen, history: History) -> Results:
     value = seen.sent.get(name)
     if seen.has_failed:
-        creates = [one for one in history.exchanges if one.operation is seen.operation and one.has_failed]
-        if all(one.probe.is_delicate for one in creates):
+        failed = [one for one in history.of(seen.operation) if one.has_failed]
+        if all(one.probe.is_delicate for one in failed):
             yield Result(holds=False, expected=f"400, or {name} to be {describe(value)}")
     elif seen.status == 400:
         yield Result(holds=True)
@@ -245,22 +245,22 @@ def _is_same(seen: Seen, history: History) -> Results:
     if not seen.is_distinct:
         return
     for pet in filter(is_pet, seen.pets):
-        pair = _others(seen, history, pet["id"])
-        if len(pair) == 2 and known_part(pair[0]) == known_part(pair[1]) and is_pet(pair[0]):
-            yield from _compared(pet, pair[0], _cache_of(seen))
+        before, after = _others(seen, history, pet["id"])
+        if before is not None and after is not None and known_part(before) == known_part(after) and is_pet(before):
+            yield from _compared(pet, before, _cache_of(seen))
 
 
-def _others(seen: Seen, history: History, pet_id: int) -> list[Pet]:
+def _others(seen: Seen, history: History, pet_id: int) -> tuple[Pet | None, Pet | None]:
     """Return an animal as two other responses show it. If they differ, another client may have changed the animal."""
-    before, after = history.around(pet_id, seen.number, lists=True)
-    if seen.operation.commits:
-        # Nothing before the change counts, so one later response has to do.
-        is_taken = seen.operation.does.adds and history.is_known(pet_id, seen.number)
-        _, later = history.around(pet_id, seen.number)
-        return [] if is_taken else [*(after or later)[:1]] * 2
-    if not before and not history.was_changed(pet_id, seen.number):
-        before = history.made(pet_id, seen.number)
-    return [*before[-1:], *after[:1]]
+    _, after = history.around(pet_id, seen.number, lists=True)
+    if not seen.operation.commits:
+        return history.former(pet_id, seen.number, lists=True), next(iter(after), None)
+    if seen.operation.does.adds and history.is_known(pet_id, seen.number):
+        return None, None
+    # Nothing before the change counts, so one later response has to do.
+    _, later = history.around(pet_id, seen.number)
+    other = next(iter(after or later), None)
+    return other, other
 
 
 def _cache_of(seen: Seen) -> str:

@@ -78,7 +78,7 @@ def _is_kept_out(seen: Seen, history: History) -> Results:
         # An operation that gives the same response to every request is a finding of its own.
         is_constant = seen.status in history.unserved(seen.operation)
         is_breach = not result.holds and not is_constant
-        if is_breach and any(_is_let_in(seen, other) for other in history.exchanges):
+        if is_breach and any(_is_let_in(seen, other) for other in history.of(seen.operation)):
             sort = "unknown" if seen.probe.key else "missing"
             yield result._replace(cause=f"{seen.operation.name} accepts a {sort} key")
         else:
@@ -86,8 +86,8 @@ def _is_kept_out(seen: Seen, history: History) -> Results:
 
 
 def _is_let_in(seen: Seen, other: Seen) -> bool:
-    """Whether an operation accepts another request without a key, or with an unknown one."""
-    is_like = other.operation is seen.operation and bool(other.probe.key) is bool(seen.probe.key)
+    """Whether the operation of a request accepts another one without a key, or with an unknown one."""
+    is_like = bool(other.probe.key) is bool(seen.probe.key)
     return is_like and other.is_success and other.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}
 
 

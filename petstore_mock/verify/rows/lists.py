@@ -333,5 +333,5 @@ def _has_both(seen: Seen, history: History) -> Results:
 
 def _accepts_each(seen: Seen, history: History) -> bool:
     """Whether the service accepts each parameter of a request alone, with the same value."""
-    accepted = [one.chosen for one in history.lists if one.is_success and one.operation is seen.operation]
+    accepted = [one.chosen for one in history.of(seen.operation) if one.is_success]
     return all({name: text} in accepted for name, text in seen.chosen.items())
