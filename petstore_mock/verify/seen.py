@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
@@ -19,7 +19,7 @@ from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.interface.table import Operation, Parameter
     from petstore_mock.journal.exchange import Exchange
@@ -59,6 +59,12 @@ def _read(body: bytes) -> tuple[bytes, Any]:
     return b"" if document is NO_JSON else body[: start.start()], document
 
 
+def _members(body: bytes) -> Mapping[str, Any]:
+    """Return the members of a JSON object; empty for another body."""
+    value = _json(body)
+    return value if is_object(value) else {}
+
+
 class Wanted(NamedTuple):
     """A filter of a request, with its value."""
 
@@ -89,7 +95,7 @@ class Wanted(NamedTuple):
         return field in pet and is_same_value(field, pet[field], self.value)
 
 
-def matches(pet: Mapping[str, Any], filters: Sequence[Wanted]) -> bool:
+def matches(pet: Mapping[str, Any], filters: Iterable[Wanted]) -> bool:
     """Whether a list with these filters holds the animal."""
     return all(one.selects(pet) for one in filters)
 
@@ -108,7 +114,7 @@ def is_same_value(name: str, value: object, other: object) -> bool:
     return both and kind.order(value) == kind.order(other)
 
 
-def is_pet(value: object) -> bool:
+def is_pet(value: object) -> TypeGuard[Pet]:
     """Whether a value is a valid animal. Unknown fields are allowed."""
     return is_object(value) and is_valid(ANIMAL)(known_part(value))
 
@@ -133,23 +139,20 @@ class Seen:
         self.pattern = f"{exchange.method} {probe.pattern or probe.target}"
         # 0 without a readable head.
         self.status = exchange.status or 0
-        self.is_success = failure is None and 200 <= self.status < 300
-        self.is_refusal = failure is None and 400 <= self.status < 500
-        self.has_failed = self.status >= 500 or failure is not None
+        is_whole = failure is None
+        self.is_success = is_whole and 200 <= self.status < 300
+        self.is_refusal = is_whole and 400 <= self.status < 500
+        self.has_failed = self.status >= 500 or not is_whole
         # What stands before the JSON of the body, and the JSON value, or NO_JSON.
-        self.prefix, self.document = _read(exchange.response_body if failure is None else b"")
-        sent = _json(exchange.body)
-        self.sent: Mapping[str, Any] = sent if is_object(sent) else {}
+        self.prefix, self.document = _read(exchange.response_body if is_whole else b"")
+        self.sent = _members(exchange.body)
         self._given = {**self.operation.path_values(probe.target), **exchange.query, **dict(probe.fields)}
         self._values = dict(self._read_values())
-        filters = [parameter for parameter in self.operation.filters if parameter.name in self._values]
-        self.filters = tuple(Wanted(parameter, self._values[parameter.name]) for parameter in filters)
         self.items = self._items()
         # The number of animals in the response, also of those that the sample leaves out.
         self.count = len(self.items or ())
-        if self.items is not None and self.count > 2 * _MOST_OF_A_KIND:
-            self.items = self.document = _sample(self.items, self.filters, made)
-        self.pets = [dict(pet) for pet in self.items or () if is_object(pet) and is_integer(pet.get("id"))]
+        if self.count > 2 * _MOST_OF_A_KIND:
+            self.items = self.document = _sample(self.document, self.filters, made)
         # A service may send 8 MiB with each response.
         exchange.trim()
 
@@ -160,6 +163,18 @@ class Seen:
             if parameter.name in self._given:
                 yield parameter.name, kind_of(rules[parameter.name]).read(self._given[parameter.name])
 
+    @cached_property
+    def filters(self) -> list[Wanted]:
+        """The filters of the request."""
+        given = [parameter for parameter in self.operation.filters if parameter.name in self._values]
+        return [Wanted(parameter, self._values[parameter.name]) for parameter in given]
+
+    @cached_property
+    def pets(self) -> list[Pet]:
+        """The animals in the response that have an id."""
+        objects = filter(is_object, self.items or ())
+        return [dict(pet) for pet in objects if is_integer(pet.get("id"))]
+
     def _items(self) -> list[Any] | None:
         """Return the animals of a success, unchecked. None if none are expected, or the JSON is missing or wrong."""
         is_readable = self.is_success and self.probe.has_key and self.is_json
@@ -167,12 +182,16 @@ class Seen:
             return None
         if self.operation.shows_many:
             return list(self.document) if is_array(self.document) else None
-        if self.operation.does.adds:
-            return [self.document]
-        # A success for an animal that should be absent is no animal, and neither is that of a wrong change.
-        is_open_path = self.probe.gap or self.operation.does.shows_stored
-        is_wrong = self.probe.expected.status or (self.probe.is_open and is_open_path)
-        return None if is_wrong else [self.document]
+        return None if self._shows_none else [self.document]
+
+    @property
+    def _shows_none(self) -> bool:
+        """Whether a success shows no animal: one that should be absent, or that of a wrong change."""
+        does, expected = self.operation.does, self.probe.expected
+        if does.adds:
+            return False
+        is_open_path = self.probe.is_open and bool(self.probe.gap or does.shows_stored)
+        return expected.status != 0 or is_open_path
 
     @property
     def pet_id(self) -> str:
@@ -340,13 +359,6 @@ class History:
 
     def __init__(self, exchanges: Sequence[Seen]) -> None:
         self.exchanges = exchanges
-        self.answered = [seen for seen in exchanges if seen.is_success or seen.is_refusal]
-        # Successful creates, and successful changes of stored animals.
-        done = [seen for seen in exchanges if seen.operation.commits and seen.target_id is not None]
-        self.created = [seen for seen in done if seen.operation.does.adds]
-        self.changed = [seen for seen in done if not seen.operation.does.adds and not seen.probe.expected.status]
-        self.lists = [seen for seen in exchanges if seen.operation.shows_many]
-        self.has_listed = any(seen.pets for seen in self.lists)
         # The exchanges of each operation, by name.
         self._of: dict[str, list[Seen]] = defaultdict(list)
         # The animals in responses, by id. Responses to creates are left out.
@@ -372,6 +384,32 @@ class History:
             self._first.setdefault(pet["id"], seen.number)
             if not does.adds:
                 self.views[pet["id"]].append(View(seen.number, pet, seen.operation.shows_many))
+
+    @cached_property
+    def answered(self) -> list[Seen]:
+        """The exchanges with a success or a refusal."""
+        return [seen for seen in self.exchanges if seen.is_success or seen.is_refusal]
+
+    @cached_property
+    def created(self) -> list[Seen]:
+        """The successful creates."""
+        return [seen for seen in self.exchanges if seen.operation.does.adds and seen.target_id is not None]
+
+    @cached_property
+    def changed(self) -> list[Seen]:
+        """The successful changes of stored animals, without those that a service must refuse."""
+        of_stored = [seen for seen in self.exchanges if seen.operation.commits and not seen.operation.does.adds]
+        return [seen for seen in of_stored if seen.target_id is not None and not seen.probe.expected.status]
+
+    @cached_property
+    def lists(self) -> list[Seen]:
+        """The requests for lists."""
+        return [seen for seen in self.exchanges if seen.operation.shows_many]
+
+    @property
+    def has_listed(self) -> bool:
+        """Whether a list showed an animal."""
+        return any(seen.pets for seen in self.lists)
 
     def of(self, operation: Operation) -> list[Seen]:
         """Return the exchanges of an operation."""
@@ -407,14 +445,21 @@ class History:
 
         With ``lists``, only lists count.
         """
-        changes = self._changes.get(pet_id, ())
-        begin = max((at for at in changes if at <= number), default=0)
-        end = min((at for at in changes if at > number), default=inf)
+        begin, end = self._span(pet_id, number)
         views = [view for view in self.views.get(pet_id, ()) if begin <= view.number < end]
         if lists:
             views = [view for view in views if view.is_listed]
         before = [view.pet for view in views if view.number < number]
         return before, [view.pet for view in views if view.number > number]
+
+    def _span(self, pet_id: int, number: float) -> tuple[float, float]:
+        """Return the numbers of the last change of an animal until a request, and of the next one."""
+        begin, end = 0.0, inf
+        for change in self._changes.get(pet_id, ()):
+            if change > number:
+                return begin, change
+            begin = change
+        return begin, end
 
     def last(self, operation: Operation, number: int) -> Seen | None:
         """Return the last success of an operation before a request that created, changed or removed an animal."""

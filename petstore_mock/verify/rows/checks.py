@@ -8,8 +8,7 @@ from petstore_mock.verify.probes import ELSEWHERE
 from petstore_mock.verify.row import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from petstore_mock.verify.row import Results
     from petstore_mock.verify.seen import History, Seen
 
 
@@ -25,27 +24,32 @@ def cause_of(seen: Seen, history: History, wanted: int = 0) -> str:
     return ""
 
 
-def is_refused(seen: Seen, history: History) -> Iterator[Result]:
+def is_refused(seen: Seen, history: History) -> Results:
     """Check that the service refuses a request with the status that its probe expects."""
-    expected, status = seen.probe.expected, seen.status
-    if not expected.status or status in expected.others:
+    wanted = seen.probe.expected.status
+    # A service that refuses every plain animal shows nothing about wrong ones.
+    if wanted == 400 and not history.accepts_plain:
         return
+    if wanted and not _has_other_reason(seen, history):
+        yield Result(seen.status == wanted, f"{wanted}", cause_of(seen, history, wanted))
+
+
+def _has_other_reason(seen: Seen, history: History) -> bool:
+    """Whether a status says nothing about the clause, because it has another reason."""
+    if seen.status in seen.probe.expected.others:
+        return True
     # If no list is found at the base address, only the clause 1-base-address is broken.
-    is_nowhere = seen.operation.shows_many and status in ELSEWHERE and not history.has_listed
-    is_gone = seen.is_removed and seen.is_refusal and status != 401
-    if is_nowhere or is_gone:
-        return
-    is_right = status == expected.status
-    # A service that refuses every plain animal shows nothing about wrong ones, and so does an operation that refuses
-    # every request.
-    if expected.status == 400 and not history.accepts_plain:
-        return
-    if not is_right and seen.is_refusal and status in history.unserved(seen.operation):
-        return
-    yield Result(is_right, f"{expected.status}", cause_of(seen, history, expected.status))
+    if seen.operation.shows_many and seen.status in ELSEWHERE and not history.has_listed:
+        return True
+    if not seen.is_refusal:
+        return False
+    if seen.is_removed and seen.status != 401:
+        return True
+    # An operation that refuses every request shows nothing about wrong ones.
+    return seen.status != seen.probe.expected.status and seen.status in history.unserved(seen.operation)
 
 
-def never_fails(seen: Seen, _history: History) -> Iterator[Result]:
+def never_fails(seen: Seen, _history: History) -> Results:
     # A service that fails for each absent animal is one finding.
     cause = f"{seen.status} for 404" if seen.pet_id else ""
     yield Result(not seen.has_failed, "a status below 500", cause)

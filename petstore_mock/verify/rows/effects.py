@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation
     from petstore_mock.verify.probes import Expected, Probe
     from petstore_mock.verify.row import Clause, Results, Rows
-    from petstore_mock.verify.seen import History, Seen
+    from petstore_mock.verify.seen import History, Seen, View
 
     Pet = dict[str, Any]
 
@@ -129,14 +130,19 @@ def _is_listed(operation: Operation, seen: Seen, history: History) -> Results:
     """Check that lists show the created animals that a read showed."""
     if seen.items is None or not _is_whole(seen, history):
         return
-    ids = [one.pets[0]["id"] for one in history.created if one.operation is operation]
-    views = [history.views[pet_id] for pet_id in ids if history.views.get(pet_id)]
-    looked = [own for own in views if own[0].number < seen.number and matches(own[-1].pet, seen.filters)]
+    own = [create for create in history.created if create.operation is operation]
+    views = [*filter(None, (history.views.get(create.target_id or 0) for create in own))]
+    looked = [views_of for views_of in views if _should_list(seen, views_of)]
     if looked:
         # One animal is enough, because the others may appear later.
-        is_shown = any(view.is_listed for own in looked for view in own)
-        shown_ids = ", ".join(str(own[0].pet["id"]) for own in looked)
+        is_shown = any(view.is_listed for view in chain.from_iterable(looked))
+        shown_ids = ", ".join(str(views_of[0].pet["id"]) for views_of in looked)
         yield Result(is_shown, f"the created animals {shown_ids} as well; no list shows any of them")
+
+
+def _should_list(seen: Seen, views: list[View]) -> bool:
+    """Whether a list should show an animal: an earlier response did, and its filters select the animal."""
+    return views[0].number < seen.number and matches(views[-1].pet, seen.filters)
 
 
 def _has_no_refused(operation: Operation, what: str, seen: Seen, history: History) -> Results:
@@ -207,13 +213,11 @@ def _keeps_left_out(operation: Operation, seen: Seen, history: History) -> Resul
     # A time between two exchanges.
     former = history.former(change.target_id or 0, change.number - 0.5)
     # A response without the sent fields is older than the change.
-    if pet is None or former is None or not has_sent(pet, change):
+    if not is_pet(pet) or not is_pet(former) or not has_sent(pet, change):
         return
-    if not is_pet(pet) or not is_pet(former):
-        return
-    for name in properties(ANIMAL):
-        is_left_out = name in former and name not in change.sent
-        if is_left_out and not FIELDS[name].is_assigned:
+    left_out = [name for name in former if name in properties(ANIMAL) and name not in change.sent]
+    for name in left_out:
+        if not FIELDS[name].is_assigned:
             yield from _of_one_left_out(operation, name, pet, former)
 
 
