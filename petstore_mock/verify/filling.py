@@ -33,11 +33,7 @@ _MOST_VALUES: Final = 200  # of one field
 
 
 class SkippedError(Exception):
-    """A probe has no result. The message is the reason; ``lacks_animal`` if no response showed a needed animal."""
-
-    def __init__(self, why: str, *, lacks_animal: bool = False) -> None:
-        super().__init__(why)
-        self.lacks_animal = lacks_animal
+    """A probe has no result. The message is the reason; it is empty if no response showed a needed animal."""
 
 
 def nearly_right(key: str) -> dict[str, str]:
@@ -135,12 +131,12 @@ class Filling:
             return self._absent
         if word == "made":
             if not self.made:
-                raise SkippedError("no animal was created", lacks_animal=True)
+                raise SkippedError
             # The last one with all fields shows most.
             return max(reversed(self.made), key=self.made.__getitem__)
         place = int(word.removeprefix("odd"))
         if place > len(self._odd):
-            raise SkippedError("no list showed enough animals", lacks_animal=True)
+            raise SkippedError
         return int(self._odd[place - 1]["id"])
 
     def _of_field(self, name: str, *, is_edge: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.values import counted, shown_url
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from petstore_mock.verify.row import Clause, Result
     from petstore_mock.verify.run import Run
     from petstore_mock.verify.seen import Seen
+    from petstore_mock.verify.verdict import Result as ClauseOutcome
 
-    Unseen = Literal["could_not_check", "not_observable"]
     Checked = list[tuple[Result, Seen]]
 
 _IDENTITY: Final = "identity"
@@ -61,20 +61,19 @@ def _notes(run: Run) -> Iterator[str]:
     for coding in sorted(codings):
         yield f"responses have Content-Encoding: {coding} although the requests accept only identity"
     for seen in run.seen:
-        is_create = seen.operation.does.adds
-        if seen.has_failed and (is_create or seen.probe.is_open):
-            never = "; verify does not retry a create" if is_create else ""
-            kept = ", and the service kept its animal" if is_create and _is_kept(run, seen) else ""
-            yield f"{seen.line} got no usable response: {seen.came}{never}{kept}"
+        if seen.has_failed and seen.operation.does.adds:
+            kept = ", and the service kept its animal" if _is_kept(run, seen) else ""
+            yield f"{seen.line} got no usable response: {seen.came}; verify does not retry a create{kept}"
+        elif seen.has_failed and seen.probe.is_open:
+            yield f"{seen.line} got no usable response: {seen.came}"
         if seen.probe.is_last_resort:
             yield f"the service refused every plain animal; verify tried the simplest: {seen.line} -> {seen.came}"
 
 
 def _is_kept(run: Run, create: Seen) -> bool:
     """Whether a later response shows the animal of a create without a response."""
-    label = create.sent.get(LABEL)
     later = run.seen[create.number :]
-    return any(pet.get(LABEL) == label for seen in later for pet in seen.pets)
+    return any(pet.get(LABEL) == create.label for seen in later for pet in seen.pets)
 
 
 class _Judge:
@@ -87,69 +86,52 @@ class _Judge:
         # The first clause that each cause breaks.
         self._first: dict[str, str] = {}
         for seen in run.checked if not run.never_served else ():
-            for check in checks(seen, history):
-                self._checked[check.clause].append((check.result, seen))
+            for clause, result in checks(seen, history):
+                self._checked[clause].append((result, seen))
 
     def results(self) -> Iterator[ClauseResult]:
         for clause in CLAUSES:
-            yield self._result(clause)
+            result, detail, curl = self._result(clause)
+            keys = self._run.secrets
+            yield ClauseResult(clause.id, clause.section, clause.words, result, hide(detail, keys), hide(curl, keys))
 
-    def _result(self, clause: Clause) -> ClauseResult:
+    def _result(self, clause: Clause) -> tuple[ClauseOutcome, str, str]:
+        """Return the result for a clause, with its detail and a curl line."""
         checked = self._checked[clause.id]
         breaches = [(result, seen) for result, seen in checked if not result.holds]
-        own = [breach for breach in breaches if self._is_first(breach[0], clause)]
-        if own:
-            return self._broken(clause, *own[0])
+        for result, seen in breaches:
+            if self._first.setdefault(result.cause or clause.id, clause.id) == clause.id:
+                detail = f"{seen.line}: expected {result.expected}; got {seen.came}"
+                return "broken", detail, _curl(seen)
         if breaches:
-            reason = f"hidden by the breach of {self._first[breaches[0][0].cause]}"
-            return ClauseResult(clause.id, clause.section, clause.words, "not_observable", reason)
+            cause = breaches[0][0].cause
+            return "not_observable", f"hidden by the breach of {self._first[cause]}", ""
         if checked:
-            times = counted(len(checked), "time")
-            return ClauseResult(clause.id, clause.section, clause.words, "holds", times)
+            return "holds", counted(len(checked), "time"), ""
         reason = self._why_unseen(clause)
-        result: Unseen = "could_not_check" if reason == self._run.stopped else "not_observable"
-        return ClauseResult(clause.id, clause.section, clause.words, result, hide(reason, self._run.secrets))
-
-    def _is_first(self, result: Result, clause: Clause) -> bool:
-        return self._first.setdefault(result.cause or clause.id, clause.id) == clause.id
-
-    def _broken(self, clause: Clause, result: Result, seen: Seen) -> ClauseResult:
-        keys = self._run.secrets
-        key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
-        if "{" in seen.probe.key and not seen.probe.has_key:
-            # The report shows how the key was changed, and not the key.
-            key = seen.probe.key.removeprefix("Bearer ")
-        curl = curl_line(seen.exchange).replace("$PETSTORE_KEY", key)
-        detail = f"{seen.line}: expected {result.expected}; got {seen.came}"
-        return ClauseResult(clause.id, clause.section, clause.words, "broken", hide(detail, keys), hide(curl, keys))
+        return "could_not_check" if reason == self._run.stopped else "not_observable", reason, ""
 
     def _why_unseen(self, clause: Clause) -> str:
         """Return the reason why no exchange shows a clause."""
         run = self._run
+        sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
+        tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
         if run.never_served:
             return run.stopped
-        sent = [seen for seen in run.checked if clause.is_shown_by(seen.probe)]
-        return self._why_not_shown(clause, sent) or self._why_not_sent(clause, is_sent=bool(sent))
-
-    def _why_not_shown(self, clause: Clause, sent: list[Seen]) -> str:
-        """Return why the responses to the probes do not show a clause; empty if none was sent, or animals lack."""
-        tried = [seen for seen in sent if seen.probe.is_valid or seen.probe.shows == clause.id]
-        has_tried_create = any(seen.operation.does.adds for seen in tried)
-        if has_tried_create and not self._history.accepts_plain:
+        if not self._history.accepts_plain and any(seen.operation.does.adds for seen in tried):
             return "the service refused every plain animal"
         lacks_animals = bool(clause.needs) and any(seen.is_success for seen in tried)
-        if not tried or lacks_animals:
-            return ""
-        return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+        if tried and not lacks_animals:
+            return f"no response shows it, for example {tried[0].line} -> {cut(tried[0].came, 60)}"
+        reasons = [skip.why for skip in run.skipped if skip.why and clause.is_shown_by(skip.probe)]
+        if not reasons and not sent:
+            reasons = [run.stopped]
+        return next(filter(None, reasons), f"needs {clause.needs or 'an animal that no response showed'}")
 
-    def _why_not_sent(self, clause: Clause, *, is_sent: bool) -> str:
-        run = self._run
-        needs = f"needs {clause.needs}" if clause.needs else ""
-        for skip in run.skipped:
-            # The need says more than that a placeholder has no value.
-            says_less = skip.lacks_animal and bool(needs)
-            if clause.is_shown_by(skip.probe) and not says_less:
-                return skip.why
-        if run.stopped and not is_sent:
-            return run.stopped
-        return needs or "no probe for it was sent"
+
+def _curl(seen: Seen) -> str:
+    """Return a shell line that repeats a request. It shows how a key was changed, and not the key."""
+    key = "$PETSTORE_KEY" if seen.probe.has_key else UNKNOWN_KEY
+    if "{" in seen.probe.key and not seen.probe.has_key:
+        key = seen.probe.key.removeprefix("Bearer ")
+    return curl_line(seen.exchange).replace("$PETSTORE_KEY", key)

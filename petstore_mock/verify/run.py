@@ -13,7 +13,7 @@ from petstore_mock.common.masking import cut, hide
 from petstore_mock.common.real import monotonic, sleep, time
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import as_path, shown_url
-from petstore_mock.interface.table import BASE_PATH
+from petstore_mock.interface.table import BASE_PATH, LABEL
 from petstore_mock.journal.exchange import Exchange
 from petstore_mock.transport.client import FailedError
 from petstore_mock.verify.clauses import CONTROLS, PROBES, read_backs
@@ -44,8 +44,7 @@ class Skip(NamedTuple):
     """A probe without a result."""
 
     probe: Probe
-    why: str
-    lacks_animal: bool  # whether no response showed an animal that it needs
+    why: str  # empty if no response showed an animal that it needs
 
 
 class Run:
@@ -109,7 +108,7 @@ class Run:
         if probe.is_last_resort and accepts_plain(self.checked):
             return
         if probe.is_delicate and not accepts_plain(self.checked):
-            self.skipped.append(Skip(probe, "the service refused every plain animal", lacks_animal=False))
+            self.skipped.append(Skip(probe, "the service refused every plain animal"))
             return
         seen = self._show(probe)
         # What a wrong change left is no concern of the clauses about right ones.
@@ -146,7 +145,7 @@ class Run:
             # Confirmed failures break clauses. The others are an outage or come from the user's limits.
             new = self.seen[count_before:]
             self.checked += [failed for failed in new if failed.confirmed]
-            self.skipped.append(Skip(probe, str(error), error.lacks_animal))
+            self.skipped.append(Skip(probe, str(error)))
             return None
         self.checked.append(seen)
         return seen
@@ -306,15 +305,12 @@ class Run:
         """Note the animal that a create may have added, and write its receipt."""
         if seen.is_refusal or 300 <= seen.status < 400:
             return
-        self.left.append((seen.target_id, seen.label))
+        name = str(seen.sent.get(LABEL, ""))
+        self.left.append((seen.target_id, name))
         if self._receipt is not None:
-            entry = {
-                "at": iso(seen.exchange.timestamp),
-                "id": seen.target_id,
-                "name": seen.label,
-                "response": seen.came,
-            }
-            self._receipt.write(hide(json.dumps(entry, ensure_ascii=False), self.secrets) + "\n")
+            made = {"id": seen.target_id, "name": name, "response": seen.came}
+            entry = json.dumps({"at": iso(seen.exchange.timestamp), **made}, ensure_ascii=False)
+            self._receipt.write(f"{hide(entry, self.secrets)}\n")
 
     def _crashes(self, *, is_open: bool) -> int:
         """Return the number of probes that got a 5xx. A retry does not count again."""
