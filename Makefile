@@ -64,6 +64,7 @@ format: $(LINT)  ## format the code, and apply the safe fixes of ruff
 generated: $(TEST)  ## write the static types and the generated parts of the documents
 	$(BIN)/python -m tools.static_types
 	$(BIN)/python -m tools.plugin_settings
+	$(BIN)/python -m tools.node_types
 	$(BIN)/python -m tools.documents
 
 docs: $(DOCS)  ## build the site into build/site; warnings and broken references are errors

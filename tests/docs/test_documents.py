@@ -51,7 +51,8 @@ RECIPES = [
 # Where the blocks of each language are run; `text` is the output of a program.
 RUN_BY = {
     **dict.fromkeys(("python", "sh", "toml", "json", "dockerfile", "yaml"), "this module"),
-    **dict.fromkeys(("typescript", "java", "go"), "test_languages"),
+    **dict.fromkeys(("java", "go"), "test_languages"),
+    "typescript": "tests.node.test_package",
     **dict.fromkeys(("nginx", "haproxy"), "tests.live.test_scale_out"),
     "js": "tests.peers.test_openapi_tools",
     "text": "nothing",

@@ -10,16 +10,13 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from petstore_mock import PetStoreMock
 from tests.live.stub import PATIENCE, stub
-from tests.peers.tools import NODE_MODULES, node_tool
 from tests.platforms import POSIX_SHELL
 from tests.programs import PETSTORE_MOCK, run
 from tools.documents.blocks import blocks
@@ -30,14 +27,13 @@ pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
 SERVING = sorted(
     {line for one in blocks("sh") for line in re.findall(r"^petstore-mock serve [^>\n]*$", one.text, re.MULTILINE)}
 )
-STRICT = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
-_FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
+_FILE = re.compile(r"(?://|#) ([\w.]+\.(?:java|go|sh))\n")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the files that the documents name, and a ``petstore-mock`` in its ``bin``."""
-    for block in blocks("typescript", "java", "go", "sh"):
+    for block in blocks("java", "go", "sh"):
         if named := _FILE.match(block.text):
             (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
     (tmp_path / "bin").mkdir()
@@ -142,53 +138,3 @@ def test_go_example_passes_and_fails_for_a_wrong_expectation(folder: Path) -> No
     with pytest.raises(pytest.fail.Exception, match="expected 503, then 200; got 503, then 503"):
         with_stub(folder, *command)
     assert '"leak"' not in log_of(folder)
-
-
-WRONG = """
-import type { Door } from "./door.js";
-
-declare const door: Door;
-// @ts-expect-error: the times of a fault are a number
-await door("POST", "faults", { fault: 503, times: "1" });
-// @ts-expect-error: the door has no such path
-await door("POST", "faultz", { fault: 503 });
-// @ts-expect-error: a message is text
-const printed: number = (await door("POST", "requests/assert", { times: 1 })).message;
-"""
-
-
-@pytest.mark.peers
-def test_typescript_compiles_against_the_description_of_the_door(folder: Path) -> None:
-    compiler = node_tool("tsc")
-    with PetStoreMock(control=True) as petstore, urllib.request.urlopen(f"{petstore.control_url}openapi.json") as reply:
-        (folder / "openapi.json").write_bytes(reply.read())
-    run(node_tool("openapi-typescript"), "openapi.json", "-o", "schema.d.ts", cwd=folder)
-    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
-    (folder / "node_modules").symlink_to(NODE_MODULES)
-    source = folder / "petstore.ts"
-    kept, last, _ = source.read_text(encoding="utf-8").partition("export type Door")
-    assert last
-    source.write_text(f'import type {{ Door }} from "./door.js";\n{kept}', encoding="utf-8")
-    (folder / "wrong.ts").write_text(WRONG, encoding="utf-8")
-    run(compiler, *STRICT, "--noEmit", *sorted(path.name for path in folder.glob("*.ts")), cwd=folder)
-
-
-@pytest.mark.peers
-def test_typescript_example_runs_in_several_processes(folder: Path) -> None:
-    """Node runs each file in its own process, two at once. Four copies of the tests share one stub."""
-    compiler = node_tool("tsc")
-    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
-    (folder / "node_modules").symlink_to(NODE_MODULES)
-    text = (folder / "pets.test.ts").read_text(encoding="utf-8")
-    for number in range(1, 4):
-        (folder / f"pets{number}.test.ts").write_text(text, encoding="utf-8")
-    files = sorted(path.name for path in folder.glob("*.ts") if path.name != "door.ts")
-    run(compiler, *STRICT, *files, cwd=folder)
-    tests = sorted(path.name for path in folder.glob("*.test.js"))
-    printed = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
-    assert re.search(r"^# pass 8$|ℹ pass 8$", printed, re.MULTILINE), printed
-    assert '"leak"' not in log_of(folder)
-    failing = (folder / "pets.test.js").read_text(encoding="utf-8").replace('["Rex"]', '["Tom"]')
-    (folder / "failing.test.js").write_text(failing, encoding="utf-8")
-    with pytest.raises(pytest.fail.Exception, match=r"GET /v1/pets +200"):  # the journal, in the error of the test
-        with_stub(folder, "node", "--test", "failing.test.js")

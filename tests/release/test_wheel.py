@@ -21,7 +21,7 @@ from tests.programs import run
 ROOT: Final = Path(__file__).parents[2]
 SDIST: Final = """
     .gitignore CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md Dockerfile LICENSE Makefile PKG-INFO README.md
-    SECURITY.md benchmarks docs noxfile.py petstore_mock pyproject.toml schemas tests tools
+    SECURITY.md adapters benchmarks docs noxfile.py petstore_mock pyproject.toml schemas tests tools
 """
 PATIENCE: Final = 20  # seconds; only a hang takes longer
 
