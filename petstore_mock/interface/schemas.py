@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.suggesting import nearest
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.kinds import KINDS, quick, require_known
+from petstore_mock.interface.kinds import KINDS, kind_of, quick, require_known
 from petstore_mock.interface.table import operation_at
 from petstore_mock.interface.violations import MOST_VIOLATIONS, Violation, Violations, no_such_name, path_of
 
@@ -109,6 +109,12 @@ def properties(name: str) -> Mapping[str, Schema]:
 def parameters(operation: Operation) -> Mapping[str, Schema]:
     """Return the schemas of an operation's parameters, by name."""
     return properties(operation.parameters_schema)
+
+
+def are_right(operation: Operation, texts: Mapping[str, str]) -> bool:
+    """Whether the texts of parameters have values that the schemas allow. Other names are ignored."""
+    known = {name: rules for name, rules in parameters(operation).items() if name in texts}
+    return all(quick(rules)(kind_of(rules).read(texts[name])) for name, rules in known.items())
 
 
 def arguments(operation: Operation) -> Mapping[str, Schema]:

@@ -14,6 +14,7 @@ from petstore_mock.common.suggesting import guided, of_module
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import is_field
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
+from petstore_mock.verify.clauses import ENOUGH_REQUESTS
 from petstore_mock.verify.evidence import Finding
 from petstore_mock.verify.judging import reach_verdict
 from petstore_mock.verify.run import Run
@@ -38,7 +39,7 @@ def verify(
     api_key: str,
     allow_create: int = 0,
     rate: float = 2.0,
-    max_requests: int = 200,
+    max_requests: int = ENOUGH_REQUESTS,
     timeout: float = 10.0,
     deadline: float = 120.0,
     headers: Mapping[str, str] | None = None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.interface.kinds import kind_of, quick
-from petstore_mock.interface.schemas import is_valid, parameters, properties
+from petstore_mock.interface.kinds import kind_of
+from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
 from petstore_mock.interface.strict_json import read_integer
 from petstore_mock.interface.table import ANIMAL
 from petstore_mock.verify.seen import Wanted, matches
@@ -63,14 +63,8 @@ def let_in(*conditions: str) -> Change:
 
 def is_wrong(turn: Turn) -> bool:
     """Whether a request is wrong apart from its key."""
-    rules = parameters(turn.operation)
-    for parameter in turn.operation.parameters:
-        text = turn.path.get(parameter.name, turn.given.get(parameter.name))
-        if text is None:
-            continue
-        value = kind_of(rules[parameter.name]).read(text)
-        if not quick(rules[parameter.name])(value):
-            return True
+    if not are_right(turn.operation, {**turn.given, **turn.path}):
+        return True
     return turn.operation.body is not None and not is_valid(turn.operation.body)(turn.fields)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import chain
 from json import dumps
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.refusing import refuse
@@ -70,10 +71,10 @@ def read_backs(operation: Operation) -> list[list[Probe]]:
 
 # Their responses show whether the service still responds and accepts the key.
 CONTROLS: Final = tuple(
-    request(operation, "1", phase=Phase.LISTS)
-    for operation in EVERY
-    if operation.does.shows_stored and not operation.parameters_in("header")
+    request(operation, "1", phase=Phase.LISTS) for operation in EVERY if operation.does.shows_stored
 )
+# About as many requests as a run needs, with those that follow a create or repeat a request.
+ENOUGH_REQUESTS: Final = 100 * ceil(1.5 * len(PROBES) / 100)
 
 
 def checks(seen: Seen, history: History) -> Iterator[tuple[str, Result]]:
@@ -102,6 +103,5 @@ def plan(allow_create: int, max_requests: int) -> Iterator[str]:
     """Yield a line for each of ``PROBES`` that a run may send. Placeholders stay: responses give their values."""
     allowed = [probe for probe in PROBES if allow_create or not probe.operation.commits]
     for probe in allowed[:max_requests]:
-        fields = [f"{name}: {value}" for name, value in probe.fields]
         key = f"Authorization: {probe.key}" if probe.key else ""
-        yield "  ".join(part for part in (probe.operation.method, probe.target, *fields, key, probe.body) if part)
+        yield "  ".join(part for part in (probe.line, key, probe.body) if part)

@@ -183,9 +183,11 @@ def _with_wrong_texts(gap: Gap) -> Iterator[Probe]:
 
 def _with_wrong_text(operation: Operation, parameter: Parameter) -> Probe:
     if parameter.where == "path":
-        target = operation.path.replace(f"{{{parameter.name}}}", "no-number")
         phase = Phase.KEYS if operation.commits else Phase.ODD_READS
-        return replace(request(operation, phase=phase, expected=OPEN, gap=str(parameter.gap)), target=target)
+        # A service that reads a number in the text must not change an animal of somebody else.
+        pet_id = "{absent}" if operation.commits else "{known}"
+        in_path = {parameter.name: "no-number"}
+        return request(operation, pet_id, in_path=in_path, phase=phase, expected=OPEN, gap=str(parameter.gap))
     plain = request(operation, phase=Phase.LISTS, expected=OPEN, gap=str(parameter.gap))
     return plain.with_parameter(parameter, "no-such-value")
 
@@ -348,8 +350,8 @@ _ORDERS: Final = {"id_ascending": _by_id, "id_descending": _by_id_descending, "b
 def _repeated_orders(lists: list[Seen], history: History) -> Iterator[bool]:
     """Yield for each list that was sent twice whether both pages have the same order."""
     created = [seen.number for seen in history.created]
-    for former, later in pairwise(sorted(lists, key=lambda seen: seen.probe.target)):
-        if former.probe.target != later.probe.target:
+    for former, later in pairwise(sorted(lists, key=lambda seen: seen.line)):
+        if former.line != later.line:
             continue
         first, second = _common_ids(former, later), _common_ids(later, former)
         has_enough = len(first) >= _ENOUGH_FOR_ORDER - 1  # too few common animals show no order

@@ -109,7 +109,7 @@ class Filling:
 
         fields = tuple((name, _PLACEHOLDER.sub(value_of, value)) for name, value in probe.fields)
         target, body = _PLACEHOLDER.sub(quoted, probe.target), _PLACEHOLDER.sub(value_of, probe.body)
-        pattern = probe.pattern or probe.target
+        pattern = probe.pattern or probe.line
         return replace(probe, target=target, body=body, fields=fields, pattern=pattern)
 
     def _value(self, word: str, label: str) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 LONG_TEXT: Final = 256
 OWN: Final = "Bearer {key}"
 UNKNOWN_KEY: Final = "no-such-key"
+_NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,13 @@ class Probe:
     fields: tuple[tuple[str, str], ...] = ()  # parameters in the header
     body: str = ""
     media_type: str = "application/json"
-    pattern: str = ""  # the target with its placeholders, if the target is filled
+    pattern: str = ""  # the line with its placeholders, if these are filled
+
+    @property
+    def line(self) -> str:
+        """The request in a line, without its key and its body."""
+        fields = [f"{name}: {value}" for name, value in self.fields]
+        return "  ".join([f"{self.operation.method} {self.target}", *fields])
 
     @property
     def has_key(self) -> bool:
@@ -134,12 +142,21 @@ class Probe:
         return replace(self, target=f"{self.target}{sign}{parameter.name}={text}")
 
 
-def request(operation: Operation, pet_id: str = "{known}", body: str | None = None, **attributes: Any) -> Probe:  # noqa: ANN401
-    """Return a probe of an operation with its plain body. ``pet_id`` identifies the animal if the path does."""
-    target = operation.path
-    for parameter in operation.parameters_in("path"):
-        value = pet_id if parameter is operation.identifier else sample_text(parameter)
-        target = target.replace(f"{{{parameter.name}}}", value)
+def request(
+    operation: Operation,
+    pet_id: str = "{known}",
+    body: str | None = None,
+    in_path: Mapping[str, str] = _NO_TEXTS,
+    **attributes: Any,  # noqa: ANN401
+) -> Probe:
+    """Return a probe of an operation with its plain body.
+
+    ``pet_id`` identifies the animal if the path does. ``in_path`` replaces texts of parameters in the path.
+    """
+    texts = {one.name: sample_text(one) for one in operation.parameters_in("path")}
+    if operation.identifier is not None:
+        texts[operation.identifier.name] = pet_id
+    target = operation.path.format_map({**texts, **in_path})
     if body is None:
         body = "" if operation.body is None else as_text(plain(operation.body))
     return Probe(operation=operation, target=target, body=body, **attributes)

@@ -124,7 +124,7 @@ class Run:
         removed = {seen.operation for seen in self.seen if seen.is_removed}
         works = next((probe for probe in readings if probe.operation not in removed), readings[-1])
         target = works.target.replace("{made}", str(pet_id))
-        reading = replace(works, target=target, pattern=works.target)
+        reading = replace(works, target=target, pattern=works.line)
         for _ in range(self._reads_of(reading.shows)):
             view = self._show(reading)
             if view is None or view.shows_change(change, pet_id):
@@ -198,7 +198,7 @@ class Run:
 
     def _control(self) -> list[Seen]:
         """Send the requests that show whether the service still responds and accepts the key."""
-        return [self._send_patiently(probe) for probe in CONTROLS]
+        return [self._send_patiently(self._filling.fill(probe, 0)) for probe in CONTROLS]
 
     def _require_key(self, probe: Probe) -> None:
         """Look whether every operation refuses the key, or only this one, which breaks a clause."""

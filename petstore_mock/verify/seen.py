@@ -14,7 +14,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.kinds import kind_of
-from petstore_mock.interface.schemas import is_valid, parameters, properties
+from petstore_mock.interface.schemas import are_right, is_valid, parameters, properties
 from petstore_mock.interface.table import ANIMAL, LABEL
 from petstore_mock.verify.probes import limits_of
 
@@ -134,9 +134,9 @@ class Seen:
         # Whether it repeats a request whose response was lost.
         self.is_repeat = False
         self.number, self.operation = exchange.number, probe.operation
-        self.line = f"{exchange.method} {probe.target}"
+        self.line = probe.line
         # The request without the values of the service's animals.
-        self.pattern = f"{exchange.method} {probe.pattern or probe.target}"
+        self.pattern = probe.pattern or probe.line
         # 0 without a readable head.
         self.status = exchange.status or 0
         is_whole = failure is None
@@ -216,6 +216,11 @@ class Seen:
     def text(self, parameter: Parameter) -> str:
         """Return the text of a parameter in the request; empty if the request has none."""
         return self._given.get(parameter.name, "")
+
+    @property
+    def has_right_texts(self) -> bool:
+        """Whether each parameter of the request has a value that its schema allows."""
+        return are_right(self.operation, self._given)
 
     @cached_property
     def chosen(self) -> dict[str, str]:

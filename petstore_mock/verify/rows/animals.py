@@ -81,7 +81,7 @@ def _has_to_succeed(seen: Seen) -> bool:
         return True
     body = seen.operation.body
     is_judged = seen.has_failed and seen.probe.is_open and not seen.probe.is_delicate
-    return is_judged and body is not None and is_valid(body)(seen.sent)
+    return is_judged and seen.has_right_texts and body is not None and is_valid(body)(seen.sent)
 
 
 def _is_wrong(seen: Seen, history: History) -> bool:
@@ -93,7 +93,7 @@ def _is_wrong(seen: Seen, history: History) -> bool:
     if seen.status in ELSEWHERE:
         return _was_there(seen, history)
     # A service may refuse values that the interface allows: it does not show all rules.
-    has_values = "?" in seen.probe.target or seen.operation.body is not None
+    has_values = bool(seen.chosen) or seen.operation.body is not None
     if seen.is_refusal and has_values:
         return False
     return seen.is_about is None or _existed(seen, seen.is_about, history)

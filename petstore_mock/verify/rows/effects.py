@@ -190,8 +190,10 @@ def _of_left_out(operation: Operation, body: str) -> Clause:
             kept = changes.of_left_out(name, is_kept=True)
             row.mistake(f"{short(name)}-merged", f"keeps {name}, which was left out", kept)
         return row
-    for name in [*texts][:2]:
-        row.send(sends(operation, {name: texts[name]}, phase=Phase.CHANGES))
+    # With all optional members, a request leaves nothing out.
+    partial_texts = [{name: texts[name]} for name in texts] if len(texts) > 1 else [{}]
+    for some in partial_texts[:2]:
+        row.send(sends(operation, some, phase=Phase.CHANGES))
     for name in _OPTIONAL:
         lost = changes.of_left_out(name, is_kept=False)
         row.mistake(f"{short(name)}-lost", f"drops {name}, which was left out", lost)

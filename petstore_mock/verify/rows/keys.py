@@ -68,8 +68,8 @@ def _of_operation(operation: Operation) -> Rows:
 
 def _in_query(operation: Operation) -> Probe:
     """Return a request with a key in the query. A URL must never hold the user's own key."""
-    target = f"{operation.path}?api_key={UNKNOWN_KEY}"
-    return replace(_without_access(operation, ""), target=target)
+    probe = _without_access(operation, "")
+    return replace(probe, target=f"{probe.target}?api_key={UNKNOWN_KEY}")
 
 
 def _is_kept_out(seen: Seen, history: History) -> Results:
@@ -88,7 +88,9 @@ def _is_kept_out(seen: Seen, history: History) -> Results:
 def _is_let_in(seen: Seen, other: Seen) -> bool:
     """Whether the operation of a request accepts another one without a key, or with an unknown one."""
     is_like = bool(other.probe.key) is bool(seen.probe.key)
-    return is_like and other.is_success and other.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}
+    # An operation that lets a request in may have no such animal.
+    is_in = other.is_success or (other.status == 404 and other.pet_id != "")
+    return is_like and is_in and other.probe.key in {"", _UNKNOWN, *_WITHOUT_SCHEME}
 
 
 def _accepts_key(seen: Seen, _history: History) -> Results:
@@ -148,8 +150,8 @@ def _of_two_mistakes(operation: Operation, probes: list[Probe]) -> Clause:
 def _wrong_requests(operation: Operation) -> Iterator[Probe]:
     """Yield requests without a key that are wrong in another way, too."""
     without = _without_access(operation, "")
-    for parameter in operation.query_parameters:
-        if parameter.gap is not None:
+    for parameter in operation.parameters:
+        if parameter.gap is not None and parameter.where != "path":
             text = "0" if parameter is operation.limit else "no-such-value"
             yield without.with_parameter(parameter, text)
     if operation.identifier is not None:
