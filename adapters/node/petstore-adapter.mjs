@@ -28,17 +28,19 @@ export function stringifyJson(value) {
 
 // What an error means, for the errors of Node, fetch, undici, axios and got. Your own classes need `error`.
 
+const UNREADABLE = /^(HPE_|Z_|ERR_BODY_PARSE|ERR_BAD_RESPONSE_BODY|ERR_TOO_MANY_REDIRECTS|ERR_FR_)/;
+const LOST = /^(E[A-Z]+|UND_ERR_\w+|ERR_NETWORK|ERR_STREAM_PREMATURE_CLOSE|ERR_READING_RESPONSE_STREAM)$/;
+
 export function errorOf(error) {
   for (let link = error; link != null; link = link.cause) {
     const status = link.status ?? link.statusCode ?? link.response?.status ?? link.response?.statusCode;
     const code = String(link.code ?? '');
-    // got and axios keep the response of an error whose body they can't read.
-    if (link instanceof SyntaxError || /^(HPE_|ERR_BODY_PARSE|ERR_BAD_RESPONSE_BODY|ERR_TOO_MANY_REDIRECTS|ERR_FR_)/.test(code)) {
-      return { kind: 'protocol' };
-    }
-    if (/TIMEDOUT|TIMEOUT|ECONNABORTED/.test(code) || /^(Abort|Timeout)Error$/.test(link.name)) return { kind: 'timeout' };
+    // An error with the status of a success means that the body is broken.
+    const isBroken = link instanceof SyntaxError || link.name === 'HTTPParserError' || (status >= 200 && status < 300);
+    if (isBroken || UNREADABLE.test(code)) return { kind: 'protocol' };
+    if (/TIMEDOUT|TIMEOUT|ECONNABORTED/.test(code) || /^(Abort|Timeout|Canceled)Error$/.test(link.name)) return { kind: 'timeout' };
     if (Number.isInteger(status)) return { kind: 'status', status };
-    if (/^(E[A-Z]+|UND_ERR_\w+|ERR_NETWORK|ERR_STREAM_PREMATURE_CLOSE)$/.test(code)) return { kind: 'transport' };
+    if (LOST.test(code)) return { kind: 'transport' };
   }
   return { kind: 'other' };
 }

@@ -76,9 +76,13 @@ public class ShopClient {
 
   protected Object read(HttpResponse<String> response, int success) {
     if (response.statusCode() != success) {
-      throw new StatusException(response.statusCode());
+      throw refused(response.statusCode());
     }
     return PetstoreAdapter.parse(response.body());
+  }
+
+  protected StatusException refused(int status) {
+    return new StatusException(status);
   }
 
   public void close() throws IOException {}

@@ -1,0 +1,271 @@
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** Clients in Java: the adapter makes the one whose name is its argument. ShopClient is the example of the kit. */
+public final class Clients {
+  public static void main(String[] arguments) throws Exception {
+    Class<?> client = Class.forName("Clients$" + arguments[0]);
+    new PetstoreAdapter<>(
+            settings ->
+                (ShopClient)
+                    client
+                        .getConstructor(String.class, String.class, double.class)
+                        .newInstance(settings.url(), settings.apiKey(), settings.timeout()))
+        .operation("listPets", (made, given) -> made.list(given.integer("limit"), given.text("status")))
+        .operation(
+            "createPet",
+            (made, given) -> made.create(given.text("name"), given.integer("categoryId"), given.text("status")))
+        .operation("getPet", (made, given) -> made.get(given.integer("petId")))
+        .close(ShopClient::close)
+        .error(
+            error ->
+                error instanceof ShopClient.StatusException refused
+                    ? PetstoreAdapter.Failure.status(refused.status)
+                    : null)
+        .serve();
+  }
+
+  // Correct clients
+
+  public static class Asynchronous extends ShopClient {
+    public Asynchronous(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+  }
+
+  /** Waits for its responses. */
+  public static class Blocking extends Asynchronous {
+    public Blocking(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      return CompletableFuture.completedFuture(super.send(request, success).join());
+    }
+  }
+
+  /** Uses a connection of HttpURLConnection for each request, and never lets it send again. */
+  public static class UrlConnection extends Asynchronous {
+    static {
+      System.setProperty("sun.net.http.retryPost", "false");
+    }
+
+    public UrlConnection(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder building, int success) {
+      HttpRequest request = building.build();
+      HttpURLConnection connection = null;
+      try {
+        connection = (HttpURLConnection) request.uri().toURL().openConnection();
+        connection.setInstanceFollowRedirects(false);
+        connection.setConnectTimeout((int) timeout.toMillis());
+        connection.setReadTimeout((int) timeout.toMillis());
+        connection.setRequestMethod(request.method());
+        for (Map.Entry<String, List<String>> field : request.headers().map().entrySet()) {
+          connection.setRequestProperty(field.getKey(), field.getValue().get(0));
+        }
+        connection.setRequestProperty("Connection", "close");
+        if (given != null && request.method().equals("POST")) {
+          connection.setDoOutput(true);
+          connection.getOutputStream().write(given.getBytes(StandardCharsets.UTF_8));
+        }
+        if (connection.getResponseCode() != success) {
+          throw refused(connection.getResponseCode());
+        }
+        try (InputStream body = connection.getInputStream()) {
+          return CompletableFuture.completedFuture(PetstoreAdapter.parse(new String(body.readAllBytes(), StandardCharsets.UTF_8)));
+        }
+      } catch (IOException error) {
+        throw new CompletionException(error);
+      } finally {
+        if (connection != null) {
+          connection.disconnect();
+        }
+      }
+    }
+
+    private String given;
+
+    @Override
+    public CompletableFuture<Object> create(String name, Long categoryId, String status) {
+      Map<String, Object> pet = new LinkedHashMap<>();
+      pet.put("name", name);
+      pet.put("categoryId", categoryId);
+      pet.put("status", status);
+      given = PetstoreAdapter.format(pet);
+      return super.create(name, categoryId, status);
+    }
+  }
+
+  // Clients with reported bugs
+
+  /** Sends a create again if its response is lost, as the JDK does by itself (com-lihaoyi/requests-scala#6). */
+  public static class PostRepeated extends UrlConnection {
+    public PostRepeated(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    public CompletableFuture<Object> create(String name, Long categoryId, String status) {
+      try {
+        return super.create(name, categoryId, status);
+      } catch (CompletionException lost) {
+        return super.create(name, categoryId, status);
+      }
+    }
+  }
+
+  /** Has no timeout (zalando-stups/put-it-to-rest#45). */
+  public static class NoTimeout extends Asynchronous {
+    public NoTimeout(String url, String apiKey, double seconds) {
+      super(url, apiKey, 3600);
+    }
+  }
+
+  /** Ignores that a create was refused, and waits for its event (modelcontextprotocol/java-sdk#374). */
+  public static class RefusalIgnored extends Asynchronous {
+    public RefusalIgnored(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    public CompletableFuture<Object> create(String name, Long categoryId, String status) {
+      return super.create(name, categoryId, status)
+          .exceptionallyCompose(error -> new CompletableFuture<>().orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS));
+    }
+  }
+
+  /** Reads each number as a double (google/gson#1065). */
+  public static class NumbersAreDoubles extends Asynchronous {
+    public NumbersAreDoubles(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected Object read(HttpResponse<String> response, int success) {
+      return rounded(super.read(response, success));
+    }
+
+    private static Object rounded(Object value) {
+      if (value instanceof List<?> items) {
+        return items.stream().map(NumbersAreDoubles::rounded).toList();
+      }
+      if (value instanceof Map<?, ?> members) {
+        Map<Object, Object> all = new LinkedHashMap<>();
+        members.forEach((name, member) -> all.put(name, rounded(member)));
+        return all;
+      }
+      return value instanceof Long number ? (Object) (long) number.doubleValue() : value;
+    }
+  }
+
+  /** Keeps an identifier as an int (danshannon/javastravav3api#180). */
+  public static class IdsAreInts extends Asynchronous {
+    public IdsAreInts(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    public CompletableFuture<Object> get(long petId) {
+      return super.get((int) petId);
+    }
+  }
+
+  /** Fails for a field that it does not know (evanwong/hipchat-java#30). */
+  public static class UnknownFieldsRefused extends Asynchronous {
+    public UnknownFieldsRefused(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected Object read(HttpResponse<String> response, int success) {
+      Object value = super.read(response, success);
+      for (Object item : value instanceof List<?> items ? items : List.of(value)) {
+        if (item instanceof Map<?, ?> pet && !List.of("id", "name", "categoryId", "status").containsAll(pet.keySet())) {
+          throw new IllegalArgumentException("Unrecognized field, not marked as ignorable: " + pet.keySet());
+        }
+      }
+      return value;
+    }
+  }
+
+  /** Decodes responses with a charset of its own (rickfast/consul-client#257). */
+  public static class CharsetOfPlatform extends Asynchronous {
+    public CharsetOfPlatform(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.ISO_8859_1))
+          .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
+          .thenApply(response -> read(response, success));
+    }
+  }
+
+  /** Follows every redirection, a create's with a GET (AsyncHttpClient/async-http-client#1042). */
+  public static class PostFollowed extends Asynchronous {
+    private static final HttpClient FOLLOWING =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .followRedirects(HttpClient.Redirect.ALWAYS)
+            .connectTimeout(Duration.ofSeconds(5))
+            .build();
+
+    public PostFollowed(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      return FOLLOWING
+          .sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+          .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
+          .thenApply(response -> read(response, response.statusCode() < 300 ? response.statusCode() : success));
+    }
+  }
+
+  /** Leaves a thread that is no daemon (centrifugal/centrifuge-java#13). */
+  public static class ThreadKept extends Asynchronous {
+    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+
+    public ThreadKept(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+      scheduler.schedule(() -> {}, 0, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Opens an HttpClient for each client, whose connections nothing closes (modelcontextprotocol/java-sdk#620). */
+  public static class ConnectionsKept extends Asynchronous {
+    private final HttpClient own = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+    public ConnectionsKept(String url, String apiKey, double seconds) {
+      super(url, apiKey, seconds);
+    }
+
+    @Override
+    protected CompletableFuture<Object> send(HttpRequest.Builder request, int success) {
+      return own.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+          .orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS)
+          .thenApply(response -> read(response, success));
+    }
+  }
+}
