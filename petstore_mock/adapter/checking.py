@@ -141,7 +141,7 @@ def _endings(run: Run, bugs: Iterable[Bug]) -> Iterator[Scenario]:
     for ask in blocks.plain:
         yield Scenario(steps=(ask,), odd_key=False)
     yield from (bug.scenario for bug in bugs)
-    yield directed.quick_faults(blocks, run.options)
+    yield from directed.quick_faults(blocks, run.options)
 
 
 def _bugs_of_end(options: AdapterOptions, run: Run, played: Iterable[Scenario]) -> list[Bug]:

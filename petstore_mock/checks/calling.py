@@ -168,7 +168,7 @@ class _Attendance:
         if requests > RUNAWAY:
             return "ran away"
         last = self._journal.last if requests else None
-        hangs = self._handshake if last is None else last.outcome == "hang"
+        hangs = self._handshake if last is None else _never_responds(last)
         is_due = last is not None and last.in_flight and not hangs
         if is_due or requests != self._requests:
             self._waited, self._requests = 0.0, requests
@@ -177,6 +177,10 @@ class _Attendance:
         if hangs:
             return "hung" if self._waited >= self._limits.patience else None
         return self._limits.ended(last, self._waited)
+
+
+def _never_responds(exchange: Exchange) -> bool:
+    return exchange.fault is not None and exchange.fault.row.waits
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:

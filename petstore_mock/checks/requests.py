@@ -30,6 +30,7 @@ _MOST_REFUSALS: Final = 2  # of the same request; a client may try a second key
 _EARLY: Final = 0.05  # seconds by which clocks and schedulers differ
 
 REDIRECTS: Final = range(300, 400)  # RFC 9110 §15.4
+_MOVED: Final = frozenset({301, 308})  # RFC 9110 §15.4.2, §15.4.9: a client may store these
 _PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # the same request is refused again
 _NOT_EXECUTED: Final = frozenset({301, 302, 307, 308, *range(400, 500)})
 _PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})  # a retry may succeed
@@ -48,6 +49,18 @@ def key_only_in_authorization(seen: Observation) -> Mistake | None:
             if form is not None:
                 return Mistake("key outside Authorization", form=form, place=place)
     return None
+
+
+def was_moved(seen: Observation) -> bool:
+    """Whether an earlier response moved the resource of a call for good. A client may store it (RFC 9111 §3)."""
+    call = seen.call
+    if call is None or call.row.method != "GET":
+        return False
+    for exchange in seen.earlier:
+        is_moved = exchange.operation == call.operation and exchange.status in _MOVED
+        if is_moved and "no-store" not in exchange.response_headers.get("cache-control", ""):
+            return True
+    return False
 
 
 def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
@@ -69,7 +82,9 @@ def _places(exchange: Exchange) -> Iterator[tuple[str, str]]:
     },
 )
 def key_only_to_its_service(seen: Observation) -> Mistake | None:
-    redirected = any(exchange.status in REDIRECTS for exchange in seen.exchanges)
+    if not seen.foreign:
+        return None
+    redirected = any(exchange.status in REDIRECTS for exchange in seen.exchanges) or was_moved(seen)
     for exchange in seen.foreign:
         parts = [exchange.target, exchange.body.decode("latin-1"), *(value for _, value in exchange.fields)]
         if key_in("\n".join(parts), seen.keys) is not None:

@@ -22,7 +22,17 @@ from petstore_mock.checks.reading import (
     raised,
     shortened,
 )
-from petstore_mock.checks.requests import REDIRECTS, TELL_TO_WAIT, asks_for, came, is_lost, is_ping, same, seconds_told
+from petstore_mock.checks.requests import (
+    REDIRECTS,
+    TELL_TO_WAIT,
+    asks_for,
+    came,
+    is_lost,
+    is_ping,
+    same,
+    seconds_told,
+    was_moved,
+)
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.values import counted, is_integer
@@ -76,8 +86,9 @@ def every_call_asks(seen: Observation) -> Mistake | None:
         fits = _asks_enough(call, outcome, seen.exchanges)
         return None if fits else Mistake("other operations only", outcome=str(outcome))
     has_failed = outcome.error is not None
-    if seen.flaw is not None and has_failed:
-        # A client sends nothing after a failed handshake.
+    # A client sends nothing after a failed handshake.
+    is_distrusted = seen.flaw is not None and has_failed
+    if is_distrusted or was_moved(seen):
         return None
     if not has_failed or isinstance(outcome.kind, int):
         is_told = _is_told_to_wait(outcome.kind, seen.earlier)
@@ -234,7 +245,8 @@ def _misfit(outcome: Outcome, kind: Kind | None, allowed: _Allowed) -> Mistake:
     data["cause"] = _cause(outcome)
     if kind is None and not _is_of_client(outcome):
         return Mistake("program error", _optional_field(outcome) or allowed.source, **data)
-    if _RESULT in allowed.kinds:
+    may_be_lost = not _LOST.isdisjoint(allowed.kinds)
+    if _RESULT in allowed.kinds and not (kind is None and may_be_lost):
         return Mistake("wrong outcome", allowed.source, **data)
     if kind is None:
         return Mistake(UNREAD, allowed.source, **data, advice=_READ_IT)

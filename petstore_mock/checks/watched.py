@@ -7,6 +7,7 @@ from collections import Counter
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
@@ -69,6 +70,18 @@ class LeftError(Exception):
         self.ended = ended
 
 
+def _clients_here() -> list[WatchedClient]:
+    """Return the open clients that this thread made."""
+    clients = [reference() for reference in _open.keyrefs()]
+    return [client for client in clients if client is not None and client.made_in == get_ident()]
+
+
+def _player_here() -> Player:
+    """Return the player of another open client of this thread: a program may use two clients in one thread."""
+    players = [client.player for client in _clients_here() if not client.player.is_lost]
+    return players[0] if players else Player()
+
+
 class WatchedClient:
     """A client with the methods of the interface (``list_pets``, ``create_pet``, ``get_pet``) that checks each call.
 
@@ -110,7 +123,9 @@ class WatchedClient:
     ) -> None:
         __tracebackhide__ = True
         self.petstore: Any = petstore  # a PetStoreMock, or a mock in another process
-        self.quiet, self.others, self.player = quiet, [*others], Player()
+        self.quiet, self.others = quiet, [*others]
+        self.made_in = get_ident()
+        self.player = _player_here()
         self.limits = Limits(patience, longest_wait, _STANDSTILL)
         self.calls = 0
         self.raised: BaseException | None = None  # the latest error that a call raised; quiet calls raise none
@@ -128,7 +143,7 @@ class WatchedClient:
         try:
             self._make(partial(AdaptedClient, make_client, petstore, methods))
         except BaseException:
-            self.player.end()
+            self._leave_player()
             self._end_watch()
             raise
         _open[self] = None
@@ -309,6 +324,10 @@ class WatchedClient:
         try:
             self._find(seen)
         finally:
+            self._leave_player()
+
+    def _leave_player(self) -> None:
+        if all(other.player is not self.player for other in _clients_here()):
             self.player.end()
 
     def _left_behind(self, *, closed: bool) -> Process | None:

@@ -1,4 +1,7 @@
-"""The directed scenarios: every client meets each of them in every run, before anything is drawn."""
+"""The directed scenarios: every client meets each of them in every run, before anything is drawn.
+
+A family is a row of ``FAMILIES``. The search plays the families in their order, and the documents list them.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,20 @@ from petstore_mock.strategies.scenarios import PLACES, TWO_PETS, Blocks  # needs
 
 # isort: split
 from dataclasses import replace
-from itertools import product
-from typing import TYPE_CHECKING, Final
+from itertools import chain, product
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock import faults as kinds
 from petstore_mock.checks.check import Call
-from petstore_mock.checks.scenario import Act, Scenario, Together
+from petstore_mock.checks.scenario import Act, PlannedFault, Scenario, Together
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful.environments import is_there
-from petstore_mock.strategies.plans import ERRORS, QUICK_FAULTS, SLOW_FAULTS, is_quick
+from petstore_mock.strategies.plans import is_quick
+from petstore_mock.strategies.sent import QUICK, SLOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.checks.scenario import Step
     from petstore_mock.faults import Fault
@@ -33,77 +37,101 @@ _LONG: Final = (
     kinds.rate_limited(10**12),
 )
 _NO_WAITS: Final = (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0))
-_REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found(), kinds.server_error(503))
-FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
+_REFUSALS: Final = (kinds.bad_request(), kinds.unauthorized(), kinds.not_found())
+_OUTAGES: Final = (kinds.server_error(503), kinds.reset())
+_FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls: enough to retire a key with the gap key_rotation
+_FEW: Final = 4  # sample values of a field
 SEVERAL: Final = Act("seed_many", {"count": 3})
 _MANY: Final = Act("seed_many", {"count": 25})  # more than a page
+_END: Final = Act("cancel_faults")
 _LIMITED: Final = 7  # calls: more than the rate limit allows
 _RATE_LIMIT: Final = next(name for name, gap in GAPS.items() if gap.makes_wait)
 
 
-def known(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with each sample argument, and with each act of another actor."""
-    for kind in (blocks.values(options.strategies), *blocks.others()):
+class Family(NamedTuple):
+    """Some directed scenarios."""
+
+    name: str
+    words: str  # what the client meets, for the documents
+    scenarios: Callable[[Blocks, Options], Iterator[Scenario]]
+    takes_time: bool = False  # the search plays these scenarios side by side
+
+
+def _certificates(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    for flaw in _FLAWS if options.tls else ():
+        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
+
+
+def _arguments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    yield Scenario(steps=(SEVERAL, *_flat(blocks.values(options.strategies))))
+
+
+def _other_actors(blocks: Blocks, _: Options) -> Iterator[Scenario]:
+    for kind in blocks.others():
         yield Scenario(steps=(SEVERAL, *_flat(kind)))
 
 
-def waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield a scenario for each slow fault, operation and commit point, and for each alternative of the rate limit."""
-    for fault, ask in blocks.meetings(_slow_faults(options)):
-        yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
-    if _RATE_LIMIT not in options.gaps:
-        return
-    clocks: list[Block] = [()]
-    if options.longest_wait is not None:
-        clocks += [(Act("clock.advance", {"hours": hours}),) for hours in (1, -1)]
-    for limit, clock, ask in product(_others(_RATE_LIMIT), clocks, blocks.plain):
-        behaviour = Behaviour().replace({_RATE_LIMIT: limit})
-        yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
+# Faults
 
 
-def _slow_faults(options: Options) -> Iterable[Fault]:
+def quick_subjects(options: Options) -> Mapping[str, Iterable[Fault]]:
+    """Return the faults that take no time, by subject."""
+    if options.chosen_faults is None:
+        return QUICK
+    return {"your faults": [fault for fault in options.chosen_faults if is_quick(fault)]}
+
+
+def slow_faults(options: Options) -> Iterable[Fault]:
     if options.chosen_faults is not None:
         return [fault for fault in options.chosen_faults if not is_quick(fault)]
-    return (*SLOW_FAULTS, *_LONG) if options.longest_wait is not None else SLOW_FAULTS
+    usual = chain.from_iterable(SLOW.values())
+    return (*usual, *_LONG) if options.longest_wait is not None else usual
 
 
-def shown_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
-    """Yield the scenarios with environments, redirections, gaps, and two calls at once."""
-    yield from _in_environments(blocks, options)
-    is_own = options.chosen_faults is None
-    lost = _lost(blocks, options)
-    yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections() if is_own else ())))
-    # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
-    steps = (*lost, _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
-    for name in options.gaps:
-        if name != _RATE_LIMIT:
-            for alternative in _others(name):
-                yield Scenario(Behaviour().replace({name: alternative}), steps)
-    if options.concurrent:
-        yield from _at_once(blocks)
+def quick_faults(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    for faults in quick_subjects(options).values():
+        yield Scenario(steps=(_MANY, *_flat(blocks.meetings(faults))))
 
 
-def quick_faults(blocks: Blocks, options: Options) -> Scenario:
-    """Return the scenario with each quick fault. The lost responses are last, so close() meets a lost connection."""
-    meetings = blocks.meetings(_quick_faults(options))
-    return Scenario(steps=(_MANY, *_flat(meetings), *_refused(blocks, options), *_lost(blocks, options)))
-
-
-def _refused(blocks: Blocks, options: Options) -> list[Step]:
-    """Return the steps in which each request of a call is refused, however often the client sends it."""
+def _outages(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    if options.chosen_faults is not None:
+        return
     steps: list[Step] = []
-    if options.chosen_faults is None:
-        for fault, ask in blocks.meetings(_REFUSALS):
-            steps += [replace(fault, times=None), ask, Act("cancel_faults")]
-    return steps
+    for fault, ask in blocks.meetings(_REFUSALS):
+        steps += [replace(fault, times=None), ask, _END]
+    for fault, ask in blocks.meetings(_OUTAGES):
+        steps += [replace(fault, times=None), ask, ask, _END, ask]
+    # close() meets a lost connection.
+    yield Scenario(steps=(_MANY, *steps, *_lost(blocks, options)))
 
 
 def _lost(blocks: Blocks, options: Options) -> list[Step]:
     return _flat(blocks.meetings([kinds.reset()])) if options.chosen_faults is None else []
 
 
-def _in_environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+def _waits(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    for fault, ask in blocks.meetings(slow_faults(options)):
+        yield Scenario(steps=(Act("seed"), ask, fault, ask, ask))
+    if _RATE_LIMIT not in options.gaps:
+        return
+    clocks: list[Block] = [()]
+    if options.longest_wait is not None:
+        clocks += [(Act("clock.advance", {"hours": hours}),) for hours in (1, -1)]
+    for limit, clock, ask in product(others(_RATE_LIMIT), clocks, blocks.plain):
+        behaviour = Behaviour().replace({_RATE_LIMIT: limit})
+        yield Scenario(behaviour, (*clock, Act("seed"), *[ask] * _LIMITED))
+
+
+def _redirections(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    if options.chosen_faults is None:
+        yield Scenario(steps=(SEVERAL, *_flat(blocks.redirections())))
+
+
+# Surroundings, gaps, and two calls at once
+
+
+def _environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     asks = [step for step in _flat(blocks.values(options.strategies)) if isinstance(step, Call)]
     numbers = [ask for ask in asks if not any(isinstance(value, str) for value in ask.arguments.values())]
     steps: Block = (SEVERAL, *blocks.plain, *blocks.plain, *numbers)
@@ -118,26 +146,62 @@ def _in_environments(blocks: Blocks, options: Options) -> Iterator[Scenario]:
             yield Scenario(steps=steps, environment=name)
 
 
-def _quick_faults(options: Options) -> Iterable[Fault]:
-    if options.chosen_faults is None:
-        return (*QUICK_FAULTS, *ERRORS)
-    return [fault for fault in options.chosen_faults if is_quick(fault)]
+def _gaps(blocks: Blocks, options: Options) -> Iterator[Scenario]:
+    # After a lost response, a client may look for the animal. With some alternatives, it does not find the animal.
+    steps = (*_lost(blocks, options), _MANY, *blocks.plain * _ROUNDS, *blocks.removal)
+    for name in options.gaps:
+        if name == _RATE_LIMIT:
+            continue
+        gap = GAPS[name]
+        # An alternative may refuse some of these values.
+        values = blocks.samples_of(gap.field, _FEW) if gap.decides == "values" else []
+        for alternative in others(name):
+            yield Scenario(Behaviour().replace({name: alternative}), (*steps, *values))
 
 
-def _at_once(blocks: Blocks) -> Iterator[Scenario]:
+def _at_once(blocks: Blocks, options: Options) -> Iterator[Scenario]:
     """Yield the scenarios with two calls at once.
 
     There are two steps for each line at which the first call stops: the second call does not stop, or stops later.
     """
     places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
-    for first, second in blocks.pairs():
+    for first, second in blocks.pairs() if options.concurrent else ():
         yield Scenario(steps=(TWO_PETS, *blocks.plain, *(Together(first, second, *held) for held in places)))
 
 
-def _others(gap: str) -> list[str]:
+FAMILIES: Final = (
+    Family("certificates", "with `tls=True`: each flaw of a certificate, and a handshake that hangs", _certificates),
+    Family("arguments", "each sample value of each argument", _arguments),
+    Family(
+        "other actors",
+        "animals with each sample value, also long ones and many; each change of a field; a removal; a changed result; "
+        "the same call twice; a second client with its own key in the same thread; closed connections; a revoked key; "
+        "the days after the removal of an operation",
+        _other_actors,
+    ),
+    Family("faults", "each fault that takes no time, for each operation, before and after the commit", quick_faults),
+    Family("outages", "each request of an operation is refused, fails or is lost, until the outage ends", _outages),
+    Family(
+        "waits",
+        "each fault that takes time, for each operation, before and after the commit; each rate limit",
+        _waits,
+        takes_time=True,
+    ),
+    Family("environments", "each environment", _environments),
+    Family(
+        "redirections",
+        "each status of a redirection, to another service, to the same one, to a path, to nowhere, and in a loop",
+        _redirections,
+    ),
+    Family("gaps", "each alternative of each gap, also after a lost response", _gaps),
+    Family("two calls at once", "with `concurrent=True`: each pair of operations, stopped at each line", _at_once),
+)
+
+
+def others(gap: str) -> list[str]:
     """Return the alternatives of a gap without its default."""
     return list(GAPS[gap].alternatives)[1:]
 
 
 def _flat(blocks: Iterable[Block]) -> list[Step]:
-    return [step for block in blocks for step in block]
+    return list(chain.from_iterable(blocks))

@@ -24,7 +24,7 @@ from hypothesis.errors import NoSuchExample
 from petstore_mock.checks.calling import Player
 from petstore_mock.checks.reading import is_distrust
 from petstore_mock.checks.results import HELD
-from petstore_mock.checks.scenario import Act, PlannedFault, Scenario
+from petstore_mock.checks.scenario import Act, Scenario
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.stateful import directed
@@ -128,15 +128,10 @@ class Search:
         blocks = Blocks(self._run.operations)
         if options.tls:
             self._refuse_distrust(blocks)
-            for flaw in directed.FLAWS:
-                yield "certificates", Scenario(steps=(PlannedFault(fault=flaw, times=12), blocks.plain[0]))
-        for scenario in directed.known(blocks, options):
-            yield "arguments and other actors", scenario
-        yield "faults", directed.quick_faults(blocks, options)
-        for scenario in self._failed_waits(directed.waits(blocks, options)):
-            yield "waits", scenario
-        for scenario in directed.shown_once(blocks, options):
-            yield "faults and gaps", scenario
+        for family in directed.FAMILIES:
+            scenarios = family.scenarios(blocks, options)
+            for scenario in self._failed_waits(scenarios) if family.takes_time else scenarios:
+                yield family.name, scenario
 
     def _refuse_distrust(self, blocks: Blocks) -> None:
         """Refuse a client that does not trust the mock: that is a mistake of the test."""

@@ -3,91 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
 
-from petstore_mock import faults as kinds
 from petstore_mock.checks.scenario import PlannedFault
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.suggesting import guided
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS, VARIED
-from petstore_mock.interface.schemas import schema
-from petstore_mock.interface.table import ANIMAL, FIELDS, LABEL, OPERATIONS
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.strategies.sent import QUICK, SLOW, UNUSUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.faults import Fault
     from petstore_mock.interface.table import Operation
 
-_AS_JSON: Final = {"Content-Type": "application/json"}
-
-
-def _broken_successes() -> Iterator[Any]:
-    """Yield bodies of successes that break the interface, each in one way that services really break it."""
-    required = schema(ANIMAL)["required"]
-    optional = {name: field.samples[-1] for name, field in FIELDS.items() if name not in required}
-    animal = {name: 1 if FIELDS[name].is_assigned else FIELDS[name].samples[0] for name in required}
-    yield {"title" if name == LABEL else name: value for name, value in animal.items()}
-    yield {**animal, LABEL: None, **optional}
-    # The list lacks the last required field.
-    yield [dict([*animal.items()][:-1])]
-    # A client that looks at the first animal only does not notice the second one.
-    yield [animal, {"id": 2}]
-    yield []
-    yield {}
-    yield {"pets": [animal]}
-
-
-# Errors that the interface allows for an operation, and those of gateways, proxies and frameworks. RFC 9110 §15
-# requires that a client treats a status that it does not know like the first of its class.
-_STATUSES: Final = (408, 409, 410, 418, 422, 425, 451, 499, 501, 504, 507, 511, 520, 530, 598)
-_ERROR_BODIES: Final[tuple[Any, ...]] = (None, True, 5, "Internal error", [], {}, {"errors": [{"detail": "none"}]})
-_HINTS: Final = ("", "0.5", "nan", "1e0", "-0", "0, 0", "Thu, 32 Foo 2026 25:61:61 GMT")
-_CHALLENGES: Final = {"WWW-Authenticate": ['Basic realm="a, b"', 'Bearer realm="pets", error="invalid_token"']}
-ERRORS: Final = (
-    *(kinds.bad_request(), kinds.not_found()),
-    *(kinds.respond(status) for status in _STATUSES),
-    *(kinds.respond(500, json=document) for document in _ERROR_BODIES),
-    *(kinds.respond(status, json=["refused"]) for status in (400, 404)),
-    kinds.respond(401, headers=_CHALLENGES),
-    kinds.respond(401, json=None),
-    kinds.respond(500, body=b"\xef\xbb\xbf{}", headers=_AS_JSON),
-    kinds.respond(500, body="Fehler", headers={"Content-Type": "text/html; charset=x-unknown"}),
-    kinds.respond(500, body="", headers={"Content-Encoding": "gzip"}),
-    *(kinds.respond(503, headers={"Retry-After": hint}) for hint in _HINTS),
-)
-QUICK_FAULTS: Final = (
-    *(kinds.server_error(500), kinds.reset(), kinds.respond(502, body="<html><body>Bad gateway</body></html>")),
-    *(kinds.empty_reply(), kinds.server_error(503), kinds.respond(502, body=""), kinds.unauthorized()),
-    *(kinds.respond(403), kinds.rate_limited(0), kinds.truncate(0.5), kinds.truncate(0.0), kinds.malformed_json()),
-    *(kinds.malformed_chunk(), kinds.wrong_content_type(), kinds.rate_limited(None)),
-    kinds.rate_limited("2020-01-01"),  # in the past: the wait is over
-    kinds.respond(429, headers={"Retry-After": "-1"}),
-    kinds.respond(503, headers={"Retry-After": "soon"}),
-    *(kinds.respond(502, json={"error": "Bad gateway"}), kinds.respond(502, json=["Bad gateway"])),
-    kinds.respond(502, body="<p>Passerelle défectueuse</p>".encode("latin-1")),
-    kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # the realm is optional (RFC 6750 §3)
-    # Successes from a proxy, a login page or a queue, and from a service that breaks the interface.
-    *(kinds.respond(200, body=""), kinds.respond(204), kinds.respond(202, json={"queued": True})),
-    kinds.respond(200, body="<html><body>Please log in</body></html>"),
-    kinds.respond(200, body="null", headers=_AS_JSON),
-    kinds.respond(200, json={"message": "Down for maintenance"}),
-    *(kinds.respond(200, json=document) for document in _broken_successes()),
-    kinds.respond(201, json={"id": 1}),
-    *(kinds.respond(201, body=""), kinds.respond(201, json=[]), kinds.respond(203), kinds.respond(206, json=[])),
-)
-SLOW_FAULTS: Final = (
-    *(kinds.hang(), kinds.delay(0.05), kinds.dribble(10_000), kinds.rate_limited(1)),
-    kinds.respond(503, headers={"Retry-After": "1"}),
-    kinds.sequence(503, kinds.hang()),
-)
+QUICK_FAULTS: Final = tuple(chain.from_iterable(QUICK.values()))
+SLOW_FAULTS: Final = tuple(chain.from_iterable(SLOW.values()))
 _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
 
@@ -108,7 +48,10 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
 def _behaviours(vary: Collection[str] | None) -> SearchStrategy[Behaviour]:
     require(not isinstance(vary, str), "a list of names of gaps", vary=vary)
     chosen = dict.fromkeys(one_of(name, GAPS, "gap") for name in (VARIED if vary is None else vary))
-    others = [(name, other) for name in chosen for other in [*GAPS[name].alternatives][1:]]
+    others: list[tuple[str, str]] = []
+    for name in chosen:
+        _, *alternatives = GAPS[name].alternatives
+        others += [(name, alternative) for alternative in alternatives]
     if not others:
         return st.just(Behaviour())
     # A unique list of sampled_from() draws from the remaining items: removing one would change all later items, and
@@ -126,9 +69,14 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
         allow_wire: whether to draw faults of the connection, which need a socket.
         allow_waits: whether to draw faults that take real time: a delay, a hang, a positive ``Retry-After``.
     """
-    drawn = [one for one in (*QUICK_FAULTS, *SLOW_FAULTS) if len(operations_of(one)) == len(OPERATIONS)]
-    wire = [] if allow_wire else [one for one in drawn if one.row.needs_socket]
-    return st.sampled_from([one for one in drawn if one not in wire and (allow_waits or is_quick(one))])
+    drawn: list[Fault] = []
+    for fault in (*QUICK_FAULTS, *SLOW_FAULTS, *UNUSUAL):
+        is_for_all = len(operations_of(fault)) == len(OPERATIONS)
+        is_allowed = allow_wire or not any(part.row.needs_socket for part in fault.parts)
+        is_in_time = allow_waits or is_quick(fault)
+        if is_for_all and is_allowed and is_in_time:
+            drawn.append(fault)
+    return st.sampled_from(drawn)
 
 
 def is_quick(fault: Fault) -> bool:
@@ -137,24 +85,35 @@ def is_quick(fault: Fault) -> bool:
 
 
 def planned(faults: Iterable[Fault], rows: Iterable[Operation]) -> list[PlannedFault]:
-    """Return the plans of faults for operations, one for each commit point.
+    """Return the plans of faults for operations, one for each commit point that matters.
 
     A fault whose status belongs to other operations (§7) is left out.
     """
-    found: list[PlannedFault] = []
+    plans: list[PlannedFault] = []
     for fault, row in product(faults, rows):
-        # Before the commit, a readable response would show an animal that the service does not keep.
-        only_after = any(part.row.readable and not part.row.is_whole for part in fault.parts)
-        points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
         if row.name in operations_of(fault):
-            one = PlannedFault(fault=fault, on=row.name, times=None if fault.kind == "sequence" else 1)
-            found += [replace(one, at=point) for point in (points if row.commits else ["before_commit"])]
-    return found
+            times = None if fault.kind == "sequence" else 1
+            plan = PlannedFault(fault=fault, on=row.name, times=times)
+            plans += [replace(plan, at=point) for point in _points(fault, row)]
+    return plans
+
+
+def _points(fault: Fault, row: Operation) -> list[CommitPoint]:
+    rows = [part.row for part in fault.parts]
+    # A whole response is the same at both points.
+    if not row.commits or all(kind.is_whole for kind in rows):
+        return ["before_commit"]
+    # Before the commit, a readable response would show an animal that the service does not keep.
+    if any(kind.readable and not kind.is_whole for kind in rows):
+        return ["after_commit"]
+    return ["before_commit", "after_commit"]
 
 
 def planned_faults(faults: Iterable[Fault], rows: Iterable[Operation]) -> SearchStrategy[PlannedFault]:
-    drawn = product(planned(faults, rows), _TIMES_AND_AFTER)
-    return st.sampled_from([replace(one, times=one.times and times, after=after) for one, (times, after) in drawn])
+    drawn: list[PlannedFault] = []
+    for plan, (times, after) in product(planned(faults, rows), _TIMES_AND_AFTER):
+        drawn.append(replace(plan, times=plan.times and times, after=after))
+    return st.sampled_from(drawn)
 
 
 def fault_plans() -> SearchStrategy[tuple[PlannedFault, ...]]:

@@ -91,6 +91,15 @@ class Blocks:
             for value in samples(rules[name]):
                 yield replace(ask, arguments={**ask.arguments, name: value})
 
+    def samples_of(self, field: str, most: int) -> list[Call]:
+        """Return creates with the first sample values of a field."""
+        creates = [ask for ask in self.plain if field in ask.arguments]
+        calls: list[Call] = []
+        for ask in creates:
+            values = samples(schemas_of(OPERATIONS[ask.operation])[field])[:most]
+            calls += [replace(ask, arguments={**ask.arguments, field: value}) for value in values]
+        return calls
+
     def others(self) -> list[list[Block]]:
         """Return the blocks with acts of other actors, by kind."""
         looks, plain = self.looks, self.plain

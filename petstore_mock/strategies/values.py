@@ -29,61 +29,36 @@ _INTEGERS: Final = (
     *(1, 0, -1, 2, 3, 20, 21, 50, 99, 100, 1_234_567, 2**31 - 1, 2**31, -(2**31) - 1),
     *(2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
 )
-# Simple texts first. Then empty texts, quotes, escapes, separators, marks, right-to-left text, emoji, and texts with a
-# meaning in HTML, URLs, templates, or code that guesses types.
-_TEXTS: Final = (
-    *("Rex", "Tom", "", " ", "é\U0001f415", '\u2028\r\n\0"\\', "שלום", "&amp;", "%41", "%s", "{0}", "\\u0041"),
-    *("null", "1.0", "2026-01-01", "e\u0308", "'", "\t", "\x7f", "\u0085", "\ufeff", "\ufffd", "\uffff", "مرحبا"),
-    *("\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "a=b&c+d", "</script>", "{}", "NaN", "../.."),
-    "ab" * 600,
-    # Numbers, literals of languages, formulas, dates and times, markup, escapes, error words.
+# Texts with a meaning in HTML, URLs, templates, spreadsheets and languages, or for code that guesses types: numbers,
+# literals, formulas, dates and times, markup, escapes, error words.
+_MEANINGFUL: Final = r"""
+    &amp; %41 %s {0} \u0041 null 1.0 2026-01-01 ' a=b&c+d </script> {} NaN ../..
+    007 1e5 0x1F 1,000 +1 -0 .5 1_000 True false None nil undefined yes off
+    =1+1 @SUM(A1) 31/12/2021 10:30 1:30:00 <b>Rex</b> {{7*7}} ${HOME} \n \ %00 &#65; a+b error 404 REX . / Rex/
+"""
+# Empty texts, quotes, separators, marks, right-to-left text and emoji, and texts that trimming, collapsing or
+# normalising changes.
+_UNUSUAL: Final = (
     *(
-        "007",
-        "1e5",
-        "0x1F",
-        "1,000",
-        "+1",
-        "-0",
-        ".5",
-        "1_000",
-        "\uff11\uff12",
-        "True",
-        "false",
-        "None",
-        "nil",
-        "undefined",
+        "",
+        " ",
+        "é\U0001f415",
+        '\u2028\r\n\0"\\',
+        "שלום",
+        "e\u0308",
+        "\t",
+        "\x7f",
+        "\u0085",
+        "\ufeff",
+        "\ufffd",
+        "\uffff",
     ),
-    *(
-        "yes",
-        "off",
-        "=1+1",
-        "@SUM(A1)",
-        "31/12/2021",
-        "10:30",
-        "1:30:00",
-        "<b>Rex</b>",
-        "<!-- x -->",
-        "{{7*7}}",
-        "${HOME}",
-    ),
-    *("\\n", "\\", "%00", "&#65;", "a+b", "error", "Not Found", "404", "undefined is not a function"),
-    # Texts that trimming, collapsing or normalising changes.
-    *(
-        " Rex",
-        "Rex ",
-        "Rex  Tom",
-        "Rex\n",
-        "\u00a0Rex",
-        "\u3000",
-        "\u212b",
-        "\u2167",
-        "A\u030a",
-        "REX",
-        ".",
-        "/",
-        "Rex/",
-    ),
+    *("مرحبا", "\u202eabc", "👩\u200d👩\u200d👧", "𝄞", "ﬁ", "ß", "İ", "\uff11\uff12", "<!-- x -->", "Not Found"),
+    *("undefined is not a function", " Rex", "Rex ", "Rex  Tom", "Rex\n", "\u00a0Rex", "\u3000", "\u212b", "\u2167"),
+    *("A\u030a", "ab" * 600),
 )
+# Simple texts first.
+_TEXTS: Final = ("Rex", "Tom", *_UNUSUAL, *_MEANINGFUL.split())
 _AWKWARD: Final = (
     "Rexab 019 \t\r\n\v\0\x1f\x7f\"\\/'<>&%+,;{}[]éßĀЖשלמر\u0301\u0308\u200d\ufe0f"
     "\u0085\u2028\u2029\u00a0\ufeff猫犬한\U0001f415\U0001f408\U0001f1e9\U00010348"

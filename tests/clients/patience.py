@@ -7,6 +7,7 @@ its pauses without a limit by default (jd/tenacity).
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import logging
 import random
@@ -220,7 +221,72 @@ class NamesTrimmed(HttpClientPets):
         return super().body(name.rstrip("\n"), category_id, status)
 
 
+class AcceptsAnyJson(HttpClientPets):
+    """Hands out whatever JSON came as the list, unless the status is that of an error."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        answer = self.ask("GET", "/pets" + self.query(limit, status))
+        return self.read(answer) if answer.status < 400 else self.checked(answer, 200)
+
+
+class ShowsTheRemoved(HttpClientPets):
+    """Shows an animal from its cache after the removal."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.known: dict[int, Json] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            self.known[pet_id] = super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status != 404 or pet_id not in self.known:
+                raise
+        return self.known[pet_id]
+
+
+class KeyOfTheThread(HttpClientPets):
+    """Keeps the key of the first client of each thread."""
+
+    local = threading.local()
+
+    def headers(self) -> dict[str, str]:
+        vars(self.local).setdefault("key", self.key)
+        return {"Authorization": f"Bearer {self.local.key}"}
+
+
+class ReadsTheReason(HttpClientPets):
+    """Decides by the reason phrase, which HTTP does not define for that."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        answer = super().receive(response)
+        if response.status in {200, 201} and response.reason not in {"OK", "Created"}:
+            raise LookupError(response.reason)
+        return answer
+
+
+class NeedsADate(HttpClientPets):
+    """Assumes that each response has a Date."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        response.headers["Date"].strip()
+        return super().receive(response)
+
+
+class EndsWithoutChunks(HttpClientPets):
+    """Reads as much as Content-Length says, and without it nothing."""
+
+    def content(self, response: http.client.HTTPResponse) -> bytes:
+        return response.read(int(response.headers.get("Content-Length", "0"))) or b"[]"
+
+
 DIRECTED = [
+    AcceptsAnyJson,
+    ShowsTheRemoved,
+    KeyOfTheThread,
+    ReadsTheReason,
+    NeedsADate,
+    EndsWithoutChunks,
     EchoOfTheRefused,
     CreatesAgainAfterRefusal,
     KnowsItsStatuses,

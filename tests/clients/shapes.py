@@ -225,6 +225,9 @@ class StreamsPets(AsyncPets):
         found = re.match(r"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)", head)
         if found is None:
             raise ProtocolError(head[:80])
+        # An interim response (RFC 9110 §15.2).
+        if found[1].startswith("1"):
+            return await self.read(reader)
         fields = {
             name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n"))
         }

@@ -202,6 +202,8 @@ PARTS: Final[dict[str, Part]] = {
     "door": Part(_DOCS / "reference" / "door.md", tables.door),
     "faults": Part(_DOCS / "reference" / "faults.md", fault_clients.measured_table),
     "tls faults": Part(_DOCS / "reference" / "faults.md", tls_clients.measured_table, "slow"),
+    "directed scenarios": Part(_DOCS / "explanation" / "machine" / "scenarios.md", tables.directed),
+    "faults of every run": Part(_DOCS / "explanation" / "machine" / "scenarios.md", tables.sent_faults),
     "checks": Part(_DOCS / "reference" / "api" / "checks.md", tables.checks),
     "learnable gaps": Part(_DOCS / "reference" / "clauses.md", tables.learnable),
     "clauses": Part(_DOCS / "reference" / "clauses.md", tables.clauses_table),

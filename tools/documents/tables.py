@@ -17,7 +17,10 @@ from typing import Any, Final
 
 from petstore_mock import PetStoreMock
 from petstore_mock.checks import CHECKS
+from petstore_mock.faults import Fault
 from petstore_mock.interface.table import OPERATIONS, Operation, source
+from petstore_mock.stateful.directed import FAMILIES
+from petstore_mock.strategies.sent import QUICK, SLOW
 from petstore_mock.verify import Verdict, verify
 from tools.documents.blocks import table
 
@@ -25,6 +28,8 @@ _COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 _PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest")
 _METHODS: Final = ("get", "put", "post", "patch", "delete")
 _FAST: Final = 1e6  # requests a second
+
+_LONGEST_CALL: Final = 80  # characters of a fault in a table
 
 
 def output_of(*command: str, folder: str | None = None) -> str:
@@ -279,3 +284,22 @@ def learnable() -> str:
 def _why(name: str, *learned: Verdict) -> str:
     """Return why a gap can't be detected, from the first run that can't detect it."""
     return next((one.gaps[name].evidence for one in learned if one.gaps[name].choice is None), "")
+
+
+def directed() -> str:
+    """Return the families of directed scenarios."""
+    return table("family", "what the client meets", rows=[(one.name, one.words) for one in FAMILIES])
+
+
+def sent_faults() -> str:
+    """Return the faults that each client meets, by subject."""
+    rows: list[tuple[str, str]] = []
+    for subject, sent in {**QUICK, **SLOW}.items():
+        rows.append((subject, ", ".join(f"`{_cell(_shown(fault))}`" for fault in sent)))
+    return table("subject", "faults", rows=rows)
+
+
+def _shown(fault: Fault) -> str:
+    """Return the call that makes a fault. A long text is cut."""
+    text = repr(fault).removeprefix("faults.")
+    return text if len(text) <= _LONGEST_CALL else f"{text[:_LONGEST_CALL]}…"
