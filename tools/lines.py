@@ -11,7 +11,7 @@ _ROOT: Final = Path(__file__).parents[1]
 # The package is four products. The fake is the one that the others build on.
 _PRODUCTS: Final = {
     "the door": ("control", "remote"),
-    "the machine": ("checks", "strategies", "stateful"),
+    "the machine": ("adapter", "checks", "strategies", "stateful"),
     "the verifier": ("verify",),
 }
 _COMMANDS: Final = "the command line"

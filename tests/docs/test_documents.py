@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -154,7 +155,8 @@ def help_of(*command: str) -> str:
 def assert_exist(options: list[str], *command: str) -> None:
     known = re.findall(r"(?<![\w-])--[\w-]+", help_of(*command))
     assert known, command
-    assert {option.partition("=")[0] for option in options if option.startswith("--")} <= set(known)
+    own = takewhile(lambda option: option != "--", options)  # behind it stands the command of an adapter
+    assert {option.partition("=")[0] for option in own if option.startswith("--")} <= set(known)
 
 
 @each(blocks("dockerfile"))

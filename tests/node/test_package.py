@@ -14,7 +14,7 @@ import pytest
 from petstore_mock import __version__
 from tests.peers.tools import NODE_MODULES, node_tool
 from tests.platforms import POSIX_SHELL
-from tests.programs import run
+from tests.programs import PETSTORE_MOCK, run
 from tools.documents.blocks import blocks
 from tools.node_types import TARGET, node_types
 
@@ -161,8 +161,31 @@ console.log(done.stdout);
 await stop();
 """
 STRICT: Final = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node")
+ADAPTER: Final = """
+import { serve } from 'petstore-mock/check';
+
+const list = async ({ url, apiKey }) => {
+  const response = await fetch(`${url}/pets`, { headers: { Authorization: `Bearer ${apiKey}` } });
+  if (!response.ok) throw Object.assign(new Error('refused'), { status: response.status });
+  return response.json();
+};
+serve({ open: (given) => given, listPets: list });
+"""
+
+
+@NEEDS_NPM
+@POSIX_SHELL
+@pytest.mark.untraced
+def test_adapter_of_the_package_is_checked(folder: Path) -> None:
+    (folder / "adapter.mjs").write_text(ADAPTER, encoding="utf-8")
+    check = [*PETSTORE_MOCK, "check", "--first", "--faults", "none", "--", "node", "adapter.mjs"]
+    printed = run(*check, cwd=folder, code=1)
+    assert "listPets" in printed
+
+
 TYPED: Final = """
 import { withWorld, type Fault } from 'petstore-mock';
+import { serve } from 'petstore-mock/check';
 
 await withWorld({ seed: [{ name: 'Rex' }] }, async (petstore) => {
   const fault: Fault = { kind: 'delay', seconds: 0.2 };
@@ -179,6 +202,7 @@ await withWorld({ seed: [{ name: 'Rex' }] }, async (petstore) => {
   const status: number | null = (await petstore.journal.last())!.status;
   void [name, status];
 });
+serve<{ list(): unknown }>({ open: ({ url }) => ({ list: () => url }), listPets: (client) => client.list() });
 """
 
 
