@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from petstore_mock.common.masking import printable
 from petstore_mock.common.refusing import refuse
 from petstore_mock.core.refusals import NotFoundError
+from petstore_mock.core.store import read_seed
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour
 from petstore_mock.remote.door import RemoteDoor
@@ -35,11 +36,13 @@ class Elsewhere:
         self._door = door = RemoteDoor(url, token)
         if door.name is not None:
             refuse(f"expected the root of a stub, not a world; got the address of world {door.name!r}")
-        self._options = options
+        # The files are read once: a test may replace the file system.
+        read = {"behaviour": as_behaviour(options.get("behaviour")), "seed": read_seed(options.get("seed"))}
+        self._options = {**options, **read}
         self._prefix = f"pytest-{secrets.token_hex(6)}"  # differs between workers of pytest-xdist
         self._owners: dict[str, str] = {}  # the test of each world
         self._name = f"{self._prefix}-1"
-        self.petstore = self.world = RemotePetStore(door, self._name, options)
+        self.petstore = self.world = RemotePetStore(door, self._name, self._options)
         self.petstore.adds_notes = False  # the report of the plugin shows the journal
 
     @property
@@ -49,7 +52,7 @@ class Elsewhere:
     def begin(self, owner: str, at_end: Callable[[Any], object], start: Mapping[str, Any]) -> None:
         """Make the world of a test, or replace it for the next example of the test."""
         options = {**self._options, **{name: value for name, value in start.items() if value is not None}}
-        options["behaviour"] = as_behaviour(options.get("behaviour")).replace(options.pop("gaps", {}))
+        options["behaviour"] = options["behaviour"].replace(options.pop("gaps", {}))
         options["seed"] = self._options.get("seed")
         name = self._name
         if self._owners.get(name, owner) != owner and "api_key" not in self._options:

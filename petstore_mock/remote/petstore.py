@@ -18,7 +18,7 @@ from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import checked
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.core.store import animals_of_file
+from petstore_mock.core.store import AnimalsOfFile, read_seed
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.criteria import Criteria
@@ -140,7 +140,8 @@ class RemotePetStore(PetStore):
             world = world or self._do(worlds.make_world, _carried_options(given))
         except PetStoreMockError as error:
             seed = given.get("seed")
-            refuse(f"{seed}: {error}" if isinstance(seed, (str, PathLike)) else str(error))
+            path = seed.path if isinstance(seed, AnimalsOfFile) else seed
+            refuse(f"{path}: {error}" if isinstance(path, (str, PathLike)) else str(error))
         self._shared = {"strict": world["strict"], "mutant": world["mutant"]}
         self.url = world["url"]
         path = urlsplit(self._door.root).path
@@ -258,6 +259,6 @@ def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     sent = {name: value for name, value in checked(options, "world").items() if value is not None}
     if "at" in sent:
         sent["at"] = iso(sent["at"])
-    if isinstance(sent.get("seed"), (str, PathLike)):
-        sent["seed"] = animals_of_file(sent["seed"])
+    if "seed" in sent:
+        sent["seed"] = read_seed(sent["seed"])
     return sent

@@ -126,6 +126,26 @@ def test_unfired_faults_and_violations_fail_a_test_and_the_report_shows_the_jour
     assert "in a world of fresh():" in text
 
 
+def test_the_files_of_a_session_are_read_once(remote: Inner, pytester: pytest.Pytester) -> None:
+    pytester.makefile(".toml", gaps='paging_headers = "link"')
+    pytester.makefile(".json", animals='[{"name": "Rex"}]')
+    result = remote(
+        """
+        from pathlib import Path
+
+        @pytest.mark.parametrize("number", range(3))
+        def test_it(petstore, number):
+            for name in ("gaps.toml", "animals.json"):
+                Path(name).unlink(missing_ok=True)
+            petstore.reset()
+            assert petstore.behaviour.paging_headers == "link"
+            assert [pet["name"] for pet in petstore.pets] == ["Rex"]
+        """,
+        settings="petstore_behaviour = gaps.toml\npetstore_seed = animals.json",
+    )
+    result.assert_outcomes(passed=3)
+
+
 def test_a_leak_fails_the_session_and_names_its_owner(remote: Inner) -> None:
     result = remote(
         """
