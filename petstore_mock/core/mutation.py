@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import replace
 from json import loads
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -39,21 +39,19 @@ def before(world: World, mutant: Mutant, exchange: Exchange, refused_key: str) -
     if turn.refused_key == refused_key and (refused_key or is_same_request):
         return request, refused_key
     exchange.mutant = mutant.name
-    changed = copy(request)
-    changed.body = turn.sent
-    _set_parameters(changed, turn, given)
-    return changed, turn.refused_key
+    return _with_parameters(replace(request, body=turn.sent), turn, given), turn.refused_key
 
 
-def _set_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str]) -> None:
+def _with_parameters(request: ApiRequest, turn: Turn, former: Mapping[str, str]) -> ApiRequest:
+    """Return a request with the parameters that the mutant has left."""
     if turn.given == former:
-        return
+        return request
     in_header = {parameter.name for parameter in turn.operation.parameters_in("header")}
     query = {name: value for name, value in turn.given.items() if name not in in_header}
-    request.target = f"{request.target.partition('?')[0]}?{urlencode(query)}"
     dropped = {name.lower().encode() for name in in_header - turn.given.keys()}
-    if dropped:
-        request.fields = Fields(field for field in request.fields if field[0].lower() not in dropped)
+    fields = Fields(field for field in request.fields if field[0].lower() not in dropped)
+    target = f"{request.target.partition('?')[0]}?{urlencode(query)}"
+    return replace(request, target=target, fields=fields)
 
 
 def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:

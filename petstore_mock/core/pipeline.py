@@ -24,6 +24,7 @@ from petstore_mock.http.response import BODILESS_STATUSES, Head, Response
 from petstore_mock.interface.agreement import require_agreement
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.interface.gaps import OMITTED, ListPage
+from petstore_mock.interface.policies import choice_of
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 
@@ -110,7 +111,7 @@ def _respond(world: World, exchange: Exchange) -> Response | Deferred:
         if route.refusal is not None:
             return refused(world, exchange, route.refusal)
         return _render(world.store, 204, None, (("Allow", route.allow),))  # RFC 9110 §9.3.7
-    exchange.request.operation = operation.name
+    exchange.operation = operation.name
     judged = _judge(world, request, route, refused_key)
     if isinstance(judged, Refusal):
         world.plan.pass_by(operation.name, "ended with a refusal")
@@ -219,7 +220,7 @@ def create_pet(call: Call) -> Response:
     store, chosen, pet_id = call.world.store, call.world.store.rules.policies, call.world.store.free_id()
     pet = {"id": pet_id, **(call.body or {})}
     for field, gap in OMITTED.items():
-        instead = getattr(chosen, gap.name)
+        instead = choice_of(chosen, gap.name)
         if instead is not None:
             pet.setdefault(field, instead)
     content = store.put(pet) if call.commit else encode_json(pet)

@@ -22,6 +22,7 @@ from petstore_mock.core.refusals import NotFoundError, ProblemError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, validate_head
 from petstore_mock.core.world import NOBODY, World
 from petstore_mock.http.handler import TlsPlan
+from petstore_mock.http.request import moved
 from petstore_mock.journal.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Leak(TypedDict):
     by_key: bool  # whether its key identified the owner
 
 
-class _Lost(NamedTuple):
+class Lost(NamedTuple):
     """The reason why a request belongs to no world, and the owner of its former world, if any."""
 
     refusal: Refusal
@@ -186,35 +187,44 @@ class Worlds:
     # Requests
 
     def handle(self, request: ApiRequest) -> Response | Deferred:
-        if self.host.public_url:
-            request.root_path = urlsplit(self.host.public_url).path
-        world = self._find(request)
-        if isinstance(world, _Lost):
-            return self._turn_away(request, world)
-        key = request.fields.bearer[0]
+        world, routed = self.resolve(request)
+        if isinstance(world, Lost):
+            return self._turn_away(routed, world)
+        key = routed.fields.bearer[0]
         with world.lock:
-            if key is not None and key not in world.keys and isinstance(lost := self._find(request), _Lost):
-                return self._turn_away(request, lost)  # its world ended in the meantime
-            return pipeline.handle(world, request)
+            if key is not None and key not in world.keys:
+                # Its world may have ended in the meantime.
+                found, _ = self.resolve(request)
+                if isinstance(found, Lost):
+                    return self._turn_away(routed, found)
+            return pipeline.handle(world, routed)
 
-    def _find(self, request: ApiRequest) -> World | _Lost:
-        """Return the world of a request: by its address, else by its key, else the current one."""
-        if request.mount or request.target.startswith(_ADDRESSES):
-            return self._at_address(request)
+    def resolve(self, request: ApiRequest) -> tuple[World | Lost, ApiRequest]:
+        """Return the world of a request, and the request as that world sees it.
+
+        Its address decides, else its key; else it belongs to the current world. ``Lost`` says why there is no world.
+        """
+        host = self.host
+        root_path = urlsplit(host.public_url).path if host.public_url else request.root_path
+        if request.target.startswith(_ADDRESSES):
+            routed = _below_address(request, root_path)
+            return self._at_address(routed), routed
+        routed = request if root_path == request.root_path else moved(request, root_path, "", request.target)
+        return self._at_root(request), routed
+
+    def _at_root(self, request: ApiRequest) -> World | Lost:
         key = request.fields.bearer[0] or ""
         holders = self.host.by_key.get(key, [])
-        if not holders and (owner := self.host.retired.get(key)) is not None:
-            present = any(one.owner == owner for one in self.at_root)
-            return _Lost(Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}"), owner)
-        return holders[0] if len(holders) == 1 else self.current
+        if holders:
+            return holders[0] if len(holders) == 1 else self.current
+        owner = self.host.retired.get(key)
+        if owner is None:
+            return self.current
+        present = any(one.owner == owner for one in self.at_root)
+        return Lost(Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}"), owner)
 
-    def _at_address(self, request: ApiRequest) -> World | _Lost:
-        """Return the world of a request to ``/w/NAME``, and remove that prefix from the target of the request."""
-        if not request.mount:
-            path, mark, query = request.target.partition("?")
-            _, prefix, segment, *rest = path.split("/", 3)
-            request.mount = f"/{prefix}/{segment}"
-            request.target = f"/{rest[0] if rest else ''}{mark}{query}"
+    def _at_address(self, request: ApiRequest) -> World | Lost:
+        """Return the world at the address ``/w/NAME`` of a request."""
         name = unquote(request.mount.rpartition("/")[2])
         world = self.named.get(name)
         if world is not None:
@@ -223,12 +233,12 @@ class Worlds:
         called = cut(repr(name), 100)
         if f"/w/{name}" in self.host.retired:
             words = f"its client still sends requests; stop the client of {called} before its world ends"
-            return _Lost(Refusal("ended_world", detail=words), name)
+            return Lost(Refusal("ended_world", detail=words), name)
         way = f"make it with PUT {cut(request.mount, 100)}{DOOR_PATH}/world"
         way = way if self.host.has_door else f"the control door, which makes worlds, is {CLOSED}"
-        return _Lost(Refusal("unknown_world", detail=f"there is no world {called}: {way}"), None)
+        return Lost(Refusal("unknown_world", detail=f"there is no world {called}: {way}"), None)
 
-    def _turn_away(self, request: ApiRequest, lost: _Lost) -> Response:
+    def _turn_away(self, request: ApiRequest, lost: Lost) -> Response:
         """Refuse a request that no journal records. If it has an owner, record it as a leak."""
         world = self.current
         with world.lock:
@@ -244,25 +254,25 @@ class Worlds:
             self.leaked(leak)
         return response
 
-    def world_of(self, request: ApiRequest) -> World:
-        """Return the world of a request before the request is handled."""
-        found = self._find(request)
-        return self.current if isinstance(found, _Lost) else found
+    def world_of(self, request: ApiRequest) -> tuple[World, ApiRequest]:
+        """Return the world that responds to a request, and the request as that world sees it."""
+        world, routed = self.resolve(request)
+        return (self.current if isinstance(world, Lost) else world), routed
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the body limit in bytes (gap body_limit), or 0 for a refused head. This does not count the request."""
-        world = self.world_of(request)
+        world, routed = self.world_of(request)
         with world.lock:
             rules = world.store.rules
             limit: int | None = rules.policies.body_limit
             if world.mutant is not None:
                 return limit  # a mutant may accept an invalid key or body
-            route = rules.route(request.method, request.target)
-            if route.operation is None or world.refused_key(request):
+            route = rules.route(routed.method, routed.target)
+            if route.operation is None or world.refused_key(routed):
                 return 0
-            if route.refusal is not None and request.header("expect") is not None:
+            if route.refusal is not None and routed.header("expect") is not None:
                 return 0  # other clients send the body anyway, and its violations belong to the same response
-            return 0 if route.operation.body is not None and validate_head(rules, request) else limit
+            return 0 if route.operation.body is not None and validate_head(rules, routed) else limit
 
     def generation(self) -> tuple[World, int, str | None]:
         """Return a token for the state of the current world, which gets requests without a key."""
@@ -272,18 +282,18 @@ class Worlds:
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: Any = None) -> Response:  # noqa: ANN401
         """Refuse an incomplete or malformed request. Without a key it belongs to the world in which it began."""
         refusal = Refusal(condition, detail=detail)
-        world = self._find(request)
-        if isinstance(world, _Lost):
-            return self._turn_away(request, world)
-        if generation is not None and not request.mount and request.fields.bearer[0] not in world.keys:
+        world, routed = self.resolve(request)
+        if isinstance(world, Lost):
+            return self._turn_away(routed, world)
+        if generation is not None and not routed.mount and routed.fields.bearer[0] not in world.keys:
             world, number, owner = generation
             if world.generation != number:
-                return self._turn_away(request, _Lost(refusal, owner, f" ({condition})"))
-        return pipeline.refuse(world, refusal, request)
+                return self._turn_away(routed, Lost(refusal, owner, f" ({condition})"))
+        return pipeline.refuse(world, refusal, routed)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        world = self.world_of(request)
-        return pipeline.refuse(world, pipeline.failure(world, error), request)
+        world, routed = self.world_of(request)
+        return pipeline.refuse(world, pipeline.failure(world, error), routed)
 
     def connection_opened(self) -> TlsPlan | None:
         """Return the TLS fault that a new connection meets. The connection belongs to the current world."""
@@ -297,6 +307,15 @@ class Worlds:
         with world.lock:
             world.journal.notes = [*world.journal.notes, reason][-_KEPT_NOTES:]
         self.noted(reason)
+
+
+def _below_address(request: ApiRequest, root_path: str) -> ApiRequest:
+    """Return a request to ``/w/NAME`` as its world sees it: the prefix is its ``mount``."""
+    path, mark, query = request.target.partition("?")
+    _, prefix, segment, *rest = path.split("/", 3)
+    below = rest[0] if rest else ""
+    target = f"/{below}{mark}{query}"
+    return moved(request, root_path, f"/{prefix}/{segment}", target)
 
 
 def whose(owner: str, *, present: bool) -> str:

@@ -6,8 +6,7 @@ A route depends only on the method and the target, so the rules cache the routes
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from types import SimpleNamespace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from petstore_mock.common.masking import cut
@@ -15,8 +14,10 @@ from petstore_mock.common.sized import SizedCache
 from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS
 from petstore_mock.http.response import PLAIN, WireFormat
 from petstore_mock.interface import schemas
-from petstore_mock.interface.gaps import GAPS, NULLS, RULES, ResponseFields
+from petstore_mock.interface.gaps import NULLS, RULES, ResponseFields
 from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.paths import row_at, segments_of
+from petstore_mock.interface.policies import choice_of, policies_of
 from petstore_mock.interface.strict_json import (
     MalformedJsonError,
     decode_json,
@@ -94,9 +95,7 @@ class Rules:
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
-        # An attribute for each gap: the chosen value or function.
-        self.policies: Any = SimpleNamespace(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
-        chosen = self.policies
+        self.policies = chosen = policies_of(behaviour)
         wire_format = WireFormat(chosen.answer_framing, chosen.connection, chosen.header_names)
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters compare by `is`
         # The functions that rewrite a JSON body. Usually there are none.
@@ -117,58 +116,66 @@ class Rules:
         return route
 
     def _find(self, method: str, target: str, in_header: HeaderTexts) -> Route:
-        path, _, query = target.partition("?")
-        segments = [percent_decode(segment) for segment in path[1:].split("/")]
-        if problem := _problem_of(method, target, segments):
+        segments = segments_of(target)
+        problem = _problem_of(method, target, segments)
+        if problem is not None:
             return problem
-        for row in ROUTES:
-            in_path = row.match([segment or "" for segment in segments])
-            if in_path is None:
-                continue
-            operation = row.operations.get(method)
-            if operation is None and method != "OPTIONS":
-                words = f"{method} {cut(path, 200)}; the methods are {row.allow}"
-                return _no_route("method_not_allowed", words, row.allow)
-            route = Route(operation, allow=row.allow)
-            if operation is not None:
-                self._validate(route, operation, {**in_path, **dict(in_header)}, query)
-            return route
-        shown = "GET" if method == "HEAD" else method  # the Content-Length of HEAD must be that of GET (RFC 9110 §8.6)
-        return _no_route(self._unknown_path(shown, path), f"{shown} {cut(path, 200)}; {_path_hint(path)}")
+        found = row_at(segments or ())
+        path, _, query = target.partition("?")
+        if found is None:
+            # The Content-Length of HEAD must be that of GET (RFC 9110 §8.6).
+            shown = "GET" if method == "HEAD" else method
+            return _no_route(self._unknown_path(shown, path), f"{shown} {cut(path, 200)}; {_path_hint(path)}")
+        row, in_path = found
+        operation = row.operations.get(method)
+        if operation is not None:
+            return self._validated(operation, row.allow, {**in_path, **dict(in_header)}, query)
+        if method == "OPTIONS":
+            return Route(allow=row.allow)
+        words = f"{method} {cut(path, 200)}; the methods are {row.allow}"
+        return _no_route("method_not_allowed", words, row.allow)
 
     def _unknown_path(self, method: str, path: str) -> str:
         """Return the condition of a path that the interface does not have."""
         if path in BROWSER_FILES:
             return "browser_file"
         is_probe = method == "GET" and path in _PROBES
-        return "probe" if is_probe else str(self.policies.unknown_route)
+        return "probe" if is_probe else self.policies.unknown_route
 
     # Parameters
 
-    def _validate(self, route: Route, operation: Operation, given: dict[str, str], query: str) -> None:
-        """Add the values of the parameters to the route, or the refusal. ``given`` has the texts outside the query."""
+    def _validated(self, operation: Operation, allow: str, given: Mapping[str, str], query: str) -> Route:
+        """Return a route with the values of the parameters, or with the refusal of wrong ones.
+
+        ``given`` has the texts of the parameters in the path and the header.
+        """
+        route, condition = Route(operation, allow=allow), "invalid_query"
         in_query, violations = self._read_query(operation, query)
         texts = {**given, **in_query}
-        required = schemas.schema(operation.parameters_schema).get("required", ())
-        condition = "invalid_query"
         for parameter in operation.parameters:
-            text, rules = texts.get(parameter.name), schemas.parameters(operation)[parameter.name]
-            value, broken = (None, []) if text is None else self._read(parameter, text, rules)
+            value, broken = self._value_of(operation, parameter, texts.get(parameter.name))
             if broken and parameter.where == "path":
-                condition, violations = getattr(self.policies, parameter.gap or ""), Violations(broken)
+                # The path names another resource, or none, so its query does not matter.
+                condition, violations = choice_of(self.policies, parameter.gap or ""), Violations(broken)
                 break
             if broken and parameter.where == "header":
                 condition = "invalid_header"
-            if text is None and parameter.name in required:
-                broken = [Violation(parameter.place, "required", "is required and missing")]
             violations += broken
-            value = rules.get("default") if value is None else value
             if value is not None:
                 _add_argument(route, parameter, value)
         if violations:
-            of_operation = Violations(replace(one, subject=operation.name) for one in violations)
-            of_operation.omitted = violations.omitted
-            route.refusal = Refusal(condition, of_operation)
+            route.refusal = Refusal(condition, violations.about(operation.name))
+        return route
+
+    def _value_of(self, operation: Operation, parameter: Parameter, text: str | None) -> tuple[Any, list[Violation]]:
+        """Return the value of a parameter, or its default, and its violations. ``text`` is None if it was not sent."""
+        rules = schemas.parameters(operation)[parameter.name]
+        if text is not None:
+            value, broken = self._read(parameter, text, rules)
+            return (rules.get("default") if value is None else value), broken
+        if parameter.name in schemas.schema(operation.parameters_schema).get("required", ()):
+            return None, [Violation(parameter.place, "required", "is required and missing")]
+        return rules.get("default"), []
 
     def _read(self, parameter: Parameter, text: str, rules: Mapping[str, Any]) -> tuple[Any, list[Violation]]:
         """Return a parameter's value and violations. A gap may replace an invalid value. None means no value."""
@@ -178,44 +185,49 @@ class Rules:
         broken: list[Violation] = schemas.violations(rules, value, parameter.place)
         if not broken or parameter.where == "path" or parameter.gap is None:
             return value, broken
-        instead = getattr(self.policies, parameter.gap)(text, rules)
+        instead = choice_of(self.policies, parameter.gap)(text, rules)
         if instead is None:
             return value, broken
         return (None if instead == "" else instead), []
 
     def _read_query(self, operation: Operation, query: str) -> tuple[dict[str, str], Violations]:
         """Return the texts of the parameters in a query, and the violations of its form and its names."""
+        values, violations = _values_of(query)
         names = [parameter.name for parameter in operation.query_parameters]
         texts: dict[str, str] = {}
-        values: dict[str, list[str]] = {}
-        violations = Violations()
-        malformed: list[str] = []
-        for part in filter(None, query.split("&")):  # empty parts are ignored
-            name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
-            if name is None or value is None:
-                malformed.append(part)
-            else:
-                values.setdefault(name, []).append(value)
-        violations.fill(malformed, _malformed_part)
         for name in names:
-            given = values.get(name)
-            if given is None:
-                continue
-            text = given[0] if len(given) == 1 else self.policies.repeated_query(given)
+            given = values.get(name, [])
+            text = self.policies.repeated_query(given) if len(given) > 1 else "".join(given)
             if text is None:
                 violations.append(Violation(f"query.{name}", "unique", "must be given only once", given))
-            else:
+            elif given:
                 texts[name] = text
-        if not self.policies.unknown_query:
-            return texts, violations
-
-        def no_parameter(name: str) -> Violation:
-            words = no_such_name(name, names, "parameter here", given=values)
-            return Violation(path_of([name], "query"), "additionalProperties", words, values[name][0])
-
-        # A client can send any number of unknown names, and the list has a limit.
-        violations.fill([name for name in values if name not in names], no_parameter)
+        unknown = [name for name in values if name not in names]
+        if unknown and self.policies.unknown_query:
+            # A client can send any number of unknown names, and the list has a limit.
+            violations.fill(unknown, partial(_no_parameter, names, values))
         return texts, violations
+
+
+def _values_of(query: str) -> tuple[dict[str, list[str]], Violations]:
+    """Return the values in a query by name, and the violations of its form. Empty parts are ignored."""
+    values: dict[str, list[str]] = {}
+    malformed: list[str] = []
+    for part in filter(None, query.split("&")):
+        name, value = map(percent_decode, part.replace("+", " ").partition("=")[::2])
+        if name is None or value is None:
+            malformed.append(part)
+        else:
+            values.setdefault(name, []).append(value)
+    violations = Violations()
+    violations.fill(malformed, _malformed_part)
+    return values, violations
+
+
+def _no_parameter(names: Sequence[str], values: Mapping[str, Sequence[str]], name: str) -> Violation:
+    """Return the violation of an unknown name in a query."""
+    words = no_such_name(name, names, "parameter here", given=values)
+    return Violation(path_of([name], "query"), "additionalProperties", words, values[name][0])
 
 
 def _malformed_part(part: str) -> Violation:
@@ -246,7 +258,7 @@ def rules_for(behaviour: Behaviour) -> Rules:
     return Rules(behaviour)
 
 
-def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Route | None:
+def _problem_of(method: str, target: str, segments: Sequence[str] | None) -> Route | None:
     """Return the route of a request whose method or target can't belong to any path; else None."""
     if method not in KNOWN_METHODS:
         return _no_route("unknown_method", cut(method, 40))  # RFC 9110 §9.1
@@ -256,7 +268,7 @@ def _problem_of(method: str, target: str, segments: Sequence[str | None]) -> Rou
         return _no_route("method_not_allowed", "CONNECT is for proxies", METHODS)
     if method == "CONNECT" or not target.startswith("/") or "#" in target:
         return _no_route("malformed_target", "send an absolute path")
-    if None in segments:
+    if segments is None:
         return _no_route("malformed_target", "percent-encode UTF-8, as %XX (RFC 3986 §2.1)")
     return None
 
@@ -322,9 +334,7 @@ def _decode(rules: Rules, content: bytes, operation: str, schema: str) -> Body |
         broken = broken.plus(schemas.violations(schemas.schema(schema), value, "body"))
     broken += _broken_by_gaps(rules, document, schema, {one.path for one in broken})
     if broken:
-        of_operation = Violations(replace(one, subject=operation) for one in broken)
-        of_operation.omitted = broken.omitted
-        return Refusal("invalid_body", of_operation)
+        return Refusal("invalid_body", broken.about(operation))
     return {name: document[name] for name in schemas.properties(schema) if name in document}
 
 
@@ -332,7 +342,7 @@ def _broken_by_gaps(rules: Rules, document: Body, schema: str, wrong: Container[
     """Return the violations of rules that the behaviour adds for a field, such as a longest name."""
     found = Violations()
     for gap in RULES:
-        path, keywords = f"body.{gap.field}", getattr(rules.policies, gap.name)
+        path, keywords = f"body.{gap.field}", choice_of(rules.policies, gap.name)
         if keywords and gap.field in document and path not in wrong:
             bounds = {**schemas.properties(schema).get(gap.field, {}), **keywords}
             choice = f"(gap {gap.name}={rules.behaviour[gap.name]})"
@@ -349,7 +359,7 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
             del document[name]
     for name in known.keys() & document.keys():
         value = document[name]
-        is_ignored = value is None and name in NULLS and not getattr(chosen, NULLS[name].name)
+        is_ignored = value is None and name in NULLS and not choice_of(chosen, NULLS[name].name)
         if is_ignored:
             del document[name]
         elif known[name].get("type") == "integer" and not chosen.integral_float:

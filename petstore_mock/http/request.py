@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, unquote
 from petstore_mock.common.masking import mask_target, mask_text
 from petstore_mock.common.suggesting import readable
 from petstore_mock.http.credentials import NO_KEYS, bearer_key
+from petstore_mock.interface.paths import operation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,9 +122,12 @@ NO_FIELDS: Final = Fields()
 
 
 @readable()
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ApiRequest:
-    """A request. The ``when=`` functions of :meth:`PetStoreMock.inject` receive only complete ones."""
+    """A request. It never changes.
+
+    The ``when=`` functions of :meth:`PetStoreMock.inject` receive only complete ones.
+    """
 
     method: str  #: the method token as sent
     target: str  #: the target as sent but without ``mount``, percent-encoded: ``/v1/pets?limit=2``
@@ -137,11 +141,44 @@ class ApiRequest:
     root_path: str = ""
     mount: str = ""  #: the prefix of a named world's address, as sent, such as ``/w/NAME``; empty for other worlds
     oversized: bool = False  #: whether the body is too long for this request; ``body`` may then be incomplete
-    operation: str | None = None  #: the name of the operation, or None if no operation matches
+
+    def __init__(  # noqa: PLR0917  # in the order of the fields
+        self,
+        method: str,
+        target: str,
+        fields: Fields = NO_FIELDS,
+        body: bytes = b"",
+        connection: int = 0,
+        exchange: int = 0,
+        started: float = 0.0,
+        version: str = "HTTP/1.1",
+        root_path: str = "",
+        mount: str = "",
+        *,
+        oversized: bool = False,
+    ) -> None:
+        # The usual __init__ of a frozen dataclass takes six times as long.
+        values = self.__dict__
+        values["method"] = method
+        values["target"] = target
+        values["fields"] = fields
+        values["body"] = body
+        values["connection"] = connection
+        values["exchange"] = exchange
+        values["started"] = started
+        values["version"] = version
+        values["root_path"] = root_path
+        values["mount"] = mount
+        values["oversized"] = oversized
 
     def __repr__(self) -> str:
         keys = self.credentials
         return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
+
+    @property
+    def operation(self) -> str | None:
+        """The name of the operation that has this method and path, or None."""
+        return operation_of(self.method, self.target)
 
     @property
     def base_path(self) -> str:
@@ -188,3 +225,10 @@ class ApiRequest:
             return loads(self.body)
         except RecursionError as error:
             raise ValueError("the values of the body are nested too deep") from error
+
+
+def moved(request: ApiRequest, root_path: str, mount: str, target: str) -> ApiRequest:
+    """Return a request as the world at ``mount`` sees it, in a third of the time of ``replace``."""
+    copy = ApiRequest.__new__(ApiRequest)
+    vars(copy).update(vars(request), root_path=root_path, mount=mount, target=target)
+    return copy

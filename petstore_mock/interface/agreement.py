@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.refusing import refuse
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.kinds import kind_of, quick
+from petstore_mock.interface.policies import Policies
 from petstore_mock.interface.schemas import names, parameters, properties, schema, violations
 from petstore_mock.interface.table import ANIMAL, FIELDS, OPERATIONS
 
@@ -33,6 +34,8 @@ def require_agreement() -> None:
     for operation in OPERATIONS.values():
         _require_operation(operation)
     _require_used_gaps()
+    in_code = [gap.name for gap in GAPS.values() if not gap.decides]
+    _require_same(in_code, Policies.__annotations__, "the gaps that no row uses, and the members of Policies")
 
 
 def _require_same(left: Iterable[str], right: Iterable[str], what: str) -> None:

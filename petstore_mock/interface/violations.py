@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from json import JSONEncoder, dumps
 from typing import TYPE_CHECKING, Final
@@ -158,6 +158,12 @@ class Violations(list[Violation]):
         room = max(0, MOST_VIOLATIONS - len(self))
         self.extend(map(violation, names[:room]))
         self.omitted += len(names[room:])
+
+    def about(self, operation: str) -> Violations:
+        """Return these violations by a request of an operation."""
+        named = Violations(replace(violation, subject=operation) for violation in self)
+        named.omitted = self.omitted
+        return named
 
     def plus(self, others: Violations) -> Violations:
         both = Violations([*self, *others])

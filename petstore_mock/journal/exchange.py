@@ -62,10 +62,10 @@ class Exchange:
     target: str = _of_request("target")  #: path and query as sent, percent-encoded
     path: str = _of_request("path")  #: percent-decoded
     query: dict[str, str] = _of_request("query")  #: the parameters, decoded; a repeated parameter has its last value
-    operation: str | None = _of_request("operation")  #: the operation that the route found, or None
     body: bytes = _of_request("body")  #: the body of the request, at most its first 64 KiB
 
     # Class attributes save memory: an instance stores only the values that differ.
+    operation: str | None = None  #: the operation that the route found, or None
     duration: float = 0.0  #: seconds from the first byte of the request to the response, by the real clock
     condition: Condition | None = None  #: why the fake refused it, or None
     detail: str = ""  #: more about the refusal

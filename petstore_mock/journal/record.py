@@ -141,7 +141,10 @@ _OF_EXCHANGE: Final[Members] = {
     "mutant": (str | None, "mutant"),
 }
 # Attributes that from_data() copies by name.
-_KEPT: Final = ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent")
+_KEPT: Final = (
+    *("operation", "detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant"),
+    *("secure", "sent"),
+)
 
 if not TYPE_CHECKING:
     ExchangeData = TypedDict("ExchangeData", {name: kind for name, (kind, _) in _OF_EXCHANGE.items()})
@@ -162,7 +165,7 @@ def from_data(data: ExchangeData) -> Exchange:
         Fields.of(data["fields"]),
         _bytes(data, "body"),
         mount=data["base_path"],
-        **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized", "operation")},
+        **{name: data[name] for name in ("connection", "exchange", "started", "version", "oversized")},
     )
     exchange = Exchange(data["number"], data["owner"], request, moment_of(data["at"]))
     exchange.cut_request = data["body_cut"]

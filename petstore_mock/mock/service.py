@@ -118,14 +118,14 @@ class Service:
             return None
         if self.host.cors.answers(request):
             return None
-        world = self.worlds.world_of(request)
-        return None if world.store.rules.route(request.method, request.target).allow else stubs
+        world, routed = self.worlds.world_of(request)
+        return None if world.store.rules.route(routed.method, routed.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], Stubbed]) -> Blocking:
         """Journal a request that an expectation matches, and return the function that responds."""
-        world = self.worlds.world_of(request)
+        world, routed = self.worlds.world_of(request)
         with world.lock:
-            exchange = world.begin(request)
+            exchange = world.begin(routed)
             exchange.by_expectation = exchange.in_flight = True
             world.journal.add(exchange)
 

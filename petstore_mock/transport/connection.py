@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         self._handle = shared.handler.handle
         self._known = shared.known if not refusal else _new_cache()
         self._reader = Reader(over_tls=shared.over_tls, refusal=refusal)
-        # A request with an incomplete body.
+        # A request whose body is incomplete, without that body.
         self._incoming: ApiRequest | None = None
         self._held: Held | None = None
         self._draining = self._paused = self._probed = False
@@ -158,6 +158,7 @@ class Connection(asyncio.Protocol):
             known = self._known.get(data)
             if known is not None:
                 head, body = known
+                self._exchange += 1
                 self._dispatch(head, self._request(head, body))
                 return
             if len(data) <= _KNOWN_SIZE:
@@ -247,21 +248,25 @@ class Connection(asyncio.Protocol):
         if head is None:
             self._note_generation()
             return None
-        request, begins = self._incoming, False
-        if request is None:
-            request, begins = self._request(head, b""), True
-            self._incoming, self._generation = request, None
+        begins = self._incoming is None
+        if begins:
+            self._exchange += 1
+            self._generation = None
         self._waited = 0.0
         body = reader.take_body()
         # RFC 9110 §10.1.1: a client that has sent more does not wait.
         may_wait = begins and head.expects
         waits = may_wait and body is None and not reader.buffer
-        if self._must_stay_unread(head, request, waits=waits):
+        # A client that waits for 100 Continue may declare a short body.
+        is_long = max(head.length, reader.size) > UNASKED_BODY
+        if (is_long or waits) and self._must_stay_unread(head):
             # Closing the connection drains the body.
             self._last = True
+            request = self._request(head, b"", oversized=is_long)
         elif body is not None:
-            request.body = body
+            request = self._request(head, body)
         else:
+            self._incoming = self._incoming or self._request(head, b"")
             if waits:
                 self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             return None
@@ -273,25 +278,26 @@ class Connection(asyncio.Protocol):
         if self._reader.in_head and self._generation is None:
             self._generation = self._shared.handler.generation()
 
-    def _must_stay_unread(self, head: RequestHead, request: ApiRequest, *, waits: bool) -> bool:
-        """Return whether the body is too long, or the head is refused, and record the former in the request."""
-        size = max(head.length, self._reader.size)
-        # A client that waits for 100 Continue may declare a short body.
-        is_long = size > UNASKED_BODY
-        if not (is_long or waits):
-            return False
-        limit = self._shared.handler.body_limit(request)
+    def _must_stay_unread(self, head: RequestHead) -> bool:
+        """Return whether the body is too long, or the head is refused."""
+        limit = self._shared.handler.body_limit(self._incoming or self._request(head, b""))
         if limit is None:
             return False
-        stays = limit == 0 or size > limit
-        if stays:
-            request.oversized = is_long
-        return stays
+        return limit == 0 or max(head.length, self._reader.size) > limit
 
-    def _request(self, head: RequestHead, body: bytes) -> ApiRequest:
-        self._exchange = exchange = self._exchange + 1
-        version = "HTTP/1.1" if head.modern else "HTTP/1.0"
-        return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, self._started, version)
+    def _request(self, head: RequestHead, body: bytes, *, oversized: bool = False) -> ApiRequest:
+        """Return the request with the current number."""
+        return ApiRequest(
+            head.method,
+            head.target,
+            head.fields,
+            body,
+            self.number,
+            self._exchange,
+            self._started,
+            "HTTP/1.1" if head.modern else "HTTP/1.0",
+            oversized=oversized,
+        )
 
     # Responding
 
@@ -339,6 +345,9 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, condition: str, detail: str) -> None:
         """Refuse bytes that are not a valid request, then close."""
+        if self._reader.head is None:
+            # It has no number yet.
+            self._exchange += 1
         head = self._reader.beginning()
         request = self._incoming or self._request(head, b"")
         self._incoming, self._last = None, True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -33,18 +34,20 @@ _known_fields: Final = SizedCache[tuple[tuple[str, str], ...], Fields](limit=102
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})
 
 
-def respond(handler: Handler, request: ApiRequest, read_body: Callable[[], None] | None = None) -> Response | Stream:
-    """Return the response to a request, after ``read_body`` has read the body."""
+def respond(
+    handler: Handler, request: ApiRequest, with_body: Callable[[ApiRequest], ApiRequest] | None = None
+) -> Response | Stream:
+    """Return the response to a request. ``with_body`` reads its body, unless the request already has it."""
     try:
         check_head(len(f"{request.method} {request.target} HTTP/1.1"), request.fields)
-        if read_body is not None:
-            read_body()
+        if with_body is not None:
+            request = with_body(request)
         if len(request.body) > UNASKED_BODY:
             limit = handler.body_limit(request)
-            # The caller without ``read_body`` passed the whole body, also after a refused head.
-            has_refused_head = limit == 0 and read_body is None
+            # The caller without ``with_body`` passed the whole body, also after a refused head.
+            has_refused_head = limit == 0 and with_body is None
             is_long = limit is not None and len(request.body) > limit
-            request.oversized = is_long and not has_refused_head
+            request = replace(request, oversized=is_long and not has_refused_head)
     except RequestError as error:
         condition, detail = error.args
         return handler.refuse(condition, detail, request)
@@ -87,7 +90,7 @@ class WsgiApp(Stays):
             PetStoreMockError: the fault that the request met needs a socket.
         """
         request = _of_environ(environ)
-        response = respond(self._handler, request, partial(_read_body, environ, request, self._handler))
+        response = respond(self._handler, request, partial(_with_body, environ, self._handler))
         status = response.head.status
         start_response(f"{status} {reason_phrase(status) or 'Unknown'}", _fields_to_send(response))
         if isinstance(response, Stream):
@@ -149,23 +152,22 @@ def _encoded(path: str) -> str:
         return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
 
 
-def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
-    """Read the body into ``request``, unless it is too long. Raises RequestError."""
+def _with_body(environ: WSGIEnvironment, handler: Handler, request: ApiRequest) -> ApiRequest:
+    """Return the request with its body, unless that is too long. Raises RequestError."""
     declared = _declared_length(environ)
     if declared is None and not _ends_by_itself(environ):
-        return
+        return request
     is_short = declared is not None and declared <= UNASKED_BODY
     limit = None if is_short else handler.body_limit(request)
     most = sys.maxsize if limit is None else max(limit, UNASKED_BODY) + 1
     if declared is None:
-        request.body = _read(environ["wsgi.input"], most)
-        return
+        return replace(request, body=_read(environ["wsgi.input"], most))
     if declared >= most:
-        request.oversized = True
-        return
-    request.body = _read(environ["wsgi.input"], declared)
-    if len(request.body) < declared:
-        raise RequestError("malformed_request", f"the body ended after {len(request.body)} of {declared} bytes")
+        return replace(request, oversized=True)
+    body = _read(environ["wsgi.input"], declared)
+    if len(body) < declared:
+        raise RequestError("malformed_request", f"the body ended after {len(body)} of {declared} bytes")
+    return replace(request, body=body)
 
 
 def _declared_length(environ: WSGIEnvironment) -> int | None:

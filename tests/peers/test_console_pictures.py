@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +31,7 @@ def hold_still(petstore: PetStoreMock) -> None:
     """Give the requests fixed times, so that an unchanged page gives the same pictures."""
     for entry in petstore.journal:
         entry.timestamp = datetime(2026, 3, 2, 9, 30, entry.number, tzinfo=UTC).timestamp()
-        entry.request.started = float(entry.number)
+        entry.request = replace(entry.request, started=float(entry.number))
         entry.duration = entry.number / 10_000
 
 

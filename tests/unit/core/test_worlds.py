@@ -69,6 +69,20 @@ def test_path_selects_the_world_if_worlds_share_a_key() -> None:
     assert [(leak["world"], leak["by_key"]) for leak in worlds.leaks] == [("one", False)]
 
 
+def test_a_world_sees_its_own_request_and_leaves_that_of_the_client_alone() -> None:
+    worlds = worlds_of()
+    worlds.host.public_url = "https://example.com/shop"
+    worlds.add("one", {"api_key": "k"})
+    fields = Fields([(b"Authorization", b"Bearer k")])
+    request = ApiRequest("GET", "/w/%6fne/v1/pets?limit=1", fields)
+    before = dict(vars(request))
+    for _ in range(2):
+        worlds.handle(request)
+    assert vars(request) == before
+    seen = worlds.find("one").journal[1].request
+    assert (seen.target, seen.mount, seen.base_path) == ("/v1/pets?limit=1", "/w/%6fne", "/shop/w/%6fne")
+
+
 def test_the_owners_of_keys_have_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("petstore_mock.core.world._REMEMBERED", 100_000)
     worlds = worlds_of()

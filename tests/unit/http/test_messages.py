@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, fields, replace
+
 import pytest
 
 from petstore_mock.errors import PetStoreMockError
@@ -89,3 +91,30 @@ def test_a_deferred_response_is_released_once_and_after_a_reset_immediately() ->
     pending.release()
     pending.add(first)
     assert released == ["second", "first"]
+
+
+def test_a_request_never_changes() -> None:
+    request = ApiRequest("GET", "/v1/pets/7?x=1", connection=3)
+    for field in fields(request):
+        with pytest.raises(FrozenInstanceError):
+            setattr(request, field.name, getattr(request, field.name))
+    assert vars(replace(request, body=b"x")) == {**vars(request), "body": b"x"}
+    assert [field.name for field in fields(request)] == [*vars(request)]
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "operation"),
+    [
+        ("GET", "/v1/pets?limit=x", "listPets"),
+        ("POST", "/v1/pets", "createPet"),
+        ("HEAD", "/v1/%70ets/7", "getPet"),
+        ("DELETE", "/v1/pets/7", None),
+        ("GET", "/v1/pets/%ff", None),
+        ("GET", "/v1/pets/", None),
+        ("OPTIONS", "*", None),
+    ],
+)
+def test_the_operation_of_a_request_follows_from_method_and_target(
+    method: str, target: str, operation: str | None
+) -> None:
+    assert ApiRequest(method, target).operation == operation

@@ -27,8 +27,8 @@ def exchange(
     """Return an exchange; ``more`` has header fields, the operation, the response's body and other attributes."""
     fields = [(b"Host", b"127.0.0.1:8080"), (b"Authorization", f"Bearer {KEY}".encode()), *more.pop("fields", ())]
     request = ApiRequest(method, target, Fields(fields), body, 1, 1)
-    request.operation = more.pop("operation", "createPet" if method == "POST" else "listPets")
     made = Exchange(1, "test_x", request, 1893456000.5)
+    made.operation = "createPet" if method == "POST" else "listPets"
     made.duration = 0.0123
     if status is not None:
         head = Head(status, [("Content-Type", "application/json")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_har_is_masked_and_has_the_decisions(exchanges: list[Exchange]) -> None:
 @pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
 def test_har_has_the_version_of_the_client_and_that_of_the_server(version: str) -> None:
     made = exchange()
-    made.request.version = version
+    made.request = replace(made.request, version=version)
     (entry,) = har_document([made])["log"]["entries"]
     assert (entry["request"]["httpVersion"], entry["response"]["httpVersion"]) == (version, "HTTP/1.1")
 
