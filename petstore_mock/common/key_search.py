@@ -178,8 +178,10 @@ def _coding_of_base64(before: int) -> _Coding:
         # The missing characters have a part of the first one of the key.
         return _ISSUED_START[0] + decoded[before + 1 :]
 
-    start = _in_base64(_ISSUED_START.encode(), before)
-    return _Coding(_BASE64, start, piece, decode, lambda count: _characters(before + count) - missing)
+    def size(count: int) -> int:
+        return _characters(before + count) - missing
+
+    return _Coding(_BASE64, _in_base64(_ISSUED_START.encode(), before), piece, decode, size)
 
 
 def _coding_of_hexadecimal(start: str) -> _Coding:
@@ -190,13 +192,25 @@ def _coding_of_hexadecimal(start: str) -> _Coding:
     def decode(run: str) -> str:
         return bytes.fromhex(run[: len(run) // 2 * 2]).decode("latin-1")
 
-    return _Coding(_HEXADECIMAL, start, piece, decode, lambda count: 2 * count)
+    def size(count: int) -> int:
+        return 2 * count
+
+    return _Coding(_HEXADECIMAL, start, piece, decode, size)
 
 
-def _piece_of_utf_16(text: str, begin: int) -> str:
-    run = text[begin : begin + 2 * _LONGEST_ISSUED]
-    ends = [at for at in range(1, len(run), 2) if run[at] != "\0"]
-    return run[: ends[0]] if ends else run
+def _coding_of_utf_16() -> _Coding:
+    def piece(text: str, begin: int) -> str:
+        run = text[begin : begin + 2 * _LONGEST_ISSUED]
+        ends = [at for at in range(1, len(run), 2) if run[at] != "\0"]
+        return run[: ends[0]] if ends else run
+
+    def decode(run: str) -> str:
+        return run[::2]
+
+    def size(count: int) -> int:
+        return 2 * count - 1
+
+    return _Coding(_UTF_16, "\0".join(_ISSUED_START), piece, decode, size)
 
 
 _HEXADECIMAL: Final = " in hexadecimal"
@@ -210,7 +224,7 @@ _CODINGS: Final = (
     *map(_coding_of_base64, range(3)),
     _coding_of_hexadecimal(_HEXADECIMAL_START),
     _coding_of_hexadecimal(_HEXADECIMAL_START.upper()),
-    _Coding(_UTF_16, "\0".join(_ISSUED_START), _piece_of_utf_16, lambda run: run[::2], lambda count: 2 * count - 1),
+    _coding_of_utf_16(),
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from json import dumps
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock import __version__
@@ -223,7 +223,8 @@ class Door(Handler):
         if verb.status == 204:
             return _response(204)
         if isinstance(result, Iterator):
-            return Stream(_head(verb.status, {"Content-Type": verb.media_type}), _now(), _pieces(result), chunked=True)
+            pieces = _pieces(cast("Iterator[str]", result))
+            return Stream(_head(verb.status, {"Content-Type": verb.media_type}), _now(), pieces, chunked=True)
         is_json = verb.media_type == "application/json"
         content = encode_json(result) if is_json else str(result).encode()
         has_replaced = verb.method == "PUT" and "previous" in result

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, cast
 
 from petstore_mock.common.dates import moment_of
-from petstore_mock.common.guards import is_object
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.suggesting import did_you_mean, nearest
 from petstore_mock.common.values import is_integer, is_number, shown_url, variable_of
@@ -166,9 +166,9 @@ def _address(name: str, value: str) -> str:
 def _origins(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # a text of a setting, or an iterable
     from petstore_mock.http.cors import ANY, check_origin  # noqa: PLC0415  # an unused plugin must not load the responses
 
-    is_texts = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    require(is_texts or isinstance(value, str), "an origin, or a list of origins", **{name: value})
-    texts = value.replace(",", " ").split() if isinstance(value, str) else value
+    texts: Sequence[Any] = value.replace(",", " ").split() if isinstance(value, str) else value
+    is_texts = is_array(texts) and all(isinstance(text, str) for text in texts)
+    require(is_texts, "an origin, or a list of origins", **{name: value})
     return tuple(text if text == ANY else check_origin(name, text) for text in texts)
 
 
