@@ -70,7 +70,7 @@ class AdapterOptions(Options):
 
     @property
     def every_check(self) -> Sequence[Check]:
-        return [program_goes_on, *(one for one in CHECKS.values() if one not in NOT_APPLIED)]
+        return [program_goes_on, *(one for one in CHECKS.values() if one not in NOT_APPLIED), *self.promised]
 
     @property
     def plays_side_by_side(self) -> bool:

@@ -39,6 +39,7 @@ from petstore_mock.checks.results import (
     result_is_the_response as result_is_the_response,
     results_stay as results_stay,
 )
+from petstore_mock.checks.retrying import Policy
 from petstore_mock.checks.watched import CHECKS, WatchedClient, watched
 from petstore_mock.common.suggesting import of_module
 
@@ -55,7 +56,7 @@ __all__ = [
     "PetClient",
     "Process",
 ]
-__all__ += ["UnknownErrorError", "WatchedClient", "check", "classify_exception", "read_pet", "watched"]
+__all__ += ["Policy", "UnknownErrorError", "WatchedClient", "check", "classify_exception", "read_pet", "watched"]
 __all__ += [*CHECKS]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = __all__.copy  # editors and consoles complete these names
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from petstore_mock.checks.scenario import Scenario, Step
+    from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -83,6 +84,8 @@ class Example:
         self._objects: dict[str, Any] = {}  # the objects of the lines
         self._clients: list[WatchedClient] = []
         self._stack = ExitStack()
+        self._outage: PlannedFault | None = None  # the latest fault that each request of an operation meets
+        self._is_outage_over = False
         self.raised = ""  # the client's lines, if the sentence alone does not explain the bug
 
     @property
@@ -210,10 +213,25 @@ class Example:
 
     def _ask(self, step: Call) -> None:
         world = self._world
-        if step.operation in self.run.operations:
-            call = world.call(step)
-            positional, keywords = call.python
-            self._do(world.client, call.row.client_method, *positional, **keywords)
+        if step.operation not in self.run.operations:
+            return
+        call, journal = world.call(step), world.petstore.journal
+        before = len(journal)
+        positional, keywords = call.python
+        self._do(world.client, call.row.client_method, *positional, **keywords)
+        self._note_outage(step, journal[before:])
+
+    def _note_outage(self, step: Call, exchanges: Sequence[Exchange]) -> None:
+        """Note a call in an outage, or the first one after it."""
+        plan = self._outage
+        if plan is None or plan.on != step.operation or not exchanges:
+            return
+        outage = self.run.report.outage(plan)
+        if not self._is_outage_over:
+            outage.note(exchanges)
+            return
+        outage.recovers = exchanges[-1].fault is None
+        self._outage = None
 
     def _together(self, step: Together) -> None:
         world = self._world
@@ -253,6 +271,8 @@ class Example:
             fault = placed(fault, {"{own}": row.path.format(**ids)})
         plan = {name: getattr(step, name) for name in _DEFAULTS}
         told = {name: value for name, value in plan.items() if value != _DEFAULTS[name]}
+        if plan["times"] is None and len(fault.parts) == 1:
+            self._outage, self._is_outage_over = step, False
         self._do(world.name, "inject", fault, **told)
 
     def _act(self, kind: str, given: dict[str, Any]) -> None:
@@ -264,6 +284,7 @@ class Example:
             return
         if given.get("id") in ids:
             del given["id"]
+        self._is_outage_over |= kind == "cancel_faults"
         self._do(world.name, kind, *positional, **given)
         if kind == "close_connections":
             self._objects[world.client].client.notice()

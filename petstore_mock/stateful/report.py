@@ -229,7 +229,10 @@ def _keywords(**given: object) -> str:
 def _given(example: Example, *, is_led: bool) -> list[str]:
     """Return the further arguments of ``checks.watched``."""
     options, run = example.run.options, example.run
-    own = ", ".join(check.name for check in options.checks)
+    named = [check.name for check in options.checks]
+    if options.retries is not None:
+        named.append(f"checks.{options.retries!r}.check")
+    own = ", ".join(named)
     conditions = {
         "quiet=True": True,
         "methods=methods": options.methods,

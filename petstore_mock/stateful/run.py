@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.checks import CHECKS, Check, classify_exception, read_pet
+from petstore_mock.checks import CHECKS, Check, Policy, classify_exception, read_pet
 from petstore_mock.checks.calling import Limits
 from petstore_mock.checks.process import client_threads, settled
 from petstore_mock.checks.watched import checked_rules
@@ -22,6 +22,7 @@ from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, IPV6_HOST
 from petstore_mock.stateful.pristine import Pristine
+from petstore_mock.stateful.profile import Outage, told
 from petstore_mock.stateful.progress import Progress
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.checks import Kind
     from petstore_mock.checks.adapting import Methods
+    from petstore_mock.checks.scenario import PlannedFault
     from petstore_mock.faults import Fault
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.exchange import Exchange
@@ -79,6 +81,8 @@ class Options:
         longest_wait: the longest ``Retry-After`` that the client waits for, in seconds. With this argument, some
             responses tell the client to wait for days, or have dates of a clock that is an hour fast or slow. Without
             it, no response tells the client to wait for more than a second, because the interface shows no rate limits.
+        retries: what the client promises about its retries: a ``petstore_mock.checks.Policy``. The machine holds the
+            client to it. Without it, the report shows what the machine measured.
         checks: your own checks (see ``petstore_mock.checks.check``), in addition to those of ``petstore_mock.checks``.
         steps: your own steps, which are functions of the client and its mock. The client has the methods of the
             interface, and each of its calls is checked. An AssertionError of a step is a bug.
@@ -116,6 +120,7 @@ class Options:
     checks: Collection[Check] = ()
     steps: Collection[Callable[[Any, PetStoreMock], object]] = ()
     arguments: Mapping[str, SearchStrategy[Mapping[str, Any]]] | None = None
+    retries: Policy | None = None
     first: bool = False
     ignore: Collection[str] = ()
 
@@ -129,6 +134,9 @@ class Options:
         for check in self.checks:
             is_check = isinstance(check, Check)
             require(is_check, "checks= as a list of checks made by petstore_mock.checks.check", check=check)
+        is_policy = self.retries is None or isinstance(self.retries, Policy)
+        require(is_policy, "retries= as a checks.Policy(attempts=3)", retries=self.retries)
+        self.promised = [] if self.retries is None else [self.retries.check]
         self.gaps = _names(GAPS if self.vary is None else self.vary, GAPS, "gap", "vary")
         self.environment = _names(self.environment, ENVIRONMENTS, "environment", "environment")
         self.chosen_faults = None if self.faults is None else [coerce(fault) for fault in self.faults]
@@ -140,7 +148,7 @@ class Options:
     @property
     def every_check(self) -> Sequence[Check]:
         """The checks of the run, in order."""
-        return [*CHECKS.values(), *self.checks]
+        return [*CHECKS.values(), *self.checks, *self.promised]
 
     @property
     def plays_side_by_side(self) -> bool:
@@ -186,6 +194,7 @@ class CheckReport:
         faults: the number of requests that met a fault, by kind.
         left_out: the operations for which the client has no method.
         ignored: the number of findings that did not count, by the name of the rule.
+        outages: what the client did while each request of an operation failed: attempts, pauses, growth, recovery.
         paused: the number of calls that still paused after a failure when the machine went on.
     """
 
@@ -198,7 +207,13 @@ class CheckReport:
     faults: Counter[str] = field(default_factory=Counter[str])
     left_out: list[str] = field(default_factory=list[str])
     ignored: Counter[str] = field(default_factory=Counter[str])
+    outages: dict[tuple[str, str], Outage] = field(default_factory=dict[tuple[str, str], Outage])
     paused: int = 0
+
+    def outage(self, plan: PlannedFault) -> Outage:
+        """Return what the run noted about an outage."""
+        key = str(plan.on), str(plan.fault)
+        return self.outages.setdefault(key, Outage(*key))
 
     def begin_example(self, behaviour: Behaviour) -> None:
         self.examples += 1
@@ -235,6 +250,7 @@ class CheckReport:
             "gaps": ", ".join(gaps) or "none differed",
             "gaps never shown": ", ".join(never),
             "faults": _counted(self.faults) or "none",
+            "retries": told(self.outages.values()),
             "left out, because the client has no method": ", ".join(self.left_out),
             "ignored": _counted(self.ignored),
             "calls that still paused when the machine went on": f"{self.paused or ''}",

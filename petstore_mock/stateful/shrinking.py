@@ -138,7 +138,9 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
     if isinstance(step, Call):
         yield from _simpler_calls(step)
     elif isinstance(step, PlannedFault):
-        usual = PlannedFault(fault=step.fault, on=step.on)
+        # A sequence uses each fault once.
+        times = 1 if len(step.fault.parts) == 1 else None
+        usual = PlannedFault(fault=step.fault, on=step.on, times=times)
         for name in ("at", "after", "times"):
             value: Any = getattr(usual, name)
             if getattr(step, name) != value:

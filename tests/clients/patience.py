@@ -295,3 +295,54 @@ DIRECTED = [
     NamesTrimmed,
 ]
 DIRECTED += [LogsItsKeyAsExtra, FollowsAsRead]
+
+
+class Retrying(HttpClientPets):
+    """Correct: it sends reads up to three times, and doubles its pauses."""
+
+    attempts: ClassVar[int] = 3
+    first: ClassVar[float] = 0.1
+    factor: ClassVar[float] = 2.0
+    on: ClassVar[set[int]] = {503}
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        for attempt in range(self.attempts - 1):
+            answer = self.send(method, path, body)
+            hint = answer.headers.get("Retry-After")
+            if method != "GET" or answer.status not in self.on or hint is not None:
+                return answer
+            time.sleep(self.first * self.factor**attempt)
+        return self.send(method, path, body)
+
+
+class GivesUpEarly(Retrying):
+    """Sends two requests instead of three."""
+
+    attempts = 2
+
+
+class GoesOn(Retrying):
+    """Sends five requests instead of three."""
+
+    attempts = 5
+    first = 0.01
+
+
+class PausesShortly(Retrying):
+    """Does not pause between its requests."""
+
+    first = 0.0
+
+
+class RetriesTheRefused(Retrying):
+    """Also sends a request again that the service forbids."""
+
+    on: ClassVar[set[int]] = {403, 503}
+
+
+UNPROMISED: dict[type[Retrying], str] = {
+    GivesUpEarly: "fewer attempts than promised",
+    GoesOn: "more attempts than promised",
+    PausesShortly: "pause that is not promised",
+    RetriesTheRefused: "retry that is not promised",
+}

@@ -278,3 +278,45 @@ def test_a_directed_scenario_finds_a_bug(client: type[HttpClientPets]) -> None:
     assert raised_by(bug, by_key(client)) is not None
     assert raised_by(bug, make_correct("http.client")) is None
     assert len(calls(bug)) <= 4
+
+
+# Policies of retries
+
+PROMISED = checks.Policy(attempts=3, base=0.1, cap=1, jitter=0.1, on=(503,))
+FAILURES: dict[str, Any] = {**QUICKLY, "retries": PROMISED, "faults": [faults.server_error(503), faults.respond(403)]}
+
+
+@pytest.mark.parametrize("client", patience.UNPROMISED)
+def test_a_client_is_held_to_its_policy_of_retries(client: type[patience.Retrying]) -> None:
+    many = faults.sequence(*[503] * 4)
+    given = {**FAILURES, "faults": [*FAILURES["faults"], many]}
+    with pytest.raises(ClientBugError) as caught:
+        check_client(by_key(client), **given)
+    bug = next(bug for bug in caught.value.bugs if bug.rule == patience.UNPROMISED[client])
+    assert f"checks.{PROMISED!r}.check" in bug.test
+    assert raised_by(bug, by_key(client)) is not None
+    assert raised_by(bug, by_key(patience.Retrying)) is None
+
+
+def test_a_client_that_keeps_its_policy_is_correct_and_its_profile_is_shown() -> None:
+    quickly = {**QUICKLY, "faults": None}
+    report = check_client(by_key(patience.Retrying), retries=PROMISED, **quickly)
+    outage = report.outages["listPets", "server_error(503)"]
+    assert (outage.attempts, outage.calls, outage.requests, outage.recovers) == (3, 2, 6, True)
+    assert 1.5 < (outage.growth or 0) < 2.5
+    assert "listPets 3 requests after server_error(503)" in str(report)
+    assert report.outages["createPet", "server_error(503)"].attempts == 1
+    assert report.outages["listPets", "unauthorized()"].attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"attempts": 0}, "attempts= as a whole number of at least 1"),
+        ({"attempts": 1, "jitter": 2}, "jitter= as a number from 0 to 1"),
+        ({"attempts": 1, "on": ["reset"]}, "on= with statuses or protocol, timeout, transport"),
+    ],
+)
+def test_a_wrong_policy_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(PetStoreMockError, match=message):
+        checks.Policy(**given)

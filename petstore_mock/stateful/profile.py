@@ -1,0 +1,64 @@
+"""What a run measured about the client's retries, while each request of an operation failed in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from petstore_mock.journal.exchange import Exchange
+
+
+@dataclass
+class Outage:
+    """How the client behaved in one kind of outage.
+
+    Attributes:
+        operation: the operation.
+        failure: the fault that each request met.
+        calls: the number of calls in the outage.
+        requests: the number of requests that these calls sent.
+        pauses: the seconds between the requests of the call that sent the largest number.
+        recovers: whether the next call after the outage got a response; None if there was none.
+    """
+
+    operation: str
+    failure: str
+    calls: int = 0
+    requests: int = 0
+    pauses: list[float] = field(default_factory=list[float])
+    recovers: bool | None = None
+
+    def note(self, exchanges: Sequence[Exchange]) -> None:
+        """Note the requests of one call in the outage."""
+        self.calls += 1
+        self.requests += len(exchanges)
+        pauses = [round(latter.request.started - former.request.started, 2) for former, latter in pairwise(exchanges)]
+        self.pauses = max(self.pauses, pauses, key=len)
+
+    @property
+    def attempts(self) -> int:
+        """The largest number of requests of a call."""
+        return len(self.pauses) + 1
+
+    @property
+    def growth(self) -> float | None:
+        """How many times longer each pause is than the one before it, on average."""
+        ratios = [latter / former for former, latter in pairwise(self.pauses) if former > 0]
+        return round(sum(ratios) / len(ratios), 1) if ratios else None
+
+    def __str__(self) -> str:
+        words = f"{self.operation} {self.attempts} requests after {self.failure}"
+        pauses = ", ".join(f"{pause:g}" for pause in self.pauses)
+        grows = "" if self.growth is None else f", {self.growth:g} times longer each"
+        recovery = ", no recovery" if self.recovers is False else ""
+        return f"{words} (pauses {pauses} s{grows}{recovery})"
+
+
+def told(outages: Iterable[Outage]) -> str:
+    """Return the retries and failed recoveries in one line."""
+    shown = [str(outage) for outage in outages if outage.pauses or outage.recovers is False]
+    return "; ".join(shown) or "none"
