@@ -54,7 +54,7 @@ NODE = {
 JAVA = {
     "PostRepeated": "create sent again",
     "NoTimeout": "no timeout",
-    "RefusalIgnored": "wrong outcome",
+    "KeyInException": "key in an exception",
     "NumbersAreDoubles": "wrong field",
     "IdsAreInts": "another animal requested",
     "UnknownFieldsRefused": "program error",
@@ -70,7 +70,7 @@ GO = {
     "retriesStatus": "create sent again",
     "datesIgnored": "retry before Retry-After",
     "noTimeout": "no timeout",
-    "floats": "wrong field",
+    "floats": "unknown animal",
     "nullIsPet": "broken body accepted",
     "keyLogged": "key in the output",
     "panics": "process ended",

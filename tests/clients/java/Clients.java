@@ -140,16 +140,20 @@ public final class Clients {
     }
   }
 
-  /** Ignores that a create was refused, and waits for its event (modelcontextprotocol/java-sdk#374). */
-  public static class RefusalIgnored extends Asynchronous {
-    public RefusalIgnored(String url, String apiKey, double seconds) {
+  /** Shows the whole field Authorization in its exceptions (slackapi/java-slack-sdk#566). */
+  public static class KeyInException extends Asynchronous {
+    public KeyInException(String url, String apiKey, double seconds) {
       super(url, apiKey, seconds);
     }
 
     @Override
-    public CompletableFuture<Object> create(String name, Long categoryId, String status) {
-      return super.create(name, categoryId, status)
-          .exceptionallyCompose(error -> new CompletableFuture<>().orTimeout(timeout.toMillis(), TimeUnit.MILLISECONDS));
+    protected StatusException refused(int status) {
+      return new StatusException(status) {
+        @Override
+        public String getMessage() {
+          return super.getMessage() + " for Authorization value: Bearer " + apiKey;
+        }
+      };
     }
   }
 

@@ -46,6 +46,10 @@ class PostFollowed extends AxiosPets {
   settings() {
     return { maxRedirects: 5 };
   }
+
+  read({ status, text }, success) {
+    return super.read({ status: status === 200 ? success : status, text }, success);
+  }
 }
 
 /** Sends requests for the local machine to the proxy (axios/axios#2667). */
@@ -240,7 +244,13 @@ class AgentKept extends HttpPets {
 
 /** Has no listener for errors of a connection (aacerox/node-rest-client#97). */
 class ErrorsUnheard extends HttpPets {
-  listen() {}
+  signal() {
+    return undefined;
+  }
+
+  listen(request) {
+    request.setTimeout(this.timeout, () => request.destroy());
+  }
 }
 
 /** Starts a promise that nobody awaits (matrix-org/matrix-hookshot#612). */
